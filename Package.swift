@@ -156,6 +156,7 @@ let package = Package(
             name: "belfry",
             dependencies: [
                 "BelfryServer", "BelfryAPI", "BelfryGateway", "BelfryProviders", "BelfrySimulators", "BelfryCore",
+                "Outbound",
                 nioCore, nioPosix, nioHTTP1, nioSSL, asyncHTTP, logging, metrics,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

@@ -15,6 +15,7 @@ final class ConnectionFaultReporter: Sendable {
     private let clock: any WallClock
     private let logger: Logger
     private let told = Mutex<[Key<Platform>: Told]>([:])
+    private let addressesLoggedAt = Mutex<[Key<Platform>: Instant]>([:])
 
     /// A platform gets one line in the log in this time.
     static let logPause = Duration.seconds(60)
@@ -29,6 +30,7 @@ final class ConnectionFaultReporter: Sendable {
 
     /// - Parameter outcomes: the outcomes of one batch.
     func report(_ outcomes: [Outcome], of platform: Platform) async throws {
+        reportAddresses(outcomes, of: platform)
         guard let fault = outcomes.lazy.compactMap(\.connectionFault).first else { return }
         for fault in outcomes.compactMap(\.connectionFault) { Metric.unreachable(platform.kind, fault.kind) }
         let (isLogged, isNoted) = isNew(fault, of: platform.key)
@@ -47,6 +49,22 @@ final class ConnectionFaultReporter: Sendable {
             // The next attempt notes it again.
             logger.debug("a connection fault was not noted", metadata: ["error": "\(error)"])
         }
+    }
+
+    /// A device that names an internal address is refused for good: only an operator can tell whether it may be posted to.
+    private func reportAddresses(_ outcomes: [Outcome], of platform: Platform) {
+        let refused = outcomes.count { $0 == .refused(.addressNotAllowed) }
+        guard refused > 0 else { return }
+        let now = clock.now
+        let isLogged = addressesLoggedAt.withLock { loggedAt in
+            if let last = loggedAt[platform.key], now < last + Self.logPause { return false }
+            loggedAt[platform.key] = now
+            return true
+        }
+        guard isLogged else { return }
+        logger.warning(
+            "devices name a push service at an address that is not public; providers.addresses.allow lets it be posted to",
+            metadata: ["platform.uuid": "\(platform.uuid.lowercased)", "devices": "\(refused)"])
     }
 
     private func isNew(_ fault: ConnectionFault, of platform: Key<Platform>) -> (forLog: Bool, forStore: Bool) {

@@ -25,6 +25,7 @@ package struct Delivery: Service {
         options: DeliveryOptions = DeliveryOptions(), pushObserver: any PushObserver = NoPushObserver(),
         random: @escaping @Sendable () -> Double, logger: Logger
     ) {
+        Metric.declare()
         let worker = DeliveryWorker(
             store: store, providers: providers, policy: policy, clock: clock, lease: options.lease, random: random,
             deadTokenBreakers: DeadTokenBreakers(prototype: options.deadTokenBreaker),

@@ -165,11 +165,12 @@ struct DeliveryWorker: Sendable {
         }
         logger.debug("batch settled", metadata: ["batch.key": "\(settlement.batch.key)"])
         guard let parking = settlement.halt?.parking else { return }
+        let parked = ParkedPlatform(uuid: load.platform.uuid, name: load.platform.name, parking: parking)
         logger.error(
             "platform is parked until an operator acts",
             metadata: [
-                "platform.key": "\(settlement.batch.platformKey)", "cause": "\(parking.cause)",
-                "detail": "\(parking.detail)",
+                "platform.uuid": "\(parked.uuid.lowercased)", "platform.name": "\(parked.name)",
+                "cause": "\(parking.cause.rawValue)", "detail": "\(parking.detail)", "remedy": "\(parked.remedy)",
             ])
     }
 }

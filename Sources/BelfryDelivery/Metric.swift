@@ -11,8 +11,16 @@ enum Metric {
     private static let platformsParked = Counter(label: "belfry_platforms_parked_total")
     private static let devicesDeactivated = Counter(label: "belfry_devices_deactivated_total")
 
+    private static let mirrorBacklogGauge = Meter(label: "belfry_mirror_backlog_entries")
+    private static let platformsParkedNow = Meter(label: "belfry_platforms_parked")
+    private static let oldestBatchAge = Meter(label: "belfry_oldest_due_batch_seconds")
+
     private static let schedulesLate = Timer(label: "belfry_schedule_late_seconds")
-    private static let heartbeatAges = byPlatform { Gauge(label: "belfry_heartbeat_age_seconds", dimensions: $0) }
+    private static let heartbeatAges = byPlatform { Meter(label: "belfry_heartbeat_age_seconds", dimensions: $0) }
+    private static let schedulesEnded = Dictionary(
+        uniqueKeysWithValues: ["sent", "expired", "refused"].map { ending in
+            (ending, Counter(label: "belfry_schedules_ended_total", dimensions: [("ending", ending)]))
+        })
     private static let geofenceUpdates = Counter(label: "belfry_geofence_updates_total")
 
     private static let deliveries = byLane { lane in
@@ -68,14 +76,19 @@ enum Metric {
     static func leaseLost() { leasesLost.increment() }
     static func fault() { faults.increment() }
     static func heartbeatAge(of kind: PlatformKind, _ age: Duration) {
-        heartbeatAges[kind]?.record(Double(age.milliseconds) / 1_000)
+        heartbeatAges[kind]?.set(Double(age.milliseconds) / 1_000)
+    }
+    static func mirrorBacklog(_ entries: Int) { mirrorBacklogGauge.set(entries) }
+    static func backlog(parked: Int, oldest: Duration) {
+        platformsParkedNow.set(parked)
+        oldestBatchAge.set(Double(oldest.milliseconds) / 1_000)
     }
     static func geofencesAnnounced() { geofenceUpdates.increment() }
     static func rowsDeleted(_ kind: Retention.Kind, _ rows: Int) { deletedRows[kind]?.increment(by: rows) }
 
     /// - Parameter ending: one of the names of `Schedule.How`.
     static func scheduleEnded(_ ending: String, after lateness: Duration) {
-        Counter(label: "belfry_schedules_ended_total", dimensions: [("ending", ending)]).increment()
+        schedulesEnded[ending]?.increment()
         if ending == "sent" { schedulesLate.recordMilliseconds(max(0, lateness.milliseconds)) }
     }
 
@@ -97,5 +110,19 @@ enum Metric {
         devicesDeactivated.increment(by: settlement.deadTokens.count)
         if settlement.retryAt == nil { batchesSettled.increment() }
         if settlement.halt != nil { platformsParked.increment() }
+    }
+
+    /// Makes all series, so that the page shows them from the start with 0.
+    static func declare() {
+        let plain: [Any] = [
+            devicesFannedOut, batchesInFlight, batchesSettled, leasesLost, faults, platformsParked, devicesDeactivated,
+            mirrorBacklogGauge, platformsParkedNow, oldestBatchAge, schedulesLate, geofenceUpdates,
+        ]
+        let labelled = [
+            heartbeatAges.count, schedulesEnded.count, deliveries.count, batchAges.count, sends.count,
+            deletedRows.count,
+            connectionFaults.count, answers.count,
+        ]
+        precondition(!plain.isEmpty && !labelled.contains(0), "every metric has a series")
     }
 }

@@ -53,12 +53,17 @@ package struct MirrorWorker: Service {
 
     private func roundOutcome() async -> RoundOutcome {
         do {
-            guard try await !store.mirrorEntries(limit: 1).isEmpty else { return .idle }
+            guard try await !store.mirrorEntries(limit: 1).isEmpty else {
+                Metric.mirrorBacklog(0)
+                return .idle
+            }
             guard try await store.holdMirror(as: node, for: Self.lease) else { return .idle }
             let entries = try await store.mirrorEntries(limit: Self.entriesAtOnce)
             let heard = try await tell(entries)
             if !heard.isEmpty { try await store.settle(heard) }
-            return heard.count == entries.count ? .more : .failed
+            if heard.count == entries.count { return .more }
+            Metric.mirrorBacklog(try await store.mirrorBacklog())
+            return .failed
         } catch {
             logger.warning("the old server could not be told", metadata: ["error": "\(error)"])
             return .failed
@@ -104,7 +109,7 @@ package struct MirrorWorker: Service {
                 // The same again would be refused again, and must not keep the device's others.
                 logger.warning(
                     "the old server refused a registration",
-                    metadata: ["platform.key": "\(entry.platformKey)", "status": "\(why)"])
+                    metadata: ["platform.uuid": "\(platform.uuid.lowercased)", "status": "\(why)"])
                 heard.append(entry.key)
             case .unheard: return heard
             }

@@ -16,7 +16,15 @@ extension ConnectionFault {
             case _ where isTLS: .tls
             default: .closed
             }
-        self.init(kind, isTLS ? "TLS failed: \(Outbound.tlsWords(error.reason))" : error.reason)
+        self.init(
+            kind,
+            isTLS ? "TLS failed: \(Outbound.tlsWords(error.reason))\(Self.advice(on: error.reason))" : error.reason)
+    }
+
+    /// What helps where it is this server that does not trust the other.
+    private static func advice(on reason: String) -> String {
+        reason.contains("CERTIFICATE_VERIFY_FAILED") || reason.contains("unableToValidateCertificate")
+            ? "; the platform's trust_root names the certificates to trust instead of the system's" : ""
     }
 
     /// nil for a fault that does not concern a connection.

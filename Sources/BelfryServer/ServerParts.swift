@@ -63,7 +63,8 @@ struct ServerParts: Sendable {
             hostChecks: HostChecks(
                 keyRing: resources.keyRing, directory: configuration.storage.directory,
                 diskFreeMin: configuration.diskFreeMin),
-            clock: clock, shutdown: shutdown, batchesInFlight: { delivery.batchesInFlight },
+            clock: clock, shutdown: shutdown, address: configuration.http.url,
+            batchesInFlight: { delivery.batchesInFlight },
             onShare: resources.isShared ? divide : nil, logger: logger)
         self.resources = resources
         self.clock = clock
@@ -154,6 +155,7 @@ struct ServerParts: Sendable {
             GeofenceNotifier(store: resources.store, clock: clock, poll: configuration.delivery.poll, logger: logger),
             RetentionSweeper(store: resources.store, clock: clock, options: configuration.archive, logger: logger),
             CredentialsExpiryMonitor(store: resources.store, credentials: credentials, clock: clock, logger: logger),
+            BacklogMonitor(store: resources.store, clock: clock, logger: logger),
         ]
         let mirror = oldServer.map { MirrorWorker(store: resources.store, server: $0, clock: clock, logger: logger) }
         return services + [heartbeats].compactMap(\.self) + [mirror].compactMap(\.self)

@@ -158,6 +158,7 @@ extension StorageConfiguration {
     /// Why the data directory cannot be used or made; nil when it can.
     fileprivate var directoryFault: String? {
         let files = FileManager.default
+        let directory = directory.absolutePath
         var path = FilePath(directory)
         var isDirectory: ObjCBool = false
         while !files.fileExists(atPath: path.string, isDirectory: &isDirectory), path.removeLastComponent() {}

@@ -7,6 +7,7 @@ enum Main {
     static func main() async {
         // Files that this program creates, databases, keys and backups, are private from their first byte.
         umask(0o077)
+        Terminal.flushByLine()
         await Belfry.main()
     }
 }
@@ -24,8 +25,8 @@ struct Belfry: AsyncParsableCommand {
             Demo.self, Serve.self, Check.self, Migrate.self, AppCommand.self, PlatformCommand.self,
             ChannelCommand.self, DeviceCommand.self, TopicCommand.self, LocationCommand.self, GeofenceCommand.self,
             PushCommand.self, ScheduleCommand.self, ReceiptCommand.self, WriteOffCommand.self, TenantCommand.self,
-            AdminCommand.self, UserCommand.self, AcrobitsCommand.self, CarmaCommand.self, GeneroCommand.self,
-            GatewayCommand.self, ImportCommand.self,
+            AdminCommand.self, UserCommand.self, AuditCommand.self, AcrobitsCommand.self, CarmaCommand.self,
+            GeneroCommand.self, GatewayCommand.self, ImportCommand.self,
             KeysCommand.self, NodesCommand.self, BackupCommand.self, RestoreCommand.self, DatabaseCommand.self,
             Simulate.self,
         ])

@@ -112,7 +112,11 @@ import Testing
             await fixture.waitForLookers()
             fixture.clock.advance(by: .seconds(1))
             await received.read(until: #""parked":[{"#)
-            #expect(received.text.contains(#""parked":[{"cause":"credentials","detail":"InvalidProviderToken"}]"#))
+            let platform = fixture.platform.uuid.lowercased
+            #expect(
+                received.text.contains(
+                    #""parked":[{"platform_uuid":"\#(platform)","cause":"credentials","detail":"InvalidProviderToken"}]"#
+                ))
         }
     }
 

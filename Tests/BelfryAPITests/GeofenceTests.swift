@@ -47,13 +47,13 @@ import Testing
         (#"{}"#, "locations is missing"),
         (#"{"locations":[]}"#, "trigger_type is missing"),
         (
-            #"{"locations":[],"trigger_type":"enter","expiry_time":1,"data":{}}"#,
+            #"{"locations":[],"trigger_type":"enter","expiry_time":100000000001,"data":{}}"#,
             "locations is empty, it needs a location, or location_groups a group"
         ),
         (#"{"locations":[1],"trigger_type":"enter","data":{}}"#, "expiry_time is missing"),
-        (#"{"locations":[1],"trigger_type":"enter","expiry_time":5}"#, "data is missing"),
+        (#"{"locations":[1],"trigger_type":"enter","expiry_time":100000000005}"#, "data is missing"),
         (
-            #"{"locations":[99],"trigger_type":"enter","expiry_time":5,"data":{}}"#,
+            #"{"locations":[99],"trigger_type":"enter","expiry_time":100000000005,"data":{}}"#,
             "locations[0] is 99, this application has no such location"
         ),
         (#"{"locations":[null]}"#, "locations[0] has to be a whole number, it is null"),
@@ -70,7 +70,7 @@ import Testing
             "data.ios.applicationBadgeNumber has to be a whole number, it is a number"
         ),
         (
-            #"{"locations":[1],"trigger_type":"enter","start_time":9,"expiry_time":9,"data":{}}"#,
+            #"{"locations":[1],"trigger_type":"enter","start_time":100000000009,"expiry_time":100000000009,"data":{}}"#,
             "expiry_time has to be after start_time and after 0"
         ),
     ])

@@ -45,7 +45,7 @@ import Testing
 
     @Test(arguments: [
         (#"{}"#, "name is missing"), (#"{"name":""}"#, "name is an empty topic name"),
-        (#"{"name":"a","expireAt":1}"#, "expireAt is 1, which is not in the future"),
+        (#"{"name":"a","expireAt":100000000001}"#, "expireAt is 100000000001, which is not in the future"),
         (#"{"name":"a","timeToLive":59}"#, "timeToLive is 59 s, the least is 60 s"),
         (#"{"name":"a","timeToLive":315360001}"#, "timeToLive is 315360001 s, the most is 315360000 s"),
         (#"{"name":"a","timeToLive":0}"#, "timeToLive is 0 s, the least is 60 s"),

@@ -14,7 +14,7 @@ import Testing
         Receipt(
             push: push, isFannedOut: isFannedOut, counts: counts, settledAt: isSettled ? .zero : nil,
             firstAnswerAt: nil,
-            parked: isParked ? [parking] : [])
+            parked: isParked ? [ParkedPlatform(uuid: UUID(), name: "iPhones", parking: parking)] : [])
     }
 
     @Test(

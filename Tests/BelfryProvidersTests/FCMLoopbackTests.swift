@@ -162,7 +162,7 @@ import Testing
             let outcomes = await fixture.send((0..<40).map { "t\($0)" })
             let taken = outcomes.filter { $0 == .accepted }
             #expect(taken.count == 10)
-            let waits = outcomes.compactMap { if case .throttled(let wait?) = $0 { wait } else { nil } }
+            let waits = outcomes.compactMap { if case .throttled(let wait?, _) = $0 { wait } else { nil } }
             #expect(waits.count == 30 && waits.allSatisfy { .seconds(1)...Duration.seconds(60) ~= $0 })
             #expect(fixture.provider.room == 0)
             guard case .throttled? = await fixture.send(["later"]).first else {
@@ -175,7 +175,7 @@ import Testing
 
     @Test func `a batch beyond the project's own rate is not sent, and told how long to wait`() async throws {
         try await Self.with(change: { $0.fcm.messagesPerMinute = 60 }) { simulator, fixture in
-            guard case .throttled(let wait?)? = await fixture.send((0..<100).map { "t\($0)" }).first else {
+            guard case .throttled(let wait?, _)? = await fixture.send((0..<100).map { "t\($0)" }).first else {
                 Issue.record("it was sent")
                 return
             }
@@ -209,7 +209,7 @@ import Testing
             simulator.script.add(ServiceFault(when: .init(path: "/token"), then: .answer(answer)))
             switch await fixture.send(["a"]).first {
             case .credentialsRefused?: #expect(isRefusal)
-            case .failed(let wait)?:
+            case .failed(let wait, _)?:
                 #expect(!isRefusal)
                 #expect(wait == (answer.retryAfter == nil ? nil : .seconds(9)))
             case let other: Issue.record("\(String(describing: other))")

@@ -17,7 +17,7 @@ extension ServerTests.AuditedCommandTests {
         "topic show", "schedule list", "schedule show", "location list", "location show", "geofence list",
         "geofence show", "user list", "user show", "acrobits reporter list",
         "acrobits app-id list", "acrobits selector", "carma account list", "carma app list", "carma trigger list",
-        "genero tokens", "gateway credential list",
+        "genero tokens", "gateway credential list", "audit",
     ]
     /// They are servers, and what is changed through them is audited there.
     private static let serving: Set = ["serve", "demo"]
@@ -57,6 +57,11 @@ extension ServerTests.AuditedCommandTests {
             leaves: "platform.replace_credentials")
         try await runner.run("platform test", web, leaves: "platform.test_credentials", endsWell: false)
         try await runner.run("platform resume", web, leaves: "platform.resume")
+        let spare = try TestInstallation.CreatedPlatform(
+            try await runner.run(
+                "platform create", "--json", "--app", app.app_uuid, "--type", "web", "--name", "Spare",
+                leaves: "platform.create"))
+        try await runner.run("platform delete", spare.platform_uuid, leaves: "platform.delete")
         try await channels(runner)
         try await acrobits(app.app_uuid, platform: web, runner)
         try await carma(app.app_uuid, runner)

@@ -28,8 +28,8 @@ extension ServerTests {
                 }
                 let parked = try await server.receipt(receipt)
                 #expect(parked.state == .parked)
-                #expect(parked.parked.map(\.cause) == [.noProvider])
-                #expect(parked.parked.map(\.detail) == ["this version has no provider for \(kind.rawValue)"])
+                #expect(parked.parked.map(\.parking.cause) == [.noProvider])
+                #expect(parked.parked.map(\.parking.detail) == ["this version has no provider for \(kind.rawValue)"])
                 let health = try await server.sender.send("GET", "/healthcheck")
                 #expect(
                     health.status == 200 && !health.body.contains("park"),

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import NIOSSL
 import SwiftASN1
 import X509
@@ -20,11 +21,11 @@ struct APNsCertificate: Sendable {
         }
         notAfter = Int64(leaf.notValidAfter)
         guard now <= notAfter else {
-            throw APNsCredentialsError(.expired, "the certificate expired at Unix time \(notAfter)")
+            throw APNsCredentialsError(.expired, "the certificate expired on \(Self.date(notAfter))")
         }
         guard now >= Int64(leaf.notValidBefore) else {
             throw APNsCredentialsError(
-                .notYetValid, "the certificate is valid from Unix time \(leaf.notValidBefore) on")
+                .notYetValid, "the certificate is valid from \(Self.date(Int64(leaf.notValidBefore))) on")
         }
         topic = Self.topic(of: leaf)
     }
@@ -32,6 +33,10 @@ struct APNsCertificate: Sendable {
     func present(in tls: inout TLSConfiguration) {
         tls.certificateChain = chain.map { .certificate($0) }
         tls.privateKey = .privateKey(key)
+    }
+
+    private static func date(_ time: Int64) -> String {
+        Date(timeIntervalSince1970: Double(time)).formatted(.iso8601)
     }
 
     /// Source: RFC 4519 §2.39 for the attribute; Apple puts the bundle id there.

@@ -16,7 +16,8 @@ struct APNsSigningKey: Sendable {
         do {
             key = try P256.Signing.PrivateKey(pemRepresentation: p8)
         } catch {
-            throw APNsCredentialsError(.key, "the p8 text is not a P-256 private key in PEM")
+            throw APNsCredentialsError(
+                .key, "the p8 text is not a P-256 private key in PEM, but \(PEMContents.words(for: p8))")
         }
     }
 

@@ -17,7 +17,7 @@ extension Admin {
         private static let windowRows = 512
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
-            let query = try Query(call, ["format", "platform_uuid", "map", "skip", "dry_run"])
+            let query = try Query(call, ["format", "platform_uuid", "map", "skip", "dry_run", "verdicts"])
             guard let name = query.text("format") else { throw InvalidInput.missing("format") }
             let format = try ImportFormat(name, field: "format")
             let mapping = try mapping(query, format)
@@ -25,16 +25,17 @@ extension Admin {
                 of: application, to: try await factory.platforms(query.text("platform_uuid"), of: application),
                 from: format.rawValue, isDryRun: try query.bool("dry_run"), by: call.author)
             var reader = ImportReader(format, mapping: mapping, skipping: try skip(query))
+            let keepsVerdicts = try query.bool("verdicts")
             let reply = try await factory.shares.holding(.batches, for: ShareHolder(call.key, application)) {
-                try await read(call.request, by: &reader, into: service)
+                try await read(call.request, by: &reader, into: service, ImportReply(keepsVerdicts: keepsVerdicts))
             }
             return try Response(reply)
         }
 
         private func read(
-            _ request: Request, by reader: inout ImportReader, into service: ImportService
+            _ request: Request, by reader: inout ImportReader, into service: ImportService, _ empty: ImportReply
         ) async throws -> ImportReply {
-            var (reply, waiting) = (ImportReply(), [ImportReader.Row]())
+            var (reply, waiting) = (empty, [ImportReader.Row]())
             var chunks = request.body.makeAsyncIterator()
             while true {
                 let chunk: ByteBuffer?
@@ -73,6 +74,8 @@ extension Admin {
         package private(set) var refused = 0
         /// The first of the rows that were refused.
         package private(set) var refusals: [Refusal] = []
+        /// What came of the first `verdictsMax` rows, where that was asked for.
+        package private(set) var verdicts: [Verdict]?
 
         package struct Refusal: Codable, Sendable {
             package let row: Int
@@ -80,9 +83,34 @@ extension Admin {
             package let reason: String
         }
 
+        /// What came of a row.
+        package struct Verdict: Codable, Sendable {
+            package let row: Int
+            @OrNull package var id: String?
+            @OrNull package var platform_uuid: String?
+            package let verdict: String
+            @OrNull package var reason: String?
+
+            fileprivate init(_ verdict: ImportService.Verdict) {
+                row = verdict.row
+                _id = OrNull(wrappedValue: verdict.id)
+                _platform_uuid = OrNull(wrappedValue: verdict.platform?.lowercased)
+                self.verdict = verdict.outcome.name
+                let words: String? = if case .refused(let words) = verdict.outcome { words } else { nil }
+                _reason = OrNull(wrappedValue: words)
+            }
+        }
+
         static let refusalsMax = 1_000
+        /// A client that wants all sends no more rows at a time.
+        package static let verdictsMax = 10_000
+
+        init(keepsVerdicts: Bool = false) { verdicts = keepsVerdicts ? [] : nil }
 
         mutating func note(_ verdicts: [ImportService.Verdict]) {
+            if let kept = self.verdicts?.count {
+                self.verdicts? += verdicts.prefix(Self.verdictsMax - kept).map(Verdict.init)
+            }
             var tally = ImportTally()
             for verdict in verdicts {
                 tally.note(verdict.outcome)

@@ -54,8 +54,11 @@ extension Admin {
         private func show(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
             let pushRequest = try await factory.unlessDamaged { try await factory.store.request(of: receipt.push.key) }
             let faults = try await factory.store.connectionFaults(of: receipt.push.key)
-            return try Response(
-                PushReply(receipt: ReceiptReply(receipt, of: application, faults: faults), request: pushRequest ?? nil))
+            let unmatched = try await factory.unlessDamaged {
+                try await factory.store.unmatchedNames(of: receipt.push.key)
+            }
+            let reply = ReceiptReply(receipt, of: application, faults: faults, unmatched: unmatched ?? UnmatchedNames())
+            return try Response(PushReply(receipt: reply, request: pushRequest ?? nil))
         }
 
         /// Writes off its unreadable rows, so that it settles.
@@ -78,11 +81,11 @@ extension Admin {
             return try Response(PlatformCountsReply(platforms: rows))
         }
 
-        /// Devices with one kind of answer; those that failed by default.
+        /// Devices with one kind of answer, or all of them.
         private func devices(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
             let query = try Query(call, Query.paging + ["answer"])
             let page = try await factory.store.answers(
-                in: receipt.push.key, kind: try query.choice("answer") ?? .failed,
+                in: receipt.push.key, kind: try query.choice("answer") ?? .all,
                 after: try query.cursor(of: 2).map { AnswerCursor(platform: Key($0[0]), device: Key($0[1])) },
                 limit: try query.limit())
             let platforms = try await factory.store.platforms(of: application.key)
@@ -95,14 +98,16 @@ extension Admin {
                     next_cursor: page.next.map { Cursor($0.platform.rawValue, $0.device.rawValue).text }))
         }
 
-        /// The answer for one device.
+        /// How far the push has come for one device. While the audience is being looked up, that is not known of any device.
         private func answer(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
-            let platforms = try await factory.store.platforms(of: application.key).map(\.key)
-            guard let uuid = call.uuid("device_uuid"),
-                let device = try await factory.store.deviceKeys([uuid], on: platforms).first,
-                let answer = try await factory.store.answer(of: device, in: receipt.push.key)
-            else { throw APIError.missing("device in this push") }
-            return try Response(DeviceAnswerReply(uuid, answer))
+            guard let uuid = call.uuid("device_uuid") else { throw APIError.missing("device in this push") }
+            for platform in try await factory.store.platforms(of: application.key) {
+                guard let device = try await factory.store.device(uuid, on: platform.key) else { continue }
+                let delivery = try await factory.store.delivery(of: device.key, in: receipt.push.key)
+                guard delivery != nil || !receipt.isFannedOut else { break }
+                return try Response(DeviceAnswerReply(device, on: platform, delivery))
+            }
+            throw APIError.missing("device in this push")
         }
     }
 }

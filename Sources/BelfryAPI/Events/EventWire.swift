@@ -22,10 +22,11 @@ struct EventWire {
             json.integer("answered", Int64(receipt.answered))
             json.integers(
                 "counts", receipt.counts.map { ($0.key.name, Int64($0.value)) }.sorted { $0.0 < $1.0 })
-            json.array("parked", receipt.parked) { json, parking in
+            json.array("parked", receipt.parked) { json, platform in
                 json.object { json in
-                    json.string("cause", parking.cause.rawValue)
-                    json.string("detail", parking.detail)
+                    json.string("platform_uuid", platform.uuid.lowercased)
+                    json.string("cause", platform.parking.cause.rawValue)
+                    json.string("detail", platform.parking.detail)
                 }
             }
         }

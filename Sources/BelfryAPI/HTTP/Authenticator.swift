@@ -27,7 +27,7 @@ struct Authenticator: Sendable {
     /// registration when it gets a 429. A secret of 122 random bits is not guessed.
     func platform(of request: Request, _ context: APIContext) async throws -> Platform {
         let found = try await check(request, context, letsRightPass: true) { credentials in
-            let platform = try await store.platform(credentials.user)
+            let platform = try await known(credentials.user, request, context) { try await store.platform($0) }
             return matches(credentials, platform?.secretHash) ? platform : nil
         }
         guard let platform = found else { throw refusal("platform_uuid:platform_secret", request) }
@@ -37,7 +37,7 @@ struct Authenticator: Sendable {
 
     func application(of request: Request, _ context: APIContext) async throws -> Application {
         let found = try await check(request, context) { credentials in
-            let application = try await store.application(credentials.user)
+            let application = try await known(credentials.user, request, context) { try await store.application($0) }
             // The keys of bindings count as the application's own, and one that was replaced does until its grace ends.
             let own = [application?.apiKeyHash, application?.previousAPIKey?.valid(at: clock.now)]
             let hashes = own + (application?.bindingKeyHashes ?? []).map(Optional.some)
@@ -46,6 +46,15 @@ struct Authenticator: Sendable {
         guard let application = found else { throw refusal("application_uuid:api_key", request) }
         try requestLimiter.admit(Principal(application))
         return application
+    }
+
+    /// What has the UUID; the database is asked too before it is refused, since a command beside this server may have just made it.
+    private func known<Thing>(
+        _ uuid: UUID, _ request: Request, _ context: APIContext, _ find: (UUID) async throws -> Thing?
+    ) async throws -> Thing? {
+        if let thing = try await find(uuid) { return thing }
+        guard requestLimiter.admitsLookUp(of: request, context), try await store.isNew(uuid) else { return nil }
+        return try await find(uuid)
     }
 
     /// A request without credentials is not a guess.

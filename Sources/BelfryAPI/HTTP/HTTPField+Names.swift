@@ -7,6 +7,8 @@ extension HTTPField.Name {
     package static let idempotencyReplayed = known("Idempotency-Replayed")
     /// Source: WHATWG HTML, "Server-sent events".
     package static let lastEventID = known("Last-Event-ID")
+    /// Source: RFC 7234 §5.5.
+    static let warning = known("Warning")
     /// Source: W3C Trace Context.
     static let traceparent = known("traceparent")
     static let xForwardedFor = known("X-Forwarded-For")

@@ -1,3 +1,4 @@
+import BelfryCore
 import Metrics
 
 /// The metrics of this target. Labels come from closed sets: paths in the router's form, never as callers wrote them.
@@ -20,6 +21,10 @@ enum Metric: String {
     case eventsLost = "belfry_events_lost_total"
     /// Devices registered or updated.
     case registrations = "belfry_registrations_total"
+    /// Registrations whose `os` is not that of their platform.
+    case mismatchedOS = "belfry_registrations_mismatched_os_total"
+    /// Registrations that an old server does not hear of, since too many wait for it.
+    case unmirrored = "belfry_mirror_dropped_total"
     /// Pushes accepted, by `lane`.
     case pushes = "belfry_pushes_accepted_total"
     /// Events that apps reported, by `result`.
@@ -28,6 +33,14 @@ enum Metric: String {
     case acrobitsReports = "belfry_acrobits_reports_total"
     /// Messages that the mediator was given, by the `code` of the answer.
     case acrobitsCalls = "belfry_acrobits_calls_total"
+}
+
+extension Metric {
+    /// Makes the series that nothing else makes before they count, so that the page shows them from the start with 0.
+    static func declare() {
+        for quota in Quota.allCases { _ = Counter(metric: .quotaRefusals, [("quota", quota.rawValue)]) }
+        _ = Counter(metric: .eventsLost)
+    }
 }
 
 extension Counter {

@@ -30,7 +30,10 @@ package final class RequestLimiter: Sendable {
     /// The number of nodes that share the limits.
     private let nodes = Atomic(1)
     private let buckets = Mutex(Generations<Principal, TokenBucket>(countMax: 65_536))
+    private let lookUps = Mutex(Generations<NetworkAddress, TokenBucket>(countMax: 16_384))
     private let strayProxyIsReported = Atomic(false)
+
+    private static let lookUpLimit = RateLimit(perSecond: 1, burst: 5)
     private let guesses = Counter(metric: .limited, [("kind", "credentials")])
     private let excesses = Dictionary(
         uniqueKeysWithValues: Principal.Kind.allCases.map { ($0, Counter(metric: .limited, [("kind", "\($0)")])) })
@@ -81,6 +84,18 @@ package final class RequestLimiter: Sendable {
         guard let wait else { return }
         excesses[principal.kind]?.increment()
         throw .excess(principal.kind, of: limit, wait: wait)
+    }
+
+    /// Whether the database may be asked for a name that memory does not have: some times for each address, however many names
+    /// it guesses.
+    func admitsLookUp(of request: Request, _ context: APIContext) -> Bool {
+        let site = address(of: request, context)?.site ?? NetworkAddress(high: 0, low: 0)
+        let now = clock.now
+        return lookUps.withLock { lookUps in
+            var bucket = lookUps.value(for: site) ?? TokenBucket(Self.lookUpLimit, at: now)
+            defer { lookUps.set(bucket, for: site) }
+            return bucket.take(under: Self.lookUpLimit, at: now) == nil
+        }
     }
 
     /// The client's address; nil where it is not an IP address.

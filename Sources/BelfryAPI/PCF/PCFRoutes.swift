@@ -2,6 +2,7 @@ package import BelfryCore
 import FoundationEssentials
 import HTTPTypes
 package import Hummingbird
+import Logging
 
 /// The routes of the PCF API.
 ///
@@ -28,6 +29,7 @@ package struct PCFRoutes: Sendable {
         pushObserver: any PushObserver = NoPushObserver(),
         health: @escaping @Sendable () async -> PCFv1.Health
     ) {
+        Metric.declare()
         self.store = store
         self.clock = clock
         self.options = options
@@ -49,12 +51,14 @@ package struct PCFRoutes: Sendable {
         serve(
             "v1/registration", on: router,
             [
-                .post: asPlatform { request, _, platform in try await registrations.create(request, on: platform) }
+                .post: asPlatform { request, _, platform, logger in
+                    try await registrations.create(request, on: platform, logger)
+                }
             ])
         serve(
             "v1/registration/count", on: router,
             [
-                .get: asPlatform { [shares] _, _, platform in
+                .get: asPlatform { [shares] _, _, platform, _ in
                     try await shares.holding(.searches, for: ShareHolder(platform)) {
                         try await registrations.count(on: platform)
                     }
@@ -63,11 +67,11 @@ package struct PCFRoutes: Sendable {
         serve(
             "v1/registration/:device_uuid", on: router,
             [
-                .get: asPlatform { _, uuid, platform in try await registrations.show(uuid, on: platform) },
-                .put: asPlatform { request, uuid, platform in
-                    try await registrations.update(uuid, request, on: platform)
+                .get: asPlatform { _, uuid, platform, _ in try await registrations.show(uuid, on: platform) },
+                .put: asPlatform { request, uuid, platform, logger in
+                    try await registrations.update(uuid, request, on: platform, logger)
                 },
-                .delete: asPlatform { _, uuid, platform in try await registrations.delete(uuid, on: platform) },
+                .delete: asPlatform { _, uuid, platform, _ in try await registrations.delete(uuid, on: platform) },
             ])
         serve(
             "v1/push", on: router,
@@ -91,13 +95,13 @@ package struct PCFRoutes: Sendable {
 
     /// - Parameter handler: also gets the device UUID in the path; nil when there is none, or it is malformed.
     private func asPlatform(
-        _ handler: @escaping @Sendable (Request, UUID?, Platform) async throws -> Response
+        _ handler: @escaping @Sendable (Request, UUID?, Platform, Logger) async throws -> Response
     ) -> Handler {
         { [authenticator, shares, options] request, context in
             let platform = try await authenticator.platform(of: request, context)
             let uuid = context.parameters.get("device_uuid").flatMap { UUID(uuidString: $0) }
             return try await shares.uploading(request, atMost: options.bodyBytesMax, for: ShareHolder(platform)) {
-                try await handler(request, uuid, platform)
+                try await handler(request, uuid, platform, context.logger)
             }
         }
     }

@@ -6,13 +6,15 @@ extension PCFv1 {
         package let message: Push.Content
         package let target: Target
         let times: Times
+        /// Fields that nothing read, although they look like fields that something reads.
+        let ignored: IgnoredFields
 
         /// Reads a body; unknown keys are ignored, and `null` counts as missing. Throws on invalid values.
         package static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
             let draft = try PushDraft.parse(bytes)
             guard let message = try draft.content() else { throw PushDraft.messageIsMissing }
             guard let target = try draft.target() else { throw PushDraft.targetIsMissing }
-            return Self(message: message, target: target, times: try draft.times())
+            return Self(message: message, target: target, times: try draft.times(), ignored: draft.ignored)
         }
 
         /// What is asked for, whenever it is to be sent.

@@ -8,6 +8,8 @@ extension PCFv1 {
         private var scheduleAt: Int64?
         private var scheduleIn: Int64?
         private var expiryTime: Int64?
+        /// Fields that nothing reads.
+        private(set) var ignored = IgnoredFields()
 
         static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
             var draft = Self()
@@ -63,13 +65,19 @@ extension PCFv1 {
         private mutating func read(_ key: String, from reader: inout JSONReader) throws(InvalidInput) {
             switch key {
             case "message": try readMessage(from: &reader)
-            case "target": names = try reader.null() ? nil : TargetNames(from: &reader)
-            case "scheduleAt": scheduleAt = try reader.integer("scheduleAt")
+            case "target":
+                names = try reader.null() ? nil : TargetNames(from: &reader, ignored: ignored)
+                ignored = names?.ignored ?? ignored
+            case "scheduleAt": scheduleAt = try reader.milliseconds("scheduleAt")
             case "scheduleIn": scheduleIn = try reader.integer("scheduleIn")
-            case "expiryTime": expiryTime = try reader.integer("expiryTime")
-            default: try reader.skip()
+            case "expiryTime": expiryTime = try reader.milliseconds("expiryTime")
+            default:
+                ignored.note(key, known: Self.fields)
+                try reader.skip()
             }
         }
+
+        private static let fields = ["message", "target", "scheduleAt", "scheduleIn", "expiryTime"]
 
         private mutating func readMessage(from reader: inout JSONReader) throws(InvalidInput) {
             message = nil
@@ -123,11 +131,14 @@ extension PCFv1 {
         /// Deprecated, and added to `platforms`: one more, or `all`. `""` counts as not given.
         private(set) var platform: String?
         private(set) var isInteractiveOnly = false
+        private(set) var ignored = IgnoredFields()
 
         init() {}
 
-        init(from reader: inout JSONReader) throws(InvalidInput) {
+        /// - Parameter ignored: what was ignored before it.
+        init(from reader: inout JSONReader, ignored: IgnoredFields = IgnoredFields()) throws(InvalidInput) {
             var names = Self()
+            names.ignored = ignored
             try reader.object("target") { reader, key throws(InvalidInput) in try names.read(key, from: &reader) }
             self = names
         }
@@ -145,9 +156,15 @@ extension PCFv1 {
             case "platforms": platforms = try reader.strings("target.platforms") ?? []
             case "platform": platform = try reader.string("target.platform").flatMap { $0.isEmpty ? nil : $0 }
             case "interactive-only": isInteractiveOnly = try reader.bool("target.interactive-only") ?? false
-            default: try reader.skip()
+            default:
+                ignored.note(key, under: "target.", known: Self.fields)
+                try reader.skip()
             }
         }
+
+        private static let fields = [
+            "devices", "topics", "tags", "custom_user_ids", "platforms", "platform", "interactive-only",
+        ]
     }
 }
 

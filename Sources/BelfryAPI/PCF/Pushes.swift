@@ -10,6 +10,7 @@ extension PCFv1 {
         private let clock: any WallClock
         private let options: Options
         private let accepted = AcceptedPushes()
+        private let mistakes = CallerMistakes()
 
         init(pushService: PushService, clock: any WallClock, options: Options) {
             self.pushService = pushService
@@ -19,6 +20,14 @@ extension PCFv1 {
 
         func create(_ request: Request, for application: Application, _ logger: Logger) async throws -> Response {
             let body = try PushBody.parse(try await request.bytes(atMost: options.bodyBytesMax))
+            return mistakes.tell(
+                body.ignored, of: "app \(application.uuid.lowercased)",
+                in: try await create(body, for: application, logger), logger)
+        }
+
+        private func create(
+            _ body: PushBody, for application: Application, _ logger: Logger
+        ) async throws -> Response {
             let now = clock.now
             // A push that is due soon, or was due in the past, is sent at once.
             if let dueAt = body.times.due(at: now), dueAt > now + options.sendsImmediatelyWithin {

@@ -8,6 +8,7 @@ extension PCFv1 {
         package private(set) var tags: Tags?
         /// As the app sent it: signed, unless the operator switched that off. `""` clears; nil does so in a POST alone.
         package private(set) var customUserID: String?
+        private(set) var ignored = IgnoredFields()
 
         package enum Tags: Sendable, Hashable {
             /// `["a", "b"]`: the full set.
@@ -35,9 +36,16 @@ extension PCFv1 {
             case "device_alias": about.alias = try reader.string("device_alias")
             case "custom_user_id": customUserID = try reader.string("custom_user_id")
             case "tags": tags = try Self.tags(from: &reader)
-            default: try reader.skip()
+            default:
+                ignored.note(key, known: Self.fields)
+                try reader.skip()
             }
         }
+
+        private static let fields = [
+            "registration_token", "os", "os_version", "device_model", "device_manufacturer", "device_alias",
+            "custom_user_id", "tags",
+        ]
 
         private static func tags(from reader: inout JSONReader) throws(InvalidInput) -> Tags? {
             guard reader.isAtObject() else { return try reader.strings("tags").map(Tags.all) }

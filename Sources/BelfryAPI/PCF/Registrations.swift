@@ -1,6 +1,7 @@
 import BelfryCore
 import FoundationEssentials
 import Hummingbird
+import Logging
 import Metrics
 
 extension PCFv1 {
@@ -10,6 +11,8 @@ extension PCFv1 {
         let secrets: SharedSecrets
         let options: Options
         private let registered = Counter(metric: .registrations)
+        private let unmirrored = Counter(metric: .unmirrored)
+        private let mistakes = CallerMistakes()
 
         init(store: any ApplicationStore & DeviceStore & MirrorStore, secrets: SharedSecrets, options: Options) {
             self.store = store
@@ -17,13 +20,15 @@ extension PCFv1 {
             self.options = options
         }
 
-        func create(_ request: Request, on platform: Platform) async throws -> Response {
-            try await register(request, isNew: true, as: nil, on: platform)
+        func create(_ request: Request, on platform: Platform, _ logger: Logger) async throws -> Response {
+            try await register(request, isNew: true, as: nil, on: platform, logger)
         }
 
         /// SDKs retry a failed PUT for ever, so an unknown UUID is accepted and the token identifies the device.
-        func update(_ uuid: UUID?, _ request: Request, on platform: Platform) async throws -> Response {
-            try await register(request, isNew: false, as: uuid, on: platform)
+        func update(
+            _ uuid: UUID?, _ request: Request, on platform: Platform, _ logger: Logger
+        ) async throws -> Response {
+            try await register(request, isNew: false, as: uuid, on: platform, logger)
         }
 
         func show(_ uuid: UUID?, on platform: Platform) async throws -> Response {
@@ -39,7 +44,7 @@ extension PCFv1 {
                 let isMirrored = try await isMirrored(platform)
                 let device = isMirrored ? try await store.device(uuid, on: platform.key) : nil
                 try await store.unregister(uuid, on: platform.key)
-                if let device { try await store.mirror(MirrorCall(.delete), of: device.key, on: platform.key) }
+                if let device { try await mirror(MirrorCall(.delete), of: device, on: platform) }
             }
             return Response(status: .noContent)
         }
@@ -54,8 +59,13 @@ extension PCFv1 {
                 ?? false
         }
 
+        /// The way back to the old server is not worth a registration: what finds no room is counted and left out.
+        private func mirror(_ call: MirrorCall, of device: Device, on platform: Platform) async throws {
+            if try await !store.mirror(call, of: device.key, on: platform.key) { unmirrored.increment() }
+        }
+
         private func register(
-            _ request: Request, isNew: Bool, as uuid: UUID?, on platform: Platform
+            _ request: Request, isNew: Bool, as uuid: UUID?, on platform: Platform, _ logger: Logger
         ) async throws -> Response {
             let bytes = try await request.bytes(atMost: options.bodyBytesMax)
             let body = try RegistrationRequest.parse(bytes)
@@ -66,10 +76,13 @@ extension PCFv1 {
             let device = try await store.register(registration, as: uuid, on: platform)
             // Before the answer: what the app was told of, the old server will hear of.
             if try await isMirrored(platform) {
-                try await store.mirror(MirrorCall(isNew ? .post : .put, body: bytes), of: device.key, on: platform.key)
+                try await mirror(MirrorCall(isNew ? .post : .put, body: bytes), of: device, on: platform)
             }
             registered.increment()
-            return Response(json: device.json(kind: platform.kind))
+            mistakes.note(body.about.os, on: platform, logger)
+            return mistakes.tell(
+                body.ignored, of: "platform \(platform.uuid.lowercased)",
+                in: Response(json: device.json(kind: platform.kind)), logger)
         }
 
         /// The token that the body names. A PUT that names none is for the token its device has.

@@ -6,6 +6,9 @@ package struct MirrorEntry: Sendable, Hashable {
     package let device: Key<Device>
     package let call: MirrorCall
 
+    /// More calls do not wait for an old server: some days of registrations of a large installation.
+    package static let backlogMax = 2_000_000
+
     package init(key: Key<MirrorEntry>, platformKey: Key<Platform>, device: Key<Device>, call: MirrorCall) {
         self.key = key
         self.platformKey = platformKey

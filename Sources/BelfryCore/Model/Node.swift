@@ -4,6 +4,8 @@ package import FoundationEssentials
 package struct Node: Sendable, Hashable {
     package let uuid: UUID
     package let host: String
+    /// Where it serves, such as `https://10.0.0.7:8080`.
+    package let address: String
     package let version: String
     /// The time of its first heartbeat.
     package let since: Instant
@@ -30,6 +32,7 @@ package struct Node: Sendable, Hashable {
     package init(_ report: NodeReport, since: Instant, lastSeenAt: Instant, now: Instant) {
         uuid = report.uuid
         host = report.host
+        address = report.address
         version = report.version
         batchesInFlight = report.batchesInFlight
         self.since = since
@@ -43,13 +46,19 @@ package struct NodeReport: Sendable, Hashable {
     /// Drawn when the process starts.
     package let uuid: UUID
     package let host: String
+    /// Where it serves.
+    package let address: String
     package let version: String
     package var batchesInFlight: Int
     package var isDraining: Bool
 
-    package init(uuid: UUID, host: String, version: String, batchesInFlight: Int = 0, isDraining: Bool = false) {
+    package init(
+        uuid: UUID, host: String, address: String = "", version: String, batchesInFlight: Int = 0,
+        isDraining: Bool = false
+    ) {
         self.uuid = uuid
         self.host = host
+        self.address = address
         self.version = version
         self.batchesInFlight = batchesInFlight
         self.isDraining = isDraining

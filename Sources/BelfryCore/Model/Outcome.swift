@@ -5,13 +5,13 @@ package enum Outcome: Sendable, Hashable {
     /// Accepted, and the provider now knows the device by another token; the one used will be refused some day.
     case moved(to: DeviceToken)
     /// Refused for good: the same bytes would be refused again.
-    case refused(Refusal)
+    case refused(Refusal, said: ProviderWords? = nil)
     /// The token is dead. Devices that registered before `since` are deactivated; without it, none are.
     case gone(since: Instant?)
     /// The provider asked us to wait; `retryAfter` is its own figure, when it gave one.
-    case throttled(retryAfter: Duration?)
+    case throttled(retryAfter: Duration?, said: ProviderWords? = nil)
     /// Certainly not delivered: the provider had an internal error. Retried.
-    case failed(retryAfter: Duration?)
+    case failed(retryAfter: Duration?, said: ProviderWords? = nil)
     /// Certainly not delivered: the provider could not be connected to. Retried.
     case unreachable(ConnectionFault)
     /// Sent, and no answer came. The device may have been notified.
@@ -24,6 +24,49 @@ extension Outcome {
     package var connectionFault: ConnectionFault? {
         if case .unreachable(let fault) = self { fault } else { nil }
     }
+
+    /// The same outcome, with the words that the provider answered with.
+    package func saying(_ words: @autoclosure () -> String) -> Outcome {
+        switch self {
+        case .refused(let refusal, nil): .refused(refusal, said: ProviderWords(words()))
+        case .throttled(let wait, nil): .throttled(retryAfter: wait, said: ProviderWords(words()))
+        case .failed(let wait, nil): .failed(retryAfter: wait, said: ProviderWords(words()))
+        default: self
+        }
+    }
+
+    /// In a few words, for people.
+    package var summary: String {
+        switch self {
+        case .accepted: "accepted"
+        case .moved: "accepted, with a new token for later"
+        case .refused(let refusal, let said): "refused: \(refusal)" + (said?.afterComma ?? "")
+        case .gone: "gone: the token is dead"
+        case .throttled(_, let said): "the provider asked to wait" + (said?.afterComma ?? "")
+        case .failed(_, let said): "failed" + (said?.afterComma ?? "")
+        case .unreachable(let fault): "unreachable (\(fault.kind.rawValue)): \(fault.detail)"
+        case .unanswered: "sent, and no answer came in time"
+        case .credentialsRefused(let words): "credentials refused: \(words)"
+        }
+    }
+}
+
+/// What a provider answered, for people. It decides nothing: outcomes that differ in it alone are equal.
+package struct ProviderWords: Sendable, Hashable {
+    /// Printable ASCII.
+    package let text: String
+
+    private static let bytesMax = 120
+
+    package init(_ text: String) {
+        self.text = String(
+            decoding: text.utf8.prefix(Self.bytesMax).map { 0x20..<0x7F ~= $0 ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+    }
+
+    fileprivate var afterComma: String { ", \"\(text)\"" }
+
+    package static func == (left: Self, right: Self) -> Bool { true }
+    package func hash(into hasher: inout Hasher) {}
 }
 
 /// Why a provider refused a message for good. A batch stores it in one byte: never renumber, only add.
@@ -45,6 +88,8 @@ package enum Refusal: UInt8, Sendable, Hashable, CaseIterable {
     case missingToken = 77
     /// Accepted and discarded: the device is offline and the message was not to be stored, or its user wants none.
     case dropped = 90
+    /// The device's push service is at an address that is not public: see the setting `providers.addresses.allow`.
+    case addressNotAllowed = 91
     /// Any other reason; the log has the provider's own text.
     case other = 127
 }

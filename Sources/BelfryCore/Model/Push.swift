@@ -109,11 +109,14 @@ package struct NewPush: Sendable, Hashable {
     package let expiresAt: Instant?
     /// The devices of the audience, where few were named and they were looked up already; nil leaves them to be found.
     package let devices: PlacedDevices?
+    /// Those of its target that no platform has.
+    package let unknownDevices: UnknownDevices
 
     package init(
         receiptID: UUID, applicationKey: Key<Application>, content: Push.Content, audience: Audience,
         platformKeys: [Key<Platform>], platforms: [PlatformKind]? = nil, lane: Lane,
-        guarantee: Push.Guarantee = .atLeastOnce, expiresAt: Instant? = nil, devices: PlacedDevices? = nil
+        guarantee: Push.Guarantee = .atLeastOnce, expiresAt: Instant? = nil, devices: PlacedDevices? = nil,
+        unknownDevices: UnknownDevices = UnknownDevices()
     ) {
         self.receiptID = receiptID
         self.applicationKey = applicationKey
@@ -125,6 +128,7 @@ package struct NewPush: Sendable, Hashable {
         self.guarantee = guarantee
         self.expiresAt = expiresAt
         self.devices = devices
+        self.unknownDevices = unknownDevices
     }
 }
 

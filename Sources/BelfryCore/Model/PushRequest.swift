@@ -21,4 +21,9 @@ package struct PushRequest: Sendable, Hashable {
         self.guarantee = guarantee
         self.expiresAt = expiresAt
     }
+
+    /// The same for other recipients.
+    package func aimed(at target: Target) -> PushRequest {
+        PushRequest(content: content, target: target, lane: lane, guarantee: guarantee, expiresAt: expiresAt)
+    }
 }

@@ -10,7 +10,7 @@ package struct Receipt: Sendable, Hashable {
     /// When the first device got its answer.
     package let firstAnswerAt: Instant?
     /// The parked platforms that block the push.
-    package let parked: [Parking]
+    package let parked: [ParkedPlatform]
     /// Open batches that cannot be read; the push settles once they are mended or written off.
     package let damagedBatches: Int
     /// Platforms where the audience cannot be scanned, since the push itself cannot be read; the push settles once it
@@ -24,7 +24,7 @@ package struct Receipt: Sendable, Hashable {
 
     package init(
         push: PushHead, isFannedOut: Bool, counts: [Answer: Int], settledAt: Instant?, firstAnswerAt: Instant?,
-        parked: [Parking], damagedBatches: Int = 0, damagedFanOuts: Int = 0
+        parked: [ParkedPlatform], damagedBatches: Int = 0, damagedFanOuts: Int = 0
     ) {
         self.push = push
         self.isFannedOut = isFannedOut

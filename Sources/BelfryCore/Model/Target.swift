@@ -59,6 +59,13 @@ package struct Target: Sendable, Hashable {
         self.isInteractiveOnly = isInteractiveOnly
     }
 
+    /// The same target with other UUIDs for some of its devices.
+    package func renamed(_ names: [UUID: UUID]) -> Target {
+        Target(
+            unchecked: devices?.map { names[$0] ?? $0 }, topics: topics, customUserIDs: customUserIDs,
+            platforms: platforms, isInteractiveOnly: isInteractiveOnly)
+    }
+
     package static func checkCount(ofDevices count: Int) throws(InvalidInput) {
         try check(count, "devices", "devices", PushLimits.devicesMax)
     }

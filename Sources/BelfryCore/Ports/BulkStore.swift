@@ -85,7 +85,9 @@ extension BulkTable {
     /// All tables, each after those it refers to. Posting lists and the search index are left out: each engine derives
     /// its own from the devices.
     package static let all = [
-        tenant, application, platform, topic, device, push, pushProgress, tally, fanOut, batch, damagedBatch, schedule,
+        tenant, application, platform, topic, device, push, pushProgress, tally, unknownDevices, fanOut, batch,
+        batchHistory,
+        damagedBatch, schedule,
         location, locationGroup, locationGroupMember, geofence, geofenceLocation, geofenceGroup, geofenceDeletion,
         geofenceStamp,
         geofenceUpdate, mirrorEntry, pushCount, platformCount, eventMark, geofenceCount, heartbeat, adminKey, audit,
@@ -161,6 +163,11 @@ extension BulkTable {
             "claim_count": .integer, "devices": .bytes, "answers": .bytes, "retry_at_ms": .integer,
             "answered_at_ms": .integer, "is_whole": .flag,
         ])
+
+    private static let batchHistory = BulkTable("batch_history", ["batch_id": .integer, "attempts": .text])
+
+    private static let unknownDevices = BulkTable(
+        "unknown_device", ["push_id": .integer, "uuids": .text, "device_count": .integer])
 
     private static let damagedBatch = BulkTable(
         "damaged_batch", ["batch_id": .integer, "push_id": .integer, "found_at_ms": .integer])

@@ -2,8 +2,11 @@ package import FoundationEssentials
 
 /// What an old server has yet to hear of during a dual run.
 package protocol MirrorStore: Sendable {
-    /// Keeps the call; durable when it returns.
-    func mirror(_ call: MirrorCall, of device: Key<Device>, on platform: Key<Platform>) async throws
+    /// Keeps the call; durable when it returns. False, and nothing is kept, where so many entries wait already.
+    @discardableResult
+    func mirror(
+        _ call: MirrorCall, of device: Key<Device>, on platform: Key<Platform>, atMost backlogMax: Int
+    ) async throws -> Bool
     /// The next entries, the oldest first.
     func mirrorEntries(limit: Int) async throws -> [MirrorEntry]
     /// Takes entries away that the old server has heard.
@@ -16,4 +19,14 @@ package protocol MirrorStore: Sendable {
     func importedUUID(of device: Key<Device>, on platform: Key<Platform>) async throws -> UUID?
     /// Notes what an old server calls a device that registered here first. It goes on by the UUID of this server.
     func noteImportedUUID(_ uuid: UUID, of device: Key<Device>, on platform: Platform) async throws
+}
+
+extension MirrorStore {
+    /// As with `MirrorEntry.backlogMax`.
+    @discardableResult
+    package func mirror(
+        _ call: MirrorCall, of device: Key<Device>, on platform: Key<Platform>
+    ) async throws -> Bool {
+        try await mirror(call, of: device, on: platform, atMost: MirrorEntry.backlogMax)
+    }
 }

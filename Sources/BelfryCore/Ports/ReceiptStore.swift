@@ -11,6 +11,9 @@ package protocol ReceiptStore: Sendable {
     /// The message and the target of a push; nil once it was deleted, or if it was made without a target. Throws
     /// `StoreError.damaged` when they cannot be read.
     func request(of push: Key<Push>) async throws -> PushRequest?
+    /// What the target of a push names and nothing has: devices that were unknown when it was accepted, and of the first
+    /// `UnmatchedNames.lookedUpMax` topics and users those that no active device has now.
+    func unmatchedNames(of push: Key<Push>) async throws -> UnmatchedNames
     /// The answers of a push on each platform, deleted platforms too; `pending` counts devices without one. Reads all
     /// batches of the push.
     func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]]
@@ -38,6 +41,15 @@ package struct AnswerPage: Sendable, Hashable {
     package let answers: [DeviceAnswer]
     /// nil when there are no more.
     package let next: AnswerCursor?
+
+    /// The same page with other UUIDs for some of its devices.
+    package func renamed(_ names: [UUID: UUID]) -> AnswerPage {
+        AnswerPage(
+            answers: answers.map {
+                DeviceAnswer(uuid: names[$0.uuid] ?? $0.uuid, platform: $0.platform, answer: $0.answer)
+            },
+            next: next)
+    }
 
     package init(answers: [DeviceAnswer], next: AnswerCursor?) {
         self.answers = answers

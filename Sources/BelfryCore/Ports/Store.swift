@@ -30,6 +30,9 @@ package protocol ApplicationStore: Sendable {
     func platforms(of application: Key<Application>) async throws -> [Platform]
     func platform(_ uuid: UUID) async throws -> Platform?
     func platform(_ key: Key<Platform>) async throws -> Platform?
+    /// Whether the database has an application or a platform that memory does not show yet, since another process made it; the
+    /// next reader sees it.
+    func isNew(_ uuid: UUID) async throws -> Bool
     /// Replaces the credentials and resumes a platform that was parked because of the old ones.
     func replaceCredentials(of platform: Key<Platform>, with credentials: Sealed) async throws
     /// Holds back the platform's batches until `resume`. Devices are not changed.
@@ -110,6 +113,8 @@ package protocol DeviceStore: Sendable {
     func device(_ uuid: UUID, on platform: Key<Platform>) async throws -> Device?
     /// The devices with these UUIDs that belong to one of the platforms; others are left out.
     func deviceKeys(_ uuids: [UUID], on platforms: [Key<Platform>]) async throws -> [Key<Device>]
+    /// Those of the UUIDs, in their order, that no device of the platforms has.
+    func unknownDevices(among uuids: [UUID], on platforms: [Key<Platform>]) async throws -> [UUID]
     /// The next devices that were imported and not seen since, ascending, behind a device.
     func unseenDevices(on platforms: [Key<Platform>], after: Key<Device>?, limit: Int) async throws -> [Device]
     /// How many devices were imported and not seen since.
@@ -136,8 +141,15 @@ package protocol PushStore: Sendable {
     /// push was accepted may send it again.
     func accept(_ push: NewPush) async throws -> Push
     func receipt(_ receiptID: UUID) async throws -> Receipt?
+    /// How far a push has come for one of its devices; nil if it is in no batch (yet).
+    func delivery(of device: Key<Device>, in push: Key<Push>) async throws -> DeviceDelivery?
+}
+
+extension PushStore {
     /// The answer for one device of a push; nil if it is in no batch (yet).
-    func answer(of device: Key<Device>, in push: Key<Push>) async throws -> Answer?
+    package func answer(of device: Key<Device>, in push: Key<Push>) async throws -> Answer? {
+        try await delivery(of: device, in: push)?.answer
+    }
 }
 
 /// Pushes, for delivery.

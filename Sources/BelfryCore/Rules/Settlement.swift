@@ -17,6 +17,8 @@ package struct Settlement: Sendable, Hashable {
     package let deadTokens: [DeadToken]
     package let moves: [Move]
     package let halt: Halt?
+    /// What the providers answered, where people may want to know it.
+    package let note: AttemptNote?
 
     /// A device whose token is dead, by a verdict that names a time.
     package struct DeadToken: Sendable, Hashable {
@@ -58,7 +60,7 @@ package struct Settlement: Sendable, Hashable {
 
     package init(
         batch: Batch, answers: [Answer], retryAt: Instant?, retryTimes: [Int: Int] = [:], deadTokens: [DeadToken] = [],
-        moves: [Move] = [], halt: Halt? = nil
+        moves: [Move] = [], halt: Halt? = nil, note: AttemptNote? = nil
     ) {
         precondition(answers.count == batch.devices.count, "each device of a batch has an answer")
         precondition((retryAt == nil) == !answers.contains(.pending), "pending devices have a time, others have none")
@@ -70,6 +72,7 @@ package struct Settlement: Sendable, Hashable {
         self.deadTokens = deadTokens
         self.moves = moves
         self.halt = halt
+        self.note = note
     }
 
     /// Retry times of the devices that wait beyond `retryAt`, by index.
@@ -116,12 +119,15 @@ extension Settlement {
         var draft = Draft(batch: batch, platform: load.platform)
         draft.skipUnreachable(load.recipients)
         var rest = batch.devices[...]
+        var note = AttemptNote.Draft(of: batch, at: now)
         for (recipient, outcome) in zip(load.recipients, outcomes) {
             guard let index = rest.firstIndex(of: recipient.device) else { continue }
             draft.apply(outcome, of: recipient, at: index, guarantee: load.push.guarantee, now: now)
+            note.add(outcome, at: index)
             rest = rest[(index + 1)...]
         }
-        self = draft.finish(policy: policy, end: policy.end(of: load.push), now: now, jitter: jitter)
+        self = draft.finish(
+            policy: policy, end: policy.end(of: load.push), now: now, jitter: jitter, note: note.finish())
     }
 
     /// Settles a batch whose push expired before it could be sent.
@@ -143,7 +149,9 @@ extension Settlement {
 
     /// This settlement with the platform parked: no device is deactivated and no token is replaced.
     package func parking(_ halt: Halt) -> Settlement {
-        Settlement(batch: batch, answers: answers, retryAt: retryAt, retryTimes: retryTimes, deadTokens: [], halt: halt)
+        Settlement(
+            batch: batch, answers: answers, retryAt: retryAt, retryTimes: retryTimes, deadTokens: [], halt: halt,
+            note: note)
     }
 }
 
@@ -184,12 +192,12 @@ private struct Draft {
         case .moved(let token):
             answers[index] = .accepted
             moves.append(Settlement.Move(device: recipient.device, from: recipient.token, to: token))
-        case .refused(let refusal):
+        case .refused(let refusal, _):
             answers[index] = .refused(refusal)
         case .gone(let since):
             answers[index] = .gone
             if let since { deadTokens.append(Settlement.DeadToken(device: batch.devices[index], since: since)) }
-        case .throttled(let retryAfter), .failed(let retryAfter):
+        case .throttled(let retryAfter, _), .failed(let retryAfter, _):
             asked[index] = retryAfter ?? .zero
         case .unreachable:
             asked[index] = .zero
@@ -200,7 +208,9 @@ private struct Draft {
         }
     }
 
-    func finish(policy: RetryPolicy, end: Instant, now: Instant, jitter: Double) -> Settlement {
+    func finish(
+        policy: RetryPolicy, end: Instant, now: Instant, jitter: Double, note: AttemptNote?
+    ) -> Settlement {
         let halt = trouble.map { Settlement.Halt(Parking(cause: .credentials, detail: $0, since: now), of: platform) }
         var answers = answers
         var dues: [Int: Instant] = [:]
@@ -217,7 +227,6 @@ private struct Draft {
         let plan = RetryTimes.plan(dues)
         return Settlement(
             batch: batch, answers: answers, retryAt: plan?.dueAt, retryTimes: plan?.minutes ?? [:],
-            deadTokens: deadTokens,
-            moves: moves, halt: halt)
+            deadTokens: deadTokens, moves: moves, halt: halt, note: note)
     }
 }

@@ -96,7 +96,18 @@ package struct PushService: Sendable {
             receiptID: receiptID, applicationKey: application, content: pushRequest.content, audience: audience,
             platformKeys: keys, platforms: target.platforms, lane: pushRequest.lane ?? Lane(for: audience),
             guarantee: pushRequest.guarantee, expiresAt: pushRequest.expiresAt,
-            devices: target.isInteractiveOnly ? nil : named.flatMap { $0.isShort ? $0 : nil })
+            devices: target.isInteractiveOnly ? nil : named.flatMap { $0.isShort ? $0 : nil },
+            unknownDevices: try await unknownDevices(of: target, found: named ?? [:], on: keys))
+    }
+
+    /// Looks for nothing where each device was found.
+    private func unknownDevices(
+        of target: Target, found: PlacedDevices, on platforms: [Key<Platform>]
+    ) async throws -> UnknownDevices {
+        guard let devices = target.devices, found.values.reduce(0, { $0 + $1.count }) < devices.count else {
+            return UnknownDevices()
+        }
+        return UnknownDevices(try await store.unknownDevices(among: devices, on: platforms))
     }
 
     /// Stores the push request until it is due. Throws `InvalidInput` when a platform that is selected at present

@@ -9,7 +9,9 @@ extension Outcome {
     init(_ answer: ADMAnswer, sentAt: Instant) {
         switch answer {
         case .accepted(let replacement): self.init(movedTo: replacement, kind: .amazon)
-        case .rejected(let rejection): self.init(rejection, sentAt: sentAt)
+        case .rejected(let rejection):
+            self.init(rejection, sentAt: sentAt)
+            self = saying("\(rejection.status)")
         case .unauthorized(let fault): self.init(fault)
         case .unprocessed(let fault): self.init(unprocessed: fault, byHostOf: "ADM")
         case .unknown: self = .unanswered

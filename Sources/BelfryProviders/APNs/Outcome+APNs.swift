@@ -12,8 +12,11 @@ extension Outcome {
     init(_ answer: APNsAnswer, sentAt: Instant, serverErrorWait: Duration, fault: ConnectionFault? = nil) {
         switch answer {
         case .accepted: self = .accepted
-        case .rejected(let rejection): self.init(rejection, sentAt, serverErrorWait)
-        case .unprocessed: self = fault.map { .unreachable($0) } ?? .failed(retryAfter: nil)
+        case .rejected(let rejection):
+            self.init(rejection, sentAt, serverErrorWait)
+            self = saying("\(rejection.status) \(rejection.reason)")
+        case .unprocessed(let why):
+            self = fault.map { .unreachable($0) } ?? .failed(retryAfter: nil).saying("not processed: \(why)")
         case .unknown: self = .unanswered
         case .credentialsRefused(let refusal): self = .credentialsRefused("APNs: \(fault?.detail ?? "\(refusal)")")
         }

@@ -12,10 +12,14 @@ extension Outcome {
     init(_ answer: FCMAnswer, sentAt: Instant, fault: ConnectionFault? = nil) {
         switch answer {
         case .accepted: self = .accepted
-        case .rejected(let rejection): self.init(rejection, sentAt)
-        case .held(let retryAfter): self = .throttled(retryAfter: retryAfter)
+        case .rejected(let rejection):
+            self.init(rejection, sentAt)
+            self = saying("\(rejection.status) \(rejection.code)")
+        case .held(let retryAfter):
+            self = .throttled(retryAfter: retryAfter).saying("not asked: the project's quota is used up")
         case .unauthorized(let error): self.init(error)
-        case .unprocessed: self = fault.map { .unreachable($0) } ?? .failed(retryAfter: nil)
+        case .unprocessed(let why):
+            self = fault.map { .unreachable($0) } ?? .failed(retryAfter: nil).saying("not processed: \(why)")
         case .unknown: self = .unanswered
         case .credentialsRefused(let refusal): self = .credentialsRefused("FCM: \(fault?.detail ?? "\(refusal)")")
         }

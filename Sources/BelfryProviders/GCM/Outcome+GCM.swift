@@ -11,8 +11,12 @@ extension Outcome {
     init(_ answer: GCMAnswer, kind: PlatformKind, sentAt: Instant) {
         switch answer {
         case .accepted(_, let canonical): self.init(movedTo: canonical, kind: kind)
-        case .rejected(let error, let retryAfter): self.init(error, retryAfter, sentAt)
-        case .refused(let status, let retryAfter): self.init(gcmStatus: status, retryAfter)
+        case .rejected(let error, let retryAfter):
+            self.init(error, retryAfter, sentAt)
+            self = saying("\(error)")
+        case .refused(let status, let retryAfter):
+            self.init(gcmStatus: status, retryAfter)
+            self = saying("\(status)")
         case .unprocessed(let fault): self.init(unprocessed: fault, byHostOf: "GCM")
         case .unknown: self = .unanswered
         }

@@ -9,7 +9,9 @@ extension Outcome {
         switch answer {
         case .accepted: self = .accepted
         case .illegalToken(let cause): self.init(cause)
-        case .rejected(let rejection): self.init(rejection)
+        case .rejected(let rejection):
+            self.init(rejection)
+            self = saying("\(rejection.status) \(rejection.code?.text ?? "")")
         case .unauthorized(let error): self.init(error)
         case .unprocessed(let fault): self.init(unprocessed: fault, byHostOf: "HMS")
         case .unknown: self = .unanswered

@@ -8,7 +8,9 @@ extension Outcome {
     /// - Parameter sentAt: a channel that was renewed since is another.
     init(_ answer: MPNSAnswer, sentAt: Instant) {
         switch answer {
-        case .answered(let verdict): self.init(verdict, sentAt: sentAt)
+        case .answered(let verdict):
+            self.init(verdict, sentAt: sentAt)
+            self = saying("\(verdict.status)")
         case .unprocessed(let fault): self.init(unprocessed: fault)
         case .unknown: self = .unanswered
         }

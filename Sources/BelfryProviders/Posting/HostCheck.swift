@@ -22,9 +22,13 @@ struct HostCheck: Sendable {
             guard let fault = await outbound.reach("\(origin)/", tls: tls, deadline: Self.deadline) else {
                 return reached
             }
-            faults.append("\(origin) cannot be reached: \(fault)")
+            faults.append("\(origin) cannot be reached: \(fault)\(advice(on: fault))")
         }
         return faults.isEmpty ? unasked : .unknown(faults.joined(separator: "; "))
+    }
+
+    private func advice(on fault: OutboundFault) -> String {
+        fault.code == .addressRefused ? "; providers.addresses.allow lets it be posted to" : ""
     }
 
     /// The part of a channel's URI that names its host.

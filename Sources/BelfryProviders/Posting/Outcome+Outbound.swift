@@ -5,9 +5,13 @@ extension Outcome {
     /// Nothing was sent.
     init(unprocessed fault: OutboundFault) {
         switch fault.code {
-        case .addressRefused: self = .refused(.forbidden)
+        case .addressRefused:
+            self = .refused(.addressNotAllowed).saying(
+                "not sent: the address is not public, see providers.addresses.allow")
         case .url: self = .refused(.badToken)
-        default: self = ConnectionFault(fault).map { .unreachable($0) } ?? .failed(retryAfter: nil)
+        default:
+            self =
+                ConnectionFault(fault).map { .unreachable($0) } ?? .failed(retryAfter: nil).saying("not sent: \(fault)")
         }
     }
 
@@ -17,7 +21,9 @@ extension Outcome {
         case .addressRefused:
             self = .credentialsRefused("\(name): the address is not public, see providers.addresses.allow")
         case .tls: self = .credentialsRefused("\(name): \(fault)")
-        default: self = ConnectionFault(fault).map { .unreachable($0) } ?? .failed(retryAfter: nil)
+        default:
+            self =
+                ConnectionFault(fault).map { .unreachable($0) } ?? .failed(retryAfter: nil).saying("not sent: \(fault)")
         }
     }
 
@@ -28,7 +34,7 @@ extension Outcome {
         } else if let fault = error.fault.flatMap({ ConnectionFault($0, detail: error.reason) }) {
             self = .unreachable(fault)
         } else {
-            self = .failed(retryAfter: error.retryAfter)
+            self = .failed(retryAfter: error.retryAfter).saying("no access token: \(error.reason)")
         }
     }
 

@@ -11,7 +11,9 @@ extension Outcome {
         case .received: self = .accepted
         case .dropped: self = .refused(.dropped)
         case .channelThrottled(let retryAfter): self = .throttled(retryAfter: retryAfter ?? .seconds(600))
-        case .rejected(let rejection): self.init(rejection, sentAt: sentAt)
+        case .rejected(let rejection):
+            self.init(rejection, sentAt: sentAt)
+            self = saying("\(rejection.status) \(rejection.description ?? "")")
         case .unauthorized(let fault): self.init(fault)
         case .unprocessed(let fault): self.init(unprocessed: fault)
         case .unknown: self = .unanswered

@@ -11,7 +11,9 @@ extension Outcome {
     init(_ answer: WebPushAnswer, isApple: Bool, sentAt: Instant) {
         switch answer {
         case .accepted: self = .accepted
-        case .rejected(let rejection): self.init(rejection, isApple: isApple, sentAt: sentAt)
+        case .rejected(let rejection):
+            self.init(rejection, isApple: isApple, sentAt: sentAt)
+            self = saying("\(rejection.status)\(rejection.reason.map { " \($0.text)" } ?? "")")
         case .unusableKey: self = .refused(.badToken)
         case .unprocessed(let fault): self.init(unprocessed: fault)
         case .unknown: self = .unanswered
@@ -34,6 +36,16 @@ extension Outcome {
         // Microsoft's service throttles with it.
         case (406, _): self = .throttled(retryAfter: Self.wait(rejection.retryAfter))
         default: self.init(unlisted: rejection.status, retryAfter: Self.wait(rejection.retryAfter))
+        }
+    }
+}
+
+extension WebPushReason {
+    /// As the service wrote it.
+    fileprivate var text: String {
+        switch self {
+        case .word(let word): word
+        case .number(let number): "errno \(number)"
         }
     }
 }

@@ -31,7 +31,9 @@ extension Outcome {
         case .rejected(let status, let retryAfter):
             switch status {
             case 300..<400, 401, 403, 404, 410: self = .credentialsRefused("the webhook answered \(status)")
-            default: self.init(unlisted: status, retryAfter: Self.wait(retryAfter))
+            default:
+                self.init(unlisted: status, retryAfter: Self.wait(retryAfter))
+                self = saying("\(status)")
             }
         case .unprocessed(let fault): self.init(unprocessed: fault, byHostOf: "the webhook")
         }

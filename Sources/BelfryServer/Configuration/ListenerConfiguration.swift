@@ -11,6 +11,9 @@ package struct ListenerConfiguration: Sendable {
     /// `<prefix>.tls.version.max`, `1.2` or `1.3`, default `1.3`.
     package var tls: TLSFiles?
 
+    /// As clients write it; port 0 stands for one that the system draws.
+    package var url: String { "\(tls == nil ? "http" : "https")://\(host):\(port)" }
+
     /// - Parameter tls: nil for plain HTTP.
     init(host: String, port: Int, tls: TLSFiles? = nil) {
         self.host = host

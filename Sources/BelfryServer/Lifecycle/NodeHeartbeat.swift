@@ -19,6 +19,7 @@ final class NodeHeartbeat: Service {
     private let onShare: (@Sendable (NodeShare) -> Void)?
     private let logger: Logger
     private let node = UUID()
+    private let address: String
     private let last = Mutex(Check())
     private let share = Mutex(NodeShare.whole)
 
@@ -37,12 +38,14 @@ final class NodeHeartbeat: Service {
     init(
         store: any NodeStore & DamageStore & ScheduleStore, hostChecks: HostChecks, clock: any WallClock,
         shutdown: GracefulShutdown,
-        batchesInFlight: @escaping @Sendable () -> Int, onShare: (@Sendable (NodeShare) -> Void)?, logger: Logger
+        address: String, batchesInFlight: @escaping @Sendable () -> Int, onShare: (@Sendable (NodeShare) -> Void)?,
+        logger: Logger
     ) {
         self.store = store
         self.hostChecks = hostChecks
         self.clock = clock
         self.shutdown = shutdown
+        self.address = address
         self.batchesInFlight = batchesInFlight
         self.onShare = onShare
         self.logger = logger
@@ -100,7 +103,7 @@ final class NodeHeartbeat: Service {
         do {
             try await store.recordHeartbeat(
                 NodeReport(
-                    uuid: node, host: ProcessInfo.processInfo.hostName, version: Release.version,
+                    uuid: node, host: ProcessInfo.processInfo.hostName, address: address, version: Release.version,
                     batchesInFlight: batchesInFlight(), isDraining: shutdown.isUnderWay))
             Metric.damagedBatches().set(Int64(try await store.damagedBatchCount()))
             Metric.damagedFanOuts().set(Int64(try await store.damagedFanOutCount()))

@@ -26,8 +26,10 @@ package enum DatabaseLocation: Sendable, Hashable {
         if case .sqlite(let path) = self, !FileManager.default.fileExists(atPath: path) {
             throw StoreError.unknown("database at \(path)")
         }
+        try await demandNoServer(logger)
         return try await with(for: .copyingFrom, logger) { source in
             let secrets = try await source.bulkSecrets()
+            try await target.demandNoServer(logger)
             try await target.with(for: .copyingTo, logger) { try await $0.beginImport(with: secrets) }
             let verdicts = try await target.with(for: .copyingTo, logger) { target in
                 try await DatabaseCopy(source: source, target: target).run(report)
@@ -35,6 +37,27 @@ package enum DatabaseLocation: Sendable, Hashable {
             let change = AuditedChange(by: author, "database.copy", "database", of: .everything, ["from": engine])
             try await target.with(for: .serving, logger) { try await $0.audited(change) {} }
             return verdicts
+        }
+    }
+
+    /// Throws while a server has the database: what it writes during a copy would be lost.
+    private func demandNoServer(_ logger: Logger) async throws {
+        switch self {
+        case .sqlite(let path):
+            guard FileManager.default.fileExists(atPath: path) else { return }
+            do { try SQLiteBackup.demandAlone(path) } catch StoreError.unavailable(let why) {
+                guard why.contains("another process") else { throw StoreError.unavailable(why) }
+                throw DatabaseInUse(description: "\(path) is in use, stop the server first")
+            }
+        case .postgres:
+            let nodes = try await with(for: .copyingTo, logger) { try await $0.nodes() }.filter { $0.state != .gone }
+            guard nodes.isEmpty else {
+                let names = nodes.map { "\($0.host), heard of at \($0.lastSeenAt.text)" }.joined(separator: "; ")
+                throw DatabaseInUse(
+                    description:
+                        "the PostgreSQL is in use, stop its nodes first (one that was killed is gone after 20 s): "
+                        + names)
+            }
         }
     }
 
@@ -46,7 +69,7 @@ package enum DatabaseLocation: Sendable, Hashable {
     }
 
     private func with<Value>(
-        for use: StoreUse, _ logger: Logger, _ body: (any BulkStore & AuditStore) async throws -> Value
+        for use: StoreUse, _ logger: Logger, _ body: (any BulkStore & AuditStore & NodeStore) async throws -> Value
     ) async throws -> Value {
         let migrates = use == .copyingTo
         switch self {
@@ -64,4 +87,9 @@ package enum DatabaseLocation: Sendable, Hashable {
             return try result.get()
         }
     }
+}
+
+/// Why a database is not copied.
+package struct DatabaseInUse: Error, Sendable, CustomStringConvertible {
+    package let description: String
 }

@@ -114,6 +114,11 @@ enum DeviceStatements {
          WHERE id = $12
         """
 
+    static let namesOutside: SQLText = """
+        SELECT id, imported_uuid /* devices.names_outside */ FROM device
+         WHERE id \(among: "$1") AND imported_uuid IS NOT NULL AND import_stage <> $2
+        """
+
     /// Adding zero to a column keeps it out of every index, so that devices named by their keys are looked up by the
     /// primary key.
     /// Looks each up in `device_imported`.

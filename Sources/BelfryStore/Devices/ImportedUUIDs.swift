@@ -11,6 +11,28 @@ extension SQLStore {
     }
 }
 
+extension SQLStore {
+    /// What those of the devices are called outside that go by the UUID of another server, by their own UUIDs.
+    ///
+    /// - Parameter platforms: where they are. Where those have no imports, nothing is looked up.
+    func namesOutside(of uuids: [UUID], on platforms: Set<Key<Platform>>) async throws -> [UUID: UUID] {
+        var hasImports = false
+        for key in platforms where !hasImports { hasImports = try await platform(key)?.hasImports == true }
+        let naming = secrets.naming
+        let keys = hasImports ? uuids.compactMap(naming.device(of:)) : []
+        guard !keys.isEmpty else { return [:] }
+        return try await readCommitted { db in
+            var names: [UUID: UUID] = [:]
+            try db.prepared(DeviceStatements.namesOutside).each(
+                SQLKeys(keys), ImportMark.State.renamed.rawValue
+            ) { row in
+                names[naming.uuid(of: Key(row.integer(0)))] = row.uuid(1)
+            }
+            return names
+        }
+    }
+}
+
 /// What a UUID may stand for, as far as that is known without the database.
 enum DeviceName: Sendable, Hashable {
     /// One that this database gave.

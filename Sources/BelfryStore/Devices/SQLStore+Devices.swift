@@ -47,38 +47,47 @@ extension SQLStore {
         }
     }
 
+    package func unknownDevices(among uuids: [UUID], on platforms: [Key<Platform>]) async throws -> [UUID] {
+        let known = Set(try await places(of: uuids, on: platforms).map(\.uuid))
+        var unknown: Set<UUID> = []
+        return uuids.filter { !known.contains($0) && unknown.insert($0).inserted }
+    }
+
     /// The devices behind the UUIDs that are on one of the platforms, in the order of the UUIDs.
     private func places(
         of uuids: [UUID], on platforms: [Key<Platform>]
-    ) async throws -> [(device: Key<Device>, platform: Key<Platform>)] {
+    ) async throws -> [(uuid: UUID, device: Key<Device>, platform: Key<Platform>)] {
         var importers: [Key<Platform>] = []
         for key in platforms where try await platform(key)?.hasImports == true { importers.append(key) }
-        let names = uuids.compactMap { DeviceName($0, naming: secrets.naming, hasImports: !importers.isEmpty) }
+        let names = uuids.compactMap { uuid in
+            DeviceName(uuid, naming: secrets.naming, hasImports: !importers.isEmpty).map { (uuid: uuid, name: $0) }
+        }
         guard !names.isEmpty else { return [] }
-        let (keys, platformOf) = try await self.platforms(of: names, importers)
+        let (keys, platformOf) = try await self.platforms(of: names.map(\.name), importers)
         let wanted = Set(platforms)
-        return keys.compactMap { key in
-            platformOf[key].flatMap { wanted.contains($0) ? (key, $0) : nil }
+        return zip(names, keys).compactMap { name, key in
+            guard let key, let platform = platformOf[key], wanted.contains(platform) else { return nil }
+            return (name.uuid, key, platform)
         }
     }
 
     /// More than so many have a read of their own, so that those of one device do not wait for them.
     private var namesOfOneMax: Int { 16 }
 
-    /// The devices that have the names, in order, and their platforms.
+    /// The devices that have the names, nil where there is none, and their platforms.
     private func platforms(
         of names: [DeviceName], _ importers: [Key<Platform>]
-    ) async throws -> ([Key<Device>], [Key<Device>: Key<Platform>]) {
+    ) async throws -> ([Key<Device>?], [Key<Device>: Key<Platform>]) {
         let own = names.compactMap { if case .own(let key) = $0 { key } else { nil } }
         guard own.count == names.count, own.count <= namesOfOneMax else {
             return try await readCommitted { db in
-                let keys = try names.compactMap { name in
+                let keys = try names.map { name in
                     switch name {
                     case .own(let key): key
                     case .imported(let uuid): try db.device(importedAs: uuid, on: importers)
                     }
                 }
-                return (keys, try db.platforms(of: keys))
+                return (keys, try db.platforms(of: keys.compactMap(\.self)))
             }
         }
         return (

@@ -2,11 +2,16 @@ import BelfryCore
 import FoundationEssentials
 
 extension SQLStore {
-    package func mirror(_ call: MirrorCall, of device: Key<Device>, on platform: Key<Platform>) async throws {
+    package func mirror(
+        _ call: MirrorCall, of device: Key<Device>, on platform: Key<Platform>, atMost backlogMax: Int
+    ) async throws -> Bool {
         try await write { session in
             let kept = try session.prepared(MirrorStatements.insert).run(
-                platform, device, call.method.rawValue, call.body, session.now)
-            guard kept > 0 else { throw StoreError.unknown("platform \(platform)") }
+                platform, device, call.method.rawValue, call.body, session.now, backlogMax)
+            guard try kept > 0 || session.prepared(PlatformStatements.exists).hasRow(platform) else {
+                throw StoreError.unknown("platform \(platform)")
+            }
+            return kept > 0
         }
     }
 
@@ -64,9 +69,12 @@ extension MirrorEntry {
 }
 
 enum MirrorStatements {
+    /// The ids of those that wait tell how many there may be: they ascend, and are assigned once.
     static let insert: SQLText = """
         INSERT INTO mirror_entry /* mirror.insert */ (application_id, platform_id, device_id, method, body, created_at_ms)
-        SELECT application_id, id, $2, $3, $4, $5 FROM platform WHERE id = $1
+        SELECT application_id, id, $2, $3, $4, $5 FROM platform
+         WHERE id = $1
+           AND coalesce((SELECT max(id) FROM mirror_entry) - (SELECT min(id) FROM mirror_entry) + 1, 0) < $6
         """
 
     static let noteUUID: SQLText = """

@@ -5,7 +5,8 @@ extension SQLStore {
     package func recordHeartbeat(_ report: NodeReport) async throws {
         try await write { session in
             try session.prepared(NodeStatements.heartbeat).send(
-                report.uuid, report.host, report.version, session.now, report.batchesInFlight, report.isDraining)
+                report.uuid, report.host, report.version, session.now, report.batchesInFlight, report.isDraining,
+                report.address)
             try session.prepared(NodeStatements.forget).send(session.now + (.zero - Node.deletedAfter))
         }
     }
@@ -29,7 +30,8 @@ extension Node {
         guard let uuid = row.uuid(0) else { throw StoreError.damaged("a node") }
         self.init(
             NodeReport(
-                uuid: uuid, host: row.text(1), version: row.text(2), batchesInFlight: Int(row.integer(5)),
+                uuid: uuid, host: row.text(1), address: row.text(7), version: row.text(2),
+                batchesInFlight: Int(row.integer(5)),
                 isDraining: row.bool(6)),
             since: Instant(milliseconds: row.integer(3)), lastSeenAt: Instant(milliseconds: row.integer(4)), now: now)
     }
@@ -37,8 +39,8 @@ extension Node {
 
 enum NodeStatements {
     static let heartbeat: SQLText = """
-        INSERT INTO node /* nodes.heartbeat */ (uuid, host, version, since_ms, last_seen_at_ms, batch_count, is_draining)
-        VALUES ($1, $2, $3, $4, $4, $5, $6)
+        INSERT INTO node /* nodes.heartbeat */ (uuid, host, version, since_ms, last_seen_at_ms, batch_count, is_draining, address)
+        VALUES ($1, $2, $3, $4, $4, $5, $6, $7)
             ON CONFLICT (uuid) DO UPDATE
            SET last_seen_at_ms = excluded.last_seen_at_ms, batch_count = excluded.batch_count,
                is_draining = excluded.is_draining
@@ -53,7 +55,7 @@ enum NodeStatements {
     static let remove: SQLText = "DELETE FROM node /* nodes.remove */ WHERE uuid = $1"
 
     static let all: SQLText = """
-        SELECT uuid, host, version, since_ms, last_seen_at_ms, batch_count, is_draining /* nodes.all */
+        SELECT uuid, host, version, since_ms, last_seen_at_ms, batch_count, is_draining, address /* nodes.all */
           FROM node
          ORDER BY since_ms, uuid
         """

@@ -93,6 +93,7 @@ struct Acceptance<Session: WriteSession> {
         var batches = BatchRows()
         for (draft, push) in pushes {
             session.pushes.keep(push, bytes: draft.bytes)
+            try session.write(draft.push.unknownDevices, of: push.key)
             let placed = try devices(of: draft)
             let devices = placed?.filter { !$0.value.isEmpty } ?? [:]
             for (platform, keys) in devices.sorted(by: { $0.key < $1.key }) {

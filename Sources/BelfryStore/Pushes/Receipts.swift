@@ -25,9 +25,11 @@ extension SQLConnection {
             guard let damaged else { throw error }
             damaged.note("the tally of push \(push)", error)
         }
-        var parkings: [Key<Push>: [Parking]] = [:]
+        var parkings: [Key<Push>: [ParkedPlatform]] = [:]
         try prepared(PushStatements.parkings).each(SQLKeys(keys)) { row in
-            if let parking = Parking(row, from: 1) { parkings[Key(row.integer(0)), default: []].append(parking) }
+            guard let parking = Parking(row, from: 1), let uuid = row.uuid(4) else { return }
+            parkings[Key(row.integer(0)), default: []].append(
+                ParkedPlatform(uuid: uuid, name: row.text(5), parking: parking))
         }
         return pushes.compactMap { progress[$0.key]?.receipt(of: $0, parked: parkings[$0.key] ?? []) }
     }
@@ -102,7 +104,7 @@ struct PushProgress {
     }
 
     /// nil when its counts cannot be read.
-    fileprivate func receipt(of push: PushHead, parked: [Parking]) -> Receipt? {
+    fileprivate func receipt(of push: PushHead, parked: [ParkedPlatform]) -> Receipt? {
         guard var counts else { return nil }
         let pending = devices - counts.values.reduce(0, +)
         if pending > 0 { counts[.pending] = pending }

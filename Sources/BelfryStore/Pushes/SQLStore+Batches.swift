@@ -81,14 +81,6 @@ enum BatchStatements {
                 """)
         """
 
-    /// Scans `batch_device` backwards to the only batch of the device's platform that can hold it.
-    static let holding: SQLText = """
-        SELECT devices, answers /* batches.holding */ FROM batch
-         WHERE push_id = $1 AND platform_id = (SELECT platform_id FROM device WHERE id = $2) AND first_device_id <= $2
-         ORDER BY first_device_id DESC
-         LIMIT 1
-        """
-
     /// SQLite takes one step of a loose index scan over `batch_due` for each platform, PostgreSQL for each lane and
     /// platform that has something.
     static let nextDue: SQLText = """

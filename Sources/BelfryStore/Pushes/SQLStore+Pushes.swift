@@ -11,18 +11,6 @@ extension SQLStore {
             return try db.receipt(of: push, at: now)
         }
     }
-
-    package func answer(of device: Key<Device>, in push: Key<Push>) async throws -> Answer? {
-        try await read { db in
-            try db.prepared(BatchStatements.holding).first(push, device) { row -> Answer? in
-                guard
-                    let devices = row.withBlob(0, { DeviceList.decode($0) }),
-                    let index = devices.firstIndex(of: device)
-                else { return nil }
-                return try row.withBlob(1) { try [Answer](codes: $0, count: devices.count)[index] }
-            } ?? nil
-        }
-    }
 }
 
 enum PushStatements {
@@ -95,7 +83,7 @@ enum PushStatements {
 
     /// Reads the push's batches only for platforms that are parked.
     static let parkings: SQLText = """
-        SELECT push.id, parked_cause, parked_detail, parked_since_ms /* pushes.parkings */
+        SELECT push.id, parked_cause, parked_detail, parked_since_ms, platform.uuid, platform.name /* pushes.parkings */
           FROM push JOIN platform ON platform.application_id = push.application_id
          WHERE push.id \(among: "$1") AND parked_cause IS NOT NULL
            AND (EXISTS (SELECT 1 FROM fan_out WHERE push_id = push.id AND platform_id = platform.id)

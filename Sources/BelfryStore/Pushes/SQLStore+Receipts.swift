@@ -31,9 +31,13 @@ extension SQLStore {
 
     package func request(of push: Key<Push>) async throws -> PushRequest? {
         let naming = secrets.naming
-        return try await readCommitted { db in
-            try db.prepared(PushStatements.byKey).first(push, as: Push.init)?.pushRequest(naming: naming)
+        let found = try await readCommitted { db in
+            try db.prepared(PushStatements.byKey).first(push, as: Push.init)
         }
+        guard let push = found, let request = push.pushRequest(naming: naming) else { return nil }
+        guard let devices = request.target.devices else { return request }
+        let platforms = Set(try await self.platforms(of: push.applicationKey).map(\.key))
+        return request.aimed(at: request.target.renamed(try await namesOutside(of: devices, on: platforms)))
     }
 
     package func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]] {
@@ -50,7 +54,7 @@ extension SQLStore {
         in push: Key<Push>, kind: Answer.Kind, after: AnswerCursor?, limit: Int
     ) async throws -> AnswerPage {
         let naming = secrets.naming
-        return try await read { db in
+        let page = try await read { db in
             var search = AnswerSearch(kind: kind, after: after, limit: limit, naming: naming)
             let platform = after?.platform ?? Key(0)
             let start = try db.prepared(ReceiptStatements.batchHolding).first(
@@ -67,6 +71,8 @@ extension SQLStore {
             for case let batch? in batches where !search.isFull { search.look(at: batch) }
             return search.result(isEnd: batches.count < ReceiptStatements.batchesMax)
         }
+        return page.renamed(
+            try await namesOutside(of: page.answers.map(\.uuid), on: Set(page.answers.map(\.platform))))
     }
 }
 

@@ -64,14 +64,17 @@ struct Settling<Session: WriteSession> {
         var rows = SettledRows()
         var pushes: [Key<Push>: SettledPush] = [:]
         var sent = SentCounts()
+        var notes: [Key<Batch>: AttemptNote] = [:]
         for (lease, settlement) in settlements {
             let (codes, counts) = settlement.codes(over: lease.answers)
             let settled = SettledPush(counts)
             rows.append(settlement, codes, settled, at: now)
+            if let note = settlement.note { notes[settlement.batch.key] = note }
             sent.add(counts[Int(Answer.accepted.code)], of: settlement.batch, isOfPush: !lease.isWhole)
             if !lease.isWhole { pushes[settlement.batch.pushKey, default: SettledPush()].add(settled) }
         }
         try rows.write(in: session)
+        try session.write(notes)
         for (push, settled) in pushes.sorted(by: { $0.key < $1.key }) where settled.changes {
             try session.prepared(PushStatements.settle).send(
                 settled.batchesClosed, settled.hasAnswers ? now : nil, now, push)

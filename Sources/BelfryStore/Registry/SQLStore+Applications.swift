@@ -53,6 +53,15 @@ extension SQLStore {
 
     package func platform(_ key: Key<Platform>) async throws -> Platform? { try await entries().platforms[key] }
 
+    package func isNew(_ uuid: UUID) async throws -> Bool {
+        let entries = try await entries()
+        guard entries.applicationByUUID[uuid] == nil, entries.platformByUUID[uuid] == nil,
+            try await readCommitted({ try $0.prepared(PlatformStatements.named).hasRow(uuid) })
+        else { return false }
+        registryCache.forget()
+        return true
+    }
+
     package func replaceCredentials(of platform: Key<Platform>, with credentials: Sealed) async throws {
         try await write { session in
             try session.change(
@@ -186,6 +195,13 @@ enum PlatformStatements {
           FROM platform JOIN application ON application.id = application_id
          WHERE platform.id = $1 AND NOT is_being_deleted AND NOT is_deleted
            \(postgres: "FOR UPDATE OF platform")
+        """
+
+    /// Whether an application or a platform has the UUID.
+    static let named: SQLText = """
+        SELECT 1 /* platforms.named */ FROM platform WHERE uuid = $1 AND NOT is_deleted
+         UNION ALL
+        SELECT 1 FROM application WHERE uuid = $1 AND NOT is_being_deleted
         """
 
     static let exists: SQLText = "SELECT 1 /* platforms.exists */ FROM platform WHERE id = $1 AND NOT is_deleted"

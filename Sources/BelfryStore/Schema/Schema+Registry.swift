@@ -100,7 +100,8 @@ extension Schema {
             since_ms \(.bigint) NOT NULL,
             last_seen_at_ms \(.bigint) NOT NULL,
             batch_count \(.bigint) NOT NULL CHECK (batch_count >= 0),
-            \(flag: "is_draining", false)
+            \(flag: "is_draining", false),
+            address text NOT NULL DEFAULT ''
         ) \(.byKey);
         """
 

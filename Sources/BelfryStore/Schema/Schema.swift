@@ -6,7 +6,7 @@ enum Schema {
     static let identifier = "0001 belfry"
 
     static let tables: [SQLText] = [
-        registry, topics, devices, searchIndex, pushes, schedules, locations, geofences, counts, administration,
-        idempotency, node, mirror, users, entrances, acrobits, carma,
+        registry, topics, devices, searchIndex, pushes, deliveryNotes, schedules, locations, geofences, counts,
+        administration, idempotency, node, mirror, users, entrances, acrobits, carma,
     ]
 }

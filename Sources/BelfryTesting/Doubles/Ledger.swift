@@ -58,7 +58,7 @@ package final class Ledger: Sendable {
 extension Outcome {
     fileprivate var wait: Duration {
         switch self {
-        case .throttled(let wait?), .failed(let wait?): wait
+        case .throttled(let wait?, _), .failed(let wait?, _): wait
         default: .zero
         }
     }

@@ -44,6 +44,9 @@ extension WrappedStore {
     ) async throws -> [PushHead] {
         try await base.pushes(of: application, before: before, limit: limit)
     }
+    package func unmatchedNames(of push: Key<Push>) async throws -> UnmatchedNames {
+        try await base.unmatchedNames(of: push)
+    }
     package func request(of push: Key<Push>) async throws -> PushRequest? { try await base.request(of: push) }
     package func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]] {
         try await base.answerCounts(of: push)

@@ -23,6 +23,7 @@ extension WrappedStore {
     package func replaceCredentials(of platform: Key<Platform>, with credentials: Sealed) async throws {
         try await base.replaceCredentials(of: platform, with: credentials)
     }
+    package func isNew(_ uuid: UUID) async throws -> Bool { try await base.isNew(uuid) }
     package func park(_ platform: Key<Platform>, _ parking: Parking) async throws {
         try await base.park(platform, parking)
     }
@@ -46,6 +47,9 @@ extension WrappedStore {
     package func importDevices(_ devices: [DeviceImport], on platform: Platform) async throws -> [ImportVerdict] {
         try await base.importDevices(devices, on: platform)
     }
+    package func unknownDevices(among uuids: [UUID], on platforms: [Key<Platform>]) async throws -> [UUID] {
+        try await base.unknownDevices(among: uuids, on: platforms)
+    }
     package func unseenDevices(
         on platforms: [Key<Platform>], after: Key<Device>?, limit: Int
     ) async throws -> [Device] {
@@ -58,8 +62,10 @@ extension WrappedStore {
         try await base.deviceCount(on: platform)
     }
 
-    package func mirror(_ call: MirrorCall, of device: Key<Device>, on platform: Key<Platform>) async throws {
-        try await base.mirror(call, of: device, on: platform)
+    package func mirror(
+        _ call: MirrorCall, of device: Key<Device>, on platform: Key<Platform>, atMost backlogMax: Int
+    ) async throws -> Bool {
+        try await base.mirror(call, of: device, on: platform, atMost: backlogMax)
     }
     package func mirrorEntries(limit: Int) async throws -> [MirrorEntry] { try await base.mirrorEntries(limit: limit) }
     package func settle(_ entries: [Key<MirrorEntry>]) async throws { try await base.settle(entries) }
@@ -76,8 +82,8 @@ extension WrappedStore {
 
     package func accept(_ push: NewPush) async throws -> Push { try await base.accept(push) }
     package func receipt(_ receiptID: UUID) async throws -> Receipt? { try await base.receipt(receiptID) }
-    package func answer(of device: Key<Device>, in push: Key<Push>) async throws -> Answer? {
-        try await base.answer(of: device, in: push)
+    package func delivery(of device: Key<Device>, in push: Key<Push>) async throws -> DeviceDelivery? {
+        try await base.delivery(of: device, in: push)
     }
 
     package func claimFanOuts(atMost limit: Int, lanes: [Lane], for lease: Duration) async throws -> [FanOut] {

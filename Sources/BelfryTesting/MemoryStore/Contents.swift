@@ -97,6 +97,7 @@ package struct Contents: Sendable {
         package var settledAt: Instant?
         /// Whether its batches were deleted, before the push itself.
         package var hasLostAnswers = false
+        package var unknownDevices = UnknownDevices()
     }
 
     package struct FanOutKey: Hashable, Comparable, Sendable {
@@ -118,6 +119,9 @@ package struct Contents: Sendable {
         package var lease: Lease
         /// When devices may be retried that wait for longer than the batch, by index.
         package var retryTimes: [Int: Instant]
+        /// The notes of its attempts.
+        package var history = ""
+        package var answeredAt: Instant?
 
         package init(batch: Batch, lease: Lease, retryTimes: [Int: Instant] = [:]) {
             self.batch = batch

@@ -18,6 +18,9 @@ extension MemoryStore {
         }
     }
 
+    /// Nobody else makes one.
+    package func isNew(_ uuid: UUID) async throws -> Bool { false }
+
     package func applications() async throws -> [Application] {
         contents.applications.values.sorted { $0.key < $1.key }
     }

@@ -141,7 +141,8 @@ extension Contents {
         let batch = row.batch.with(
             answers: row.batch.answers, attempt: row.batch.attempt + 1, isLapsed: row.lease.isHeld,
             retryTimes: row.retryTimes.filter { $0.value > now })
-        batches[key] = BatchRow(batch: batch, lease: Lease(dueAt: until, isHeld: true), retryTimes: row.retryTimes)
+        batches[key]?.batch = batch
+        batches[key]?.lease = Lease(dueAt: until, isHeld: true)
         return batch
     }
 
@@ -158,7 +159,11 @@ extension Contents {
         tally(from: row.batch, to: settlement.answers, now: now)
         let batch = row.batch.with(
             answers: settlement.answers, attempt: row.batch.attempt, isLapsed: row.batch.isLapsed)
-        batches[key] = BatchRow(batch: batch, lease: Lease(dueAt: settlement.retryAt), retryTimes: settlement.waitEnds)
+        batches[key]?.batch = batch
+        batches[key]?.lease = Lease(dueAt: settlement.retryAt)
+        batches[key]?.retryTimes = settlement.waitEnds
+        batches[key]?.history += settlement.note?.line ?? ""
+        if !settlement.counts.isEmpty { batches[key]?.answeredAt = row.answeredAt ?? now }
         for deadToken in settlement.deadTokens {
             deactivate(deadToken)
             noteFeedback(of: deadToken.device, at: now)

@@ -75,6 +75,14 @@ extension MemoryStore {
         return Set(uuids.flatMap { uuid in platforms.compactMap { contents.device(uuid, on: $0)?.key } }).sorted()
     }
 
+    package func unknownDevices(among uuids: [UUID], on platforms: [Key<Platform>]) async throws -> [UUID] {
+        let contents = contents
+        var unknown: Set<UUID> = []
+        return uuids.filter { uuid in
+            platforms.allSatisfy { contents.device(uuid, on: $0) == nil } && unknown.insert(uuid).inserted
+        }
+    }
+
     package func devices(named names: NamedTargets, on platforms: [Key<Platform>]) async throws -> PlacedDevices {
         transaction { contents in
             let found = platforms.map { platform -> (Key<Platform>, Set<Key<Device>>) in

@@ -2,11 +2,15 @@ package import BelfryCore
 package import FoundationEssentials
 
 extension MemoryStore {
-    package func mirror(_ call: MirrorCall, of device: Key<Device>, on platform: Key<Platform>) async throws {
+    package func mirror(
+        _ call: MirrorCall, of device: Key<Device>, on platform: Key<Platform>, atMost backlogMax: Int
+    ) async throws -> Bool {
         try transaction { contents in
             guard contents.platforms[platform] != nil else { throw StoreError.unknown("platform") }
+            guard contents.mirrorEntries.count < backlogMax else { return false }
             contents.mirrorEntries.append(
                 MirrorEntry(key: contents.nextKey(), platformKey: platform, device: device, call: call))
+            return true
         }
     }
 

@@ -23,12 +23,32 @@ extension MemoryStore {
         }
     }
 
-    package func answer(of device: Key<Device>, in push: Key<Push>) async throws -> Answer? {
+    package func delivery(of device: Key<Device>, in push: Key<Push>) async throws -> DeviceDelivery? {
         transaction { contents in
             for row in contents.batches.values where row.batch.pushKey == push {
-                if let index = row.batch.devices.firstIndex(of: device) { return row.batch.answers[index] }
+                guard let place = row.batch.devices.firstIndex(of: device) else { continue }
+                let batch = row.batch.with(
+                    answers: row.batch.answers, attempt: row.batch.attempt, isLapsed: false, retryTimes: row.retryTimes)
+                return DeviceDelivery(
+                    at: place, of: batch, history: row.history, dueAt: row.lease.dueAt ?? .zero,
+                    isLeased: row.lease.isHeld, answeredAt: row.answeredAt)
             }
             return nil
+        }
+    }
+
+    package func unmatchedNames(of push: Key<Push>) async throws -> UnmatchedNames {
+        transaction { contents in
+            guard let row = contents.pushes[push] else { return UnmatchedNames() }
+            var names = UnmatchedNames(devices: row.unknownDevices)
+            for list in row.push.audience.names.prefix(UnmatchedNames.lookedUpMax)
+            where !contents.platforms.values.contains(where: { platform in
+                platform.applicationKey == row.push.applicationKey
+                    && !contents.members(of: .list(list), on: platform.key).isEmpty
+            }) {
+                names.add(list)
+            }
+            return names
         }
     }
 }
@@ -42,6 +62,7 @@ extension Contents {
             audience: new.audience, platforms: new.platforms, lane: new.lane, guarantee: new.guarantee, acceptedAt: now,
             expiresAt: new.expiresAt)
         pushes[push.key] = PushRow(push: push)
+        pushes[push.key]?.unknownDevices = new.unknownDevices
         for platform in new.platformKeys {
             let fanOut = FanOut(
                 pushKey: push.key, platformKey: platform, lane: push.lane, audience: push.audience, cursor: nil,
@@ -60,7 +81,7 @@ extension Contents {
         Receipt(
             push: row.push.head, isFannedOut: !isSpreading(row.push.key), counts: row.counts, settledAt: row.settledAt,
             firstAnswerAt: row.firstAnswerAt,
-            parked: openPlatforms(of: row.push.key).compactMap { platforms[$0]?.parked })
+            parked: openPlatforms(of: row.push.key).compactMap { platforms[$0].flatMap { ParkedPlatform($0) } })
     }
 
     /// The platforms on which the push still has something to do.

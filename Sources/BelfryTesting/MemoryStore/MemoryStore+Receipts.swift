@@ -24,7 +24,12 @@ extension MemoryStore {
     }
 
     package func request(of push: Key<Push>) async throws -> PushRequest? {
-        transaction { contents in contents.pushes[push]?.push.pushRequest(naming: contents.naming) }
+        transaction { contents in
+            guard let request = contents.pushes[push]?.push.pushRequest(naming: contents.naming) else { return nil }
+            let names = Dictionary(
+                uniqueKeysWithValues: contents.devices.values.map { (contents.naming.uuid(of: $0.key), $0.uuid) })
+            return request.aimed(at: request.target.renamed(names))
+        }
     }
 
     package func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]] {
@@ -48,7 +53,9 @@ extension MemoryStore {
                 kind.includes(answer) && (after.map { $0 < cursor } ?? true)
             }.sorted { $0.0 < $1.0 }
             let answers = found.prefix(limit).map { cursor, answer in
-                DeviceAnswer(uuid: contents.naming.uuid(of: cursor.device), platform: cursor.platform, answer: answer)
+                DeviceAnswer(
+                    uuid: contents.devices[cursor.device]?.uuid ?? contents.naming.uuid(of: cursor.device),
+                    platform: cursor.platform, answer: answer)
             }
             return AnswerPage(answers: answers, next: found.count > limit ? found[limit - 1].0 : nil)
         }

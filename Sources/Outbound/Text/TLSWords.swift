@@ -19,5 +19,10 @@ extension Outbound {
         ("failedToValidateHostname", "the server's certificate is for another host"),
         ("unableToValidateCertificate", "the server's certificate is not trusted"),
         ("WRONG_VERSION_NUMBER", "the server does not speak TLS"),
+        ("ALERT_UNKNOWN_CA", "the server does not trust our certificate: it knows no issuer of it"),
+        ("ALERT_BAD_CERTIFICATE", "the server refuses our certificate"),
+        ("ALERT_CERTIFICATE_EXPIRED", "the server refuses our certificate: it has expired"),
+        ("ALERT_CERTIFICATE_REVOKED", "the server refuses our certificate: it was revoked"),
+        ("CERTIFICATE_REQUIRED", "the server wants a certificate of ours, and was given none"),
     ]
 }

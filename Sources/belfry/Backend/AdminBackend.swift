@@ -27,8 +27,6 @@ protocol AdminBackend: Sendable {
     func deleteChannel(_ id: String, on platform: UUID) async throws
 
     func push(_ draft: PushDraft, of application: UUID) async throws -> CreatedPush
-    func receipt(_ id: UUID) async throws -> Admin.ReceiptReply
-    func answer(of device: UUID, in receipt: UUID) async throws -> Admin.DeviceAnswerReply
     /// Writes off the unreadable batches of a push; returns how many devices were skipped.
     func writeOff(_ receipt: UUID) async throws -> Admin.WriteOffReply
 
@@ -38,6 +36,20 @@ protocol AdminBackend: Sendable {
     ///
     /// - Parameter path: below `/admin/v1`, with its query.
     func ask(_ method: String, _ path: String, _ body: [String: JSONValue]?) async throws -> JSONValue?
+}
+
+extension AdminBackend {
+    /// A reply of the admin API in its own type.
+    func read<Reply: Decodable>(_ path: String) async throws -> Reply {
+        let value = try await ask("GET", path, nil) ?? .null
+        return try JSONDecoder().decode(Reply.self, from: Data(value.encoded))
+    }
+
+    func receipt(_ id: UUID) async throws -> Admin.ReceiptReply { try await read("pushes/\(id.lowercased)") }
+
+    func answer(of device: UUID, in receipt: UUID) async throws -> Admin.DeviceAnswerReply {
+        try await read("pushes/\(receipt.lowercased)/devices/\(device.lowercased)")
+    }
 }
 
 /// An application as given on the command line.

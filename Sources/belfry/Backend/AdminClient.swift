@@ -3,6 +3,9 @@ import BelfryCore
 import FoundationEssentials
 import NIOCore
 import NIOHTTP1
+import NIOPosix
+import NIOSSL
+import Outbound
 
 /// A client of one server's admin API.
 struct AdminClient: Sendable {
@@ -13,8 +16,10 @@ struct AdminClient: Sendable {
     private static let deadline = TimeAmount.seconds(30)
     private static let replyBytesMax = 16 << 20
 
-    /// - Parameter server: `http://host:port` or `https://host`, with or without a slash at its end.
-    init(server: String, key: String) throws {
+    /// - Parameters:
+    ///   - server: `http://host:port` or `https://host`, with or without a slash at its end.
+    ///   - caFile: certificates in PEM to trust instead of the system's.
+    init(server: String, key: String, caFile: String? = nil) throws {
         guard let url = URL(string: server), ["http", "https"].contains(url.scheme), url.host() != nil else {
             throw AdminFault("--server is `\(server)`, it has to be http://host:port or https://host")
         }
@@ -23,7 +28,17 @@ struct AdminClient: Sendable {
         var configuration = HTTPClient.Configuration()
         configuration.timeout.connect = .seconds(5)
         configuration.connectionPool.retryConnectionEstablishment = false
+        if let caFile { configuration.tlsConfiguration = try Self.tls(trusting: caFile) }
         http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }
+
+    private static func tls(trusting path: String) throws -> TLSConfiguration {
+        guard let roots = try? NIOSSLCertificate.fromPEMFile(path), !roots.isEmpty else {
+            throw AdminFault("\(path) holds no certificates in PEM (--ca-file, SSL_CERT_FILE)")
+        }
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.trustRoots = .certificates(roots)
+        return tls
     }
 
     func shutdown() async throws { try await http.shutdown() }
@@ -40,6 +55,12 @@ struct AdminClient: Sendable {
         }
     }
 
+    /// Posts bytes as they are, and reads the reply.
+    func upload<Body: Decodable>(_ path: String, _ bytes: [UInt8]) async throws -> Body {
+        let reply = try await exchange("POST", path, (type: "application/octet-stream", bytes: bytes))
+        return try JSONDecoder().decode(Body.self, from: reply)
+    }
+
     /// Sends a request whose reply only says that it is done.
     func perform(_ method: String, _ path: String, _ body: [String: JSONValue]? = nil) async throws {
         _ = try await exchange(method, path, body)
@@ -52,12 +73,19 @@ struct AdminClient: Sendable {
     }
 
     private func exchange(_ method: String, _ path: String, _ body: [String: JSONValue]?) async throws -> Data {
+        try await exchange(
+            method, path, body.map { (type: "application/json", bytes: JSONValue.object($0).encoded) })
+    }
+
+    private func exchange(
+        _ method: String, _ path: String, _ body: (type: String, bytes: [UInt8])?
+    ) async throws -> Data {
         var request = HTTPClientRequest(url: "\(base)/admin/v1/\(path)")
         request.method = .RAW(value: method)
         request.headers = ["Authorization": "Bearer \(key)"]
         if let body {
-            request.headers.add(name: "Content-Type", value: "application/json")
-            request.body = .bytes(ByteBuffer(bytes: JSONValue.object(body).encoded))
+            request.headers.add(name: "Content-Type", value: body.type)
+            request.body = .bytes(ByteBuffer(bytes: body.bytes))
         }
         let (status, reply) = try await execute(request)
         guard (200..<300).contains(status.code) else { throw refusal(status, reply) }
@@ -70,7 +98,20 @@ struct AdminClient: Sendable {
             let bytes = try await response.body.collect(upTo: Self.replyBytesMax)
             return (response.status, Data(bytes.readableBytesView))
         } catch {
-            throw AdminFault("the server at \(base) does not answer: \(error)")
+            throw AdminFault("the server at \(base) \(Self.words(for: error))")
+        }
+    }
+
+    private static func words(for error: any Error) -> String {
+        switch error {
+        case is NIOSSLError, is NIOSSLExtraError:
+            "is not trusted by this command; give the CA that signed its certificate as --ca-file or SSL_CERT_FILE "
+                + "(\(Outbound.tlsWords("\(error)")))"
+        case let error as HTTPClientError where error == .connectTimeout: "does not answer: no connection in time"
+        case let error as NIOConnectionError:
+            error.connectionErrors.isEmpty
+                ? "does not answer: \(error.host) has no address" : "does not answer: no connection"
+        default: "does not answer: \(error)"
         }
     }
 

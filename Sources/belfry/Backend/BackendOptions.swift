@@ -19,6 +19,12 @@ struct BackendOptions: ParsableArguments {
             valueName: "file"))
     var keyFile: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Certificates in PEM to trust for --server instead of the system's. Also SSL_CERT_FILE.", valueName: "file")
+    )
+    var caFile: String?
+
     func validate() throws {
         guard common.dataDirectory == nil || server == nil else {
             throw ValidationError("give --server or --data-directory, not both")
@@ -35,7 +41,8 @@ struct BackendOptions: ParsableArguments {
                 try await body(LocalBackend(service: $0))
             }
         }
-        let client = try AdminClient(server: server, key: try adminKey(environment))
+        let client = try AdminClient(
+            server: server, key: try adminKey(environment), caFile: caFile ?? environment["SSL_CERT_FILE"])
         let result = await Swift.Result { try await body(RemoteBackend(client: client)) }
         try await client.shutdown()
         return try result.get()

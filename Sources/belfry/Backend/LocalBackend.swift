@@ -146,22 +146,6 @@ struct LocalBackend: AdminBackend {
         return CreatedPush(receipt_id: try await service.send(pushRequest, for: application).receiptID.lowercased)
     }
 
-    func receipt(_ id: UUID) async throws -> Admin.ReceiptReply {
-        let receipt = try await service.receipt(id)
-        return Admin.ReceiptReply(
-            receipt, of: try await owner(receipt.push.applicationKey),
-            faults: try await store.connectionFaults(of: receipt.push.key))
-    }
-
-    func answer(of device: UUID, in receipt: UUID) async throws -> Admin.DeviceAnswerReply {
-        let push = try await service.receipt(receipt).push
-        let platforms = try await store.platforms(of: push.applicationKey).map(\.key)
-        guard let key = try await store.deviceKeys([device], on: platforms).first,
-            let answer = try await store.answer(of: key, in: push.key)
-        else { throw StoreError.unknown("device \(device.lowercased) in this push") }
-        return Admin.DeviceAnswerReply(device, answer)
-    }
-
     func writeOff(_ receipt: UUID) async throws -> Admin.WriteOffReply {
         Admin.WriteOffReply(try await service.writeOffDamage(of: receipt))
     }

@@ -111,14 +111,6 @@ struct RemoteBackend: AdminBackend {
         try await client.send("POST", "apps/\(application.lowercased)/pushes", draft)
     }
 
-    func receipt(_ id: UUID) async throws -> Admin.ReceiptReply {
-        try await client.send("GET", "pushes/\(id.lowercased)")
-    }
-
-    func answer(of device: UUID, in receipt: UUID) async throws -> Admin.DeviceAnswerReply {
-        try await client.send("GET", "pushes/\(receipt.lowercased)/devices/\(device.lowercased)")
-    }
-
     func writeOff(_ receipt: UUID) async throws -> Admin.WriteOffReply {
         try await client.send("POST", "pushes/\(receipt.lowercased)/write-off")
     }

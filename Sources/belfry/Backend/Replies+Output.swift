@@ -1,5 +1,6 @@
 import BelfryAPI
 import BelfryCore
+import Foundation
 
 /// An application and its platforms, from the replies of the admin API.
 struct ApplicationDetails: Encodable {
@@ -27,10 +28,50 @@ extension Admin.ReceiptReply {
         fields.append(("accepted_at", accepted_at))
         if let first_answer_at { fields.append(("first_answer_at", first_answer_at)) }
         if let settled_at { fields.append(("settled_at", settled_at)) }
-        for parking in parked { fields.append(("parked", "\(parking.cause): \(parking.detail)")) }
+        for platform in parked {
+            fields.append(
+                ("parked", "platform \(platform.platform_uuid) (\(platform.platform_name)) since \(platform.since)"))
+            fields.append(("reason", "\(platform.cause): \(platform.detail)"))
+            for (place, command) in platform.remedy.components(separatedBy: "; ").enumerated() {
+                fields.append((place == 0 ? "help" : "", command))
+            }
+        }
         for fault in connection_faults ?? [] { fields.append(("unreachable", "\(fault.fault): \(fault.detail)")) }
+        fields += unmatched?.fields ?? []
         if damaged_batches > 0 { fields.append(("damaged_batches", damaged_batches.grouped)) }
         if damaged_fan_outs > 0 { fields.append(("damaged_fan_outs", damaged_fan_outs.grouped)) }
+        Output.fields(fields)
+    }
+}
+
+extension Admin.UnmatchedReply {
+    /// What nothing has, a line for each kind of name.
+    fileprivate var fields: [(String, String)] {
+        var fields: [(String, String)] = []
+        if device_count > 0 {
+            let more = device_count - devices.count
+            fields.append(
+                ("unknown devices", devices.joined(separator: ", ") + (more > 0 ? " and \(more.grouped) more" : "")))
+        }
+        if !topics.isEmpty { fields.append(("topics nobody has", topics.joined(separator: ", "))) }
+        if !custom_user_ids.isEmpty { fields.append(("users nobody is", custom_user_ids.joined(separator: ", "))) }
+        return fields
+    }
+}
+
+extension Admin.DeviceAnswerReply {
+    func show(json: Bool) throws {
+        if json { return try Output.json(self) }
+        var fields = [
+            ("device_uuid", device_uuid), ("answer", answer),
+            ("platform", "\(platform_uuid) (\(platform_type), \(platform_name))"),
+            ("active", is_active ? "yes" : "no: it is not told of pushes"),
+        ]
+        for attempt in attempts { fields.append(("attempt \(attempt.number)", "\(attempt.at)  \(attempt.answer)")) }
+        if attempts.isEmpty, attempt_count > 0 { fields.append(("attempts", String(attempt_count))) }
+        if let answered_at { fields.append(("answered_at", answered_at)) }
+        fields.append(("next", next))
+        if let help { fields.append(("help", help)) }
         Output.fields(fields)
     }
 }

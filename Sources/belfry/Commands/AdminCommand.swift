@@ -35,19 +35,30 @@ struct AdminCommand: AsyncParsableCommand {
     }
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "List all admin keys, without their secrets.")
+        static let configuration = CommandConfiguration(
+            abstract: "List all admin keys, without their secrets, and what each is bound to.")
 
-        @OptionGroup var common: CommonOptions
+        @OptionGroup var backend: BackendOptions
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            let rows = try await common.withOperatorService { operatorService in
-                try await operatorService.adminKeys().map { KeyRow($0) }
-            }
+            let rows = try await backend.withBackend { try await keys($0) }
             if output.json { return try Output.json(rows) }
             Output.table(
-                ["key_id", "scope", "name", "last_used_at", "state"],
-                rows.map { [$0.key_id, $0.scope, $0.name, $0.last_used_at ?? "never", $0.state] })
+                ["key_id", "scope", "name", "bound_to", "last_used_at", "state"],
+                rows.map { [$0.key_id, $0.scope, $0.name, $0.boundTo, $0.last_used_at ?? "never", $0.state] })
+        }
+
+        private func keys(_ backend: any AdminBackend) async throws -> [Admin.KeyReply] {
+            var found: [Admin.KeyReply] = []
+            var cursor: String?
+            repeat {
+                let page: Admin.KeysReply = try await backend.read(
+                    "keys?limit=200\(cursor.map { "&cursor=\($0)" } ?? "")")
+                found += page.keys
+                cursor = page.next_cursor
+            } while cursor != nil
+            return found
         }
     }
 
@@ -82,23 +93,14 @@ struct AdminCommand: AsyncParsableCommand {
     }
 }
 
-/// An admin key as scripts see it.
-private struct KeyRow: Encodable {
-    let key_id: String
-    let scope: String
-    let name: String
-    let created_at: String
-    let last_used_at: String?
-    /// `active` or `revoked`.
-    let state: String
+extension Admin.KeyReply {
+    fileprivate var boundTo: String {
+        app_uuid.map { "app \($0)" } ?? tenant_uuid.map { "tenant \($0)" } ?? "everything"
+    }
 
-    init(_ key: AdminKey) {
-        key_id = key.id
-        scope = key.scope.rawValue
-        name = key.name
-        created_at = key.createdAt.text
-        last_used_at = key.lastUsedAt?.text
-        state = key.revokedAt == nil ? "active" : "revoked"
+    fileprivate var state: String {
+        if revoked_at != nil { return "revoked" }
+        return previous_secret_until.map { "active; the old secret until \($0)" } ?? "active"
     }
 }
 

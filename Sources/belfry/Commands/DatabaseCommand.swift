@@ -12,7 +12,7 @@ struct DatabaseCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Copy a whole database into an empty one of another kind, and compare both.",
             discussion: """
-                Stop every server of both first. A copy that was interrupted goes on where it was when it is started again,
+                Refused while a server has either; stop them first. A copy that was interrupted goes on where it was when it is started again,
                 and no server can serve from it before it is done. The key ring goes with it as it is.
                 """)
 
@@ -50,6 +50,15 @@ struct DatabaseCommand: AsyncParsableCommand {
             Output.table(
                 ["table", "rows", "digest"],
                 rows.map { [$0.table, String($0.rows), String($0.digest, radix: 16)] })
+            print(
+                """
+
+                Both are the same. Next:
+                  1. name the new database in the configuration of every node: \(target.setting)
+                  2. give every node the key ring file that the old ones have: without it no secret can be opened
+                  3. `belfry check`, then start the servers
+                  4. keep the old database until pushes arrive; delete it then, for it holds the same secrets
+                """)
         }
     }
 }
@@ -59,4 +68,14 @@ private struct CopiedTableRow: Encodable {
     let table: String
     let rows: Int
     let digest: UInt64
+}
+
+extension DatabaseLocation {
+    /// The setting that names it.
+    fileprivate var setting: String {
+        switch self {
+        case .sqlite(let path): "data.directory, the folder of \(path), and no database.url"
+        case .postgres: "database.url (BELFRY_DATABASE_URL)"
+        }
+    }
 }

@@ -16,9 +16,12 @@ struct NodesCommand: AsyncParsableCommand {
         let rows = try await backend.withBackend { try await $0.nodes() }
         if output.json { return try Output.json(rows) }
         Output.table(
-            ["host", "state", "batches", "version", "since", "last_seen_at", "node_uuid"],
+            ["host", "address", "state", "batches", "version", "since", "last_seen_at", "node_uuid"],
             rows.map {
-                [$0.host, $0.state, String($0.batches_in_flight), $0.version, $0.since, $0.last_seen_at, $0.node_uuid]
+                [
+                    $0.host, $0.address, $0.state, String($0.batches_in_flight), $0.version, $0.since, $0.last_seen_at,
+                    $0.node_uuid,
+                ]
             })
     }
 }

@@ -14,9 +14,12 @@ enum Output {
         for (name, value) in fields { print(name.padded(to: width) + "  " + value) }
     }
 
-    /// A head, a rule and rows, columns aligned; numbers to the right.
+    /// A head, a rule and rows, columns aligned; numbers to the right. On a terminal that is too narrow, the widest columns are
+    /// cut; `--json` has all.
     static func table(_ head: [String], _ rows: [[String]]) {
-        let widths = head.indices.map { column in ([head] + rows).map { $0[column].count }.max() ?? 0 }
+        let natural = head.indices.map { column in ([head] + rows).map { $0[column].count }.max() ?? 0 }
+        let widths = Terminal.width.map { TableLayout.widths(natural, within: $0) } ?? natural
+        let rows = rows.map { row in row.indices.map { row[$0].cut(to: widths[$0]) } }
         print(head.indices.map { head[$0].padded(to: widths[$0]) }.joined(separator: "  "))
         print(widths.map { String(repeating: "─", count: $0) }.joined(separator: "  "))
         for row in rows {

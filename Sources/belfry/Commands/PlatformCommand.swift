@@ -8,8 +8,11 @@ import Foundation
 struct PlatformCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "platform",
-        abstract: "Create, list, show and edit platforms, replace and test their credentials, resume parked ones.",
-        subcommands: [Create.self, List.self, Show.self, Edit.self, Credentials.self, Test.self, Resume.self])
+        abstract:
+            "Create, list, show, edit and delete platforms, replace and test their credentials, resume parked ones.",
+        subcommands: [
+            Create.self, List.self, Show.self, Edit.self, Credentials.self, Test.self, Resume.self, Delete.self,
+        ])
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -174,6 +177,21 @@ struct PlatformCommand: AsyncParsableCommand {
         func run() async throws {
             try await backend.withBackend { try await $0.resume(platform) }
             print("resumed \(platform.lowercased)")
+        }
+    }
+
+    struct Delete: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Delete a platform; with --force also its devices.")
+
+        @OptionGroup var backend: BackendOptions
+        @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
+        @Flag(help: "Delete it although it has devices.") var force = false
+
+        func run() async throws {
+            let path = "platforms/\(platform.lowercased)\(force ? "?force=true" : "")"
+            _ = try await backend.withBackend { try await $0.ask("DELETE", path, nil) }
+            print("deleted \(platform.lowercased)")
         }
     }
 }

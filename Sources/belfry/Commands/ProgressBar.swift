@@ -1,18 +1,23 @@
 import BelfryAPI
 import Foundation
+import Synchronization
 
-/// One line on the terminal that fills up while a push is delivered; without a terminal, it prints nothing.
-struct ProgressBar {
+/// One line on the terminal that fills up while a push is delivered; without a terminal, a line a second.
+final class ProgressBar: Sendable {
     private let isTerminal = isatty(STDERR_FILENO) == 1
+    /// When the last line was written.
+    private let lastLineAt = Mutex<ContinuousClock.Instant?>(nil)
 
     private static let width = 32
+    private static let pause = Duration.seconds(1)
 
     func show(_ receipt: Admin.ReceiptReply) {
-        guard isTerminal else { return }
         let devices = receipt.devices
-        let share = devices == 0 ? 0 : Double(receipt.answered) / Double(devices)
         let total = receipt.isFannedOut ? devices.grouped : "\(devices.grouped)+"
-        write("\r\u{1B}[K\(Self.bar(share))\(receipt.answered.grouped) of \(total)  \(receipt.state)")
+        let line = "\(receipt.answered.grouped) of \(total)  \(receipt.state)"
+        guard isTerminal else { return writeLine(line) }
+        let share = devices == 0 ? 0 : Double(receipt.answered) / Double(devices)
+        write("\r\u{1B}[K\(Self.bar(share))\(line)")
     }
 
     /// The bar alone; empty where the share is not known.
@@ -25,6 +30,16 @@ struct ProgressBar {
     func end() {
         guard isTerminal else { return }
         write("\r\u{1B}[K")
+    }
+
+    private func writeLine(_ line: String) {
+        let now = ContinuousClock.now
+        let isDue = lastLineAt.withLock { last in
+            if let last, last.duration(to: now) < Self.pause { return false }
+            last = now
+            return true
+        }
+        if isDue { write(line + "\n") }
     }
 
     private func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }

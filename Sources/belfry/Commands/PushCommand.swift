@@ -10,6 +10,9 @@ struct PushCommand: AsyncParsableCommand {
             Its recipients are named by exactly one of --everyone, --topic, --user, --device and --channel. docs/Pushing.md
             leads through every kind of push.
 
+            With --follow the exit status is 0 when every device has its answer, 2 when a platform is parked and the rest waits for \
+            a person, and 3 when a name of the target matched nothing.
+
             --custom and --apns say what each platform's devices get, in the provider's own words:
             '{"ios": {"alert": "Hi", "badge": 1}}', or '{"type": "background", "payload": {"order": 17}}' for --apns.
             """)
@@ -61,7 +64,9 @@ struct PushCommand: AsyncParsableCommand {
             guard follow, let id = created.receipt_id.flatMap({ UUID(uuidString: $0) }) else {
                 return try show(created)
             }
-            try await Follower(backend: backend, isQuiet: output.json).follow(id).show(json: output.json)
+            let end = try await Follower(backend: backend, isQuiet: output.json).follow(id)
+            try end.receipt.show(json: output.json)
+            if let code = end.code { throw code }
         }
     }
 
@@ -123,26 +128,5 @@ struct PushCommand: AsyncParsableCommand {
         Output.fields(
             [created.receipt_id.map { ("receipt_id", $0) }, created.schedule_id.map { ("schedule_id", $0) }]
                 .compactMap { $0 })
-    }
-}
-
-/// Polls a push until it is settled.
-struct Follower {
-    let backend: any AdminBackend
-    let isQuiet: Bool
-
-    private static let pace = Duration.milliseconds(100)
-
-    @discardableResult func follow(_ receiptID: UUID) async throws -> Admin.ReceiptReply {
-        let bar = ProgressBar()
-        while true {
-            let receipt = try await backend.receipt(receiptID)
-            if !isQuiet { bar.show(receipt) }
-            if receipt.isSettled {
-                if !isQuiet { bar.end() }
-                return receipt
-            }
-            try await Task.sleep(for: Self.pace)
-        }
     }
 }

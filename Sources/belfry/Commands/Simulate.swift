@@ -16,8 +16,9 @@ struct SimulateAPNs: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apns", abstract: "Simulate APNs over HTTP/2 and TLS.",
         discussion: """
-            Without --known-key any well-formed provider token is believed. The control port takes the script of faults
-            and shows the ledger: docs/Simulators.md.
+            Any well-formed provider token is believed, unless --key-out makes the only key that is known. With --certificate-out \
+            or --client-ca senders need a client certificate instead of a token. The control port takes the script of faults and \
+            shows the ledger: docs/Simulators.md.
             """)
 
     @Option(help: "The port to serve on; 0 takes any free one.") var port = 0
@@ -25,6 +26,15 @@ struct SimulateAPNs: AsyncParsableCommand {
     @Option(help: "The port of the management of broadcast channels; 0 takes any free one.") var channelsPort: Int?
     @Option(help: ArgumentHelp("Write the CA certificate to trust here.", valueName: "ca.pem")) var caOut: String?
     @Option(help: ArgumentHelp("Write a signing key that is known here.", valueName: "key.p8")) var keyOut: String?
+    @Option(
+        help: ArgumentHelp(
+            "Write a client certificate with its key here, the only kind that is known; "
+                + "`openssl pkcs12 -export -in client.pem -out client.p12` makes the file that a platform takes.",
+            valueName: "client.pem"))
+    var certificateOut: String?
+    @Option(help: "The topic of --certificate-out.") var topic = "org.example.app"
+    @Option(help: ArgumentHelp("Know the client certificates that this CA signed.", valueName: "ca.pem"))
+    var clientCA: String?
     @Option(help: ArgumentHelp("What to keep of each message: totals, tokens or payloads.", valueName: "detail"))
     var ledger = Ledger.Detail.tokens
     @Option(help: "How long each answer takes, in milliseconds.") var latency = 0
@@ -36,7 +46,9 @@ struct SimulateAPNs: AsyncParsableCommand {
         configuration.listening.ledgerDetail = ledger
         let key = APNsSimulator.IssuedKey()
         if keyOut != nil { configuration.authentication = .tokens([key.known]) }
-        configuration.listening.authority = try CertificateAuthority()
+        let authority = try CertificateAuthority()
+        configuration.listening.authority = authority
+        if let certificates = try certificates(of: authority) { configuration.authentication = certificates }
         let simulator = try await APNsSimulator.start(configuration, group: MultiThreadedEventLoopGroup.singleton)
         if latency > 0 { simulator.script.set(ServiceScript(latencyMilliseconds: latency)) }
         if let caOut { try simulator.trustRootPEM.write(toFile: caOut, atomically: true, encoding: .utf8) }
@@ -47,6 +59,24 @@ struct SimulateAPNs: AsyncParsableCommand {
         if keyOut != nil { print("key-id \(key.keyID)\nteam-id \(key.teamID)") }
         fflush(nil)
         while true { try await Task.sleep(for: .seconds(3_600)) }
+    }
+
+    /// What the handshake asks for; nil for provider tokens.
+    private func certificates(of authority: CertificateAuthority) throws -> APNsSimulator.Authentication? {
+        if let clientCA {
+            return .certificates(trustRootPEM: try String(contentsOfFile: clientCA, encoding: .utf8))
+        }
+        guard let certificateOut else { return nil }
+        let client = try authority.issueClient(topic: topic)
+        try (client.certificatePEM + "\n" + client.privateKeyPEM + "\n").write(
+            toFile: certificateOut, atomically: true, encoding: .utf8)
+        return .certificates(trustRootPEM: nil)
+    }
+
+    func validate() throws {
+        guard [keyOut, certificateOut, clientCA].count(where: { $0 != nil }) <= 1 else {
+            throw ValidationError("give one of --key-out, --certificate-out and --client-ca")
+        }
     }
 
     private func channels(

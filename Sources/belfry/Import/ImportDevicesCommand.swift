@@ -12,7 +12,7 @@ struct ImportDevicesCommand: AsyncParsableCommand {
             imported again too, which updates devices whose apps have not registered here yet.
             """)
 
-    @OptionGroup var common: CommonOptions
+    @OptionGroup var backend: BackendOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var run: ImportRunOptions
     @Option(help: "The application's UUID.", transform: UUID.parse) var app: UUID
@@ -34,20 +34,22 @@ struct ImportDevicesCommand: AsyncParsableCommand {
         let format = try ImportFormat(format, field: "--format")
         guard map == nil || format.isMapped else { throw ValidationError("--map is for --format csv and jsonl") }
         if let map { _ = try ImportMapping(map) }
+        guard !run.validate || backend.server == nil else {
+            throw ValidationError("--validate works on the server's own machine, which has the credentials")
+        }
+        guard backend.server == nil || platform.count <= 1 else {
+            throw ValidationError("--server takes one --platform, or deals rows by their types")
+        }
     }
 
     func run() async throws {
         let format = try ImportFormat(format, field: "--format")
         let mapping = try map.map { try ImportMapping($0) } ?? .standard
-        try await common.withOperatorService { service in
-            let application = try await service.application(app)
-            let platforms = try await service.platforms(platform, of: application)
-            let importService = try await service.beginImport(
-                of: application, to: platforms, from: format.rawValue, isDryRun: run.dryRun)
+        try await backend.withBackend { backend in
+            let (target, sample) = try await self.target(format, backend)
             let input = try ImportInput(file)
             let journal = try run.journal(of: input.name, for: "\(app.lowercased) \(format.rawValue)")
-            var importRun = ImportRun(
-                service: importService, journal: journal, sample: run.sample(of: service, platforms))
+            var importRun = ImportRun(target: target, journal: journal, sample: sample)
             var reader = ImportReader(format, mapping: mapping, skipping: journal.state.rows)
             let tally = try await importRun.all { offer in
                 while let chunk = try input.next() { try await offer(try reader.read(chunk), input.share) }
@@ -55,5 +57,22 @@ struct ImportDevicesCommand: AsyncParsableCommand {
             }
             try run.report(tally, verdicts: journal.verdictsPath, sample: importRun.sample, json: output.json)
         }
+    }
+
+    /// Where the rows go, and the sample of them for the provider to look at.
+    private func target(
+        _ format: ImportFormat, _ backend: any AdminBackend
+    ) async throws -> (any ImportTarget, ImportSample?) {
+        if let remote = backend as? RemoteBackend {
+            let target = RemoteImport(
+                client: remote.client, application: app, platform: platform.first, isDryRun: run.dryRun)
+            return (target, nil)
+        }
+        guard let service = (backend as? LocalBackend)?.service else { throw ValidationError("no database is known") }
+        let application = try await service.application(app)
+        let platforms = try await service.platforms(platform, of: application)
+        let target = try await service.beginImport(
+            of: application, to: platforms, from: format.rawValue, isDryRun: run.dryRun)
+        return (target, run.sample(of: service, platforms))
     }
 }

@@ -4,7 +4,7 @@ import FoundationEssentials
 
 /// Does the rows of a list: while some are written, the next are read.
 struct ImportRun {
-    let service: ImportService
+    let target: any ImportTarget
     let journal: ImportJournal
     /// Some of the devices, for their provider to look at; nil where it is not asked.
     var sample: ImportSample?
@@ -13,11 +13,8 @@ struct ImportRun {
     /// Takes rows, and how much of the list was read.
     typealias Offer = ([ImportReader.Row], Double?) async throws -> Void
 
-    /// As many are written at a time, in steps of `DeviceImport.perWrite` that share transactions.
-    private static let windowRows = 1_024
-
-    init(service: ImportService, journal: ImportJournal, sample: ImportSample?) {
-        self.service = service
+    init(target: any ImportTarget, journal: ImportJournal, sample: ImportSample?) {
+        self.target = target
         self.journal = journal
         self.sample = sample
     }
@@ -30,14 +27,14 @@ struct ImportRun {
             func write(_ rows: [ImportReader.Row], _ share: Double?) async throws {
                 if isWriting, let done = try await group.next() { try note(done, share) }
                 isWriting = true
-                group.addTask { [service] in try await service.run(rows) }
+                group.addTask { [target] in try await target.run(rows) }
             }
             try await read { rows, share in
                 sample?.take(rows)
                 waiting += rows
-                while waiting.count >= Self.windowRows {
-                    try await write(Array(waiting.prefix(Self.windowRows)), share)
-                    waiting.removeFirst(Self.windowRows)
+                while waiting.count >= target.windowRows {
+                    try await write(Array(waiting.prefix(target.windowRows)), share)
+                    waiting.removeFirst(target.windowRows)
                 }
             }
             try await write(waiting, 1)

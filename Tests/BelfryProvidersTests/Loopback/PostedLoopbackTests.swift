@@ -130,7 +130,7 @@ import Testing
             try await with(WebPushSimulator.self, WebPushConfiguration()) { simulator in
                 let provider = try providers.provider(.web, ["trust_root": simulator.trustRootPEM])
                 let outcomes = await providers.send(providers.push(), to: [simulator.subscribe().json], by: provider)
-                #expect(outcomes == [.refused(.forbidden)])
+                #expect(outcomes == [.refused(.addressNotAllowed)])
                 #expect(simulator.ledger.totals().told == 0)
             }
         }

@@ -131,7 +131,7 @@ import Testing
             try await posted.play { simulator in
                 let outcomes = try await send(simulator, providers)
                 if posted.isNamedByDevices, !posted.hasTokenService {
-                    #expect(outcomes == [.refused(.forbidden)])
+                    #expect(outcomes == [.refused(.addressNotAllowed)])
                 } else {
                     #expect(areCredentialsRefused(outcomes), "\(outcomes)")
                 }

@@ -75,7 +75,7 @@ import Testing
         try await with({ $0.messagesPerMinuteOfSender = 100 }) { simulator, providers, provider in
             let outcomes = await send(150, simulator, providers, provider)
             #expect(outcomes.count { $0 == .accepted } == 100)
-            let waits = outcomes.compactMap { if case .throttled(let wait?) = $0 { wait } else { nil } }
+            let waits = outcomes.compactMap { if case .throttled(let wait?, _) = $0 { wait } else { nil } }
             #expect(waits.count == 50 && waits.allSatisfy { .seconds(1)...Duration.seconds(60) ~= $0 })
         }
     }

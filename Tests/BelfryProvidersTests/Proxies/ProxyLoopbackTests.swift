@@ -128,7 +128,7 @@ import Tunnel
             try await TestProviders.run(allowed: [], proxies: plan) { providers in
                 try await FarSide.webpush.with(providers) { place in
                     let outcomes = await providers.send(providers.push(), to: place.tokens, by: place.provider)
-                    #expect(outcomes == [.refused(.forbidden), .refused(.forbidden)])
+                    #expect(outcomes == [.refused(.addressNotAllowed), .refused(.addressNotAllowed)])
                     #expect(place.told() == 0)
                     #expect(!process.log.contains("localhost"))
                 }

@@ -51,13 +51,20 @@ final class Program: Sendable {
 
     /// Starts `belfry` and lets it run; what it logs goes to a file.
     ///
-    /// - Parameter words: a command that becomes the program, such as `nsenter`.
+    /// - Parameters:
+    ///   - words: a command that becomes the program, such as `nsenter`.
+    ///   - out: a file for what it prints; nil for nowhere.
     static func start(
-        _ arguments: [String], _ environment: [String: String], behind words: [String] = [], log: String
+        _ arguments: [String], _ environment: [String: String], behind words: [String] = [],
+        printingTo out: String? = nil, log: String
     ) throws -> Program {
         try Data().write(to: URL(filePath: log))
         let process = try make(arguments, environment, behind: words)
         process.standardOutput = FileHandle.nullDevice
+        if let out {
+            try Data().write(to: URL(filePath: out))
+            process.standardOutput = try FileHandle(forWritingTo: URL(filePath: out))
+        }
         let file = try FileHandle(forWritingTo: URL(filePath: log))
         process.standardError = file
         try process.run()

@@ -169,7 +169,7 @@ import Testing
                 try await fixture.store.settle(
                     Settlement(handingBack: batch, at: later, halt: .init(parking, of: fixture.platform))))
             #expect(try await fixture.store.platform(fixture.platform.key)?.parked == parking)
-            #expect(try await fixture.store.receipt(push.receiptID)?.parked == [parking])
+            #expect(try await fixture.store.receipt(push.receiptID)?.parked.map(\.parking) == [parking])
             #expect(try await fixture.store.receipt(push.receiptID)?.state == .parked)
             #expect(try await fixture.claim(9).isEmpty)
             #expect(try await fixture.store.nextDue() == nil)

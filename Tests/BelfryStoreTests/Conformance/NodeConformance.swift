@@ -4,7 +4,8 @@ import Foundation
 import Testing
 
 @Suite struct NodeConformance {
-    private let first = NodeReport(uuid: UUID(), host: "one.example.org", version: "1.0.0")
+    private let first = NodeReport(
+        uuid: UUID(), host: "one.example.org", address: "https://10.0.0.1:8080", version: "1.0.0")
     private let second = NodeReport(uuid: UUID(), host: "two.example.org", version: "1.0.1")
 
     @Test(arguments: Engine.allCases)

@@ -89,7 +89,7 @@ import Testing
         Plan(RetentionStatements.whole, "bigint, bigint", "using batch_settled"),
         Plan(RetentionStatements.deleteExpiredWhole, "bigint[]", "using batch_device"),
         Plan(BatchStatements.nextDue, "", "Index Only Scan using batch_due"),
-        Plan(BatchStatements.holding, "bigint, bigint", "Index Scan Backward using batch_device"),
+        Plan(DeliveryNoteStatements.delivery, "bigint, bigint", "Index Scan Backward using batch_device"),
         Plan(DamageStatements.count, "", "using batch_pkey"),
         Plan(DamageStatements.ofPush, "bigint", "using damaged_batch_push", sorts: true),
         Plan(DamageStatements.openOfPush, "bigint", "using batch_device", sorts: true),

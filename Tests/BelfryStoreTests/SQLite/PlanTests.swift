@@ -60,7 +60,9 @@ import Testing
             SQLiteClaimStatements.dueBatches,
             "USING INDEX batch_due (is_open=? AND lane=? AND platform_id=? AND due_at_ms<?)"),
         Plan(BatchStatements.nextDue, "USING COVERING INDEX batch_due (is_open=? AND lane=? AND platform_id=?)"),
-        Plan(BatchStatements.holding, "USING INDEX batch_device (push_id=? AND platform_id=? AND first_device_id<?)"),
+        Plan(
+            DeliveryNoteStatements.delivery,
+            "USING INDEX batch_device (push_id=? AND platform_id=? AND first_device_id<?)"),
         Plan(DamageStatements.ofPush, "USING COVERING INDEX damaged_batch_push (push_id=?)"),
         Plan(DamageStatements.openOfPush, "USING COVERING INDEX batch_device (push_id=?)"),
         Plan(DamageStatements.countFanOuts, "USING INDEX fan_out_due (lane=? AND platform_id=? AND due_at_ms>?)"),

@@ -1,5 +1,6 @@
 import BelfryCore
 import BelfryTesting
+import FoundationEssentials
 import Testing
 
 @testable import BelfryStore
@@ -41,6 +42,25 @@ import Testing
             }
             #expect(try await first.deviceCount(on: here.platform.key) == 20)
             try await second.close()
+        }
+    }
+}
+
+extension TwoStoresTests {
+    @Test func `what another process made is new once, and then known`() async throws {
+        try await withSQLiteStore { server, path in
+            let clock = ManualClock()
+            let command = try SQLiteStore.open(at: path, clock: clock, logger: .strict, migrate: false)
+            let fixture = try await TestStore(store: server, clock: clock)
+            #expect(try await server.isNew(fixture.platform.uuid) == false)
+            #expect(try await server.isNew(UUID()) == false)
+            // The server keeps what it has read for some seconds.
+            _ = try await server.applications()
+            let platform = try await command.create(.of(fixture.application))
+            if try await server.platform(platform.uuid) == nil { #expect(try await server.isNew(platform.uuid)) }
+            #expect(try await server.platform(platform.uuid) == platform)
+            #expect(try await server.isNew(platform.uuid) == false)
+            try await command.close()
         }
     }
 }

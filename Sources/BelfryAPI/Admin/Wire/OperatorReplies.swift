@@ -62,6 +62,8 @@ extension Admin {
     package struct NodeReply: Codable, Sendable {
         package let node_uuid: String
         package let host: String
+        /// Where it serves, as it is configured.
+        package let address: String
         package let version: String
         package let state: String
         package let batches_in_flight: Int
@@ -71,6 +73,7 @@ extension Admin {
         package init(_ node: Node) {
             node_uuid = node.uuid.lowercased
             host = node.host
+            address = node.address
             version = node.version
             state = node.state.rawValue
             batches_in_flight = node.batchesInFlight

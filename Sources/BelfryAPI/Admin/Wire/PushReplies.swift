@@ -39,15 +39,20 @@ extension Admin {
         @OrNull package var expires_at: String?
         @OrNull package var first_answer_at: String?
         @OrNull package var settled_at: String?
-        package let parked: [ParkingReply]
+        package let parked: [ParkedPlatformReply]
         /// Batches that cannot be read: see `belfry write-off`.
         package let damaged_batches: Int
         /// Platforms where its audience cannot be scanned, since the push itself cannot be read.
         package let damaged_fan_outs: Int
         /// Why providers of waiting devices could not be connected to; for one push, not in lists.
         package var connection_faults: [ConnectionFaultReply]?
+        /// Names of its target that no device has; for one push, not in lists.
+        package var unmatched: UnmatchedReply?
 
-        package init(_ receipt: Receipt, of application: BelfryCore.Application, faults: [PlatformFault]? = nil) {
+        package init(
+            _ receipt: Receipt, of application: BelfryCore.Application, faults: [PlatformFault]? = nil,
+            unmatched: UnmatchedNames? = nil
+        ) {
             receipt_id = receipt.push.receiptID.lowercased
             app_uuid = application.uuid.lowercased
             state = receipt.state.rawValue
@@ -58,10 +63,11 @@ extension Admin {
             _expires_at = OrNull(wrappedValue: receipt.push.expiresAt?.text)
             _first_answer_at = OrNull(wrappedValue: receipt.firstAnswerAt?.text)
             _settled_at = OrNull(wrappedValue: receipt.settledAt?.text)
-            parked = receipt.parked.map(ParkingReply.init)
+            parked = receipt.parked.map(ParkedPlatformReply.init)
             damaged_batches = receipt.damagedBatches
             damaged_fan_outs = receipt.damagedFanOuts
             connection_faults = faults?.map(ConnectionFaultReply.init)
+            self.unmatched = unmatched.map(UnmatchedReply.init)
         }
     }
 
@@ -131,17 +137,6 @@ extension Admin {
                 devices = counts.values.reduce(0, +)
                 self.counts = counts.named
             }
-        }
-    }
-
-    /// The answer for one device.
-    package struct DeviceAnswerReply: Codable, Sendable {
-        package let device_uuid: String
-        package let answer: String
-
-        package init(_ device: UUID, _ answer: Answer) {
-            device_uuid = device.lowercased
-            self.answer = answer.name
         }
     }
 }

@@ -21,7 +21,7 @@ extension PCFv1 {
         ) throws(InvalidInput) {
             switch key {
             case "name": name = try reader.string(field + "name")
-            case "expireAt": expireAt = try reader.integer(field + "expireAt")
+            case "expireAt": expireAt = try reader.milliseconds(field + "expireAt")
             case "timeToLive": timeToLive = try reader.integer(field + "timeToLive")
             default: try reader.skip()
             }

@@ -33,8 +33,8 @@ extension PCFv1 {
                 }
             case "data":
                 if let members = try reader.members(key) { data = try GeofenceData(members) }
-            case "start_time": startsAt = try reader.integer(key).map(Instant.init(milliseconds:))
-            case "expiry_time": expiresAt = try reader.integer(key).map(Instant.init(milliseconds:))
+            case "start_time": startsAt = try reader.milliseconds(key).map(Instant.init(milliseconds:))
+            case "expiry_time": expiresAt = try reader.milliseconds(key).map(Instant.init(milliseconds:))
             default: try reader.skip()
             }
         }

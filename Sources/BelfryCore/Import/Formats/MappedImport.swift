@@ -19,7 +19,10 @@ struct MappedImport: ImportRowParser {
         var row = ImportRow()
         row.token = text(.token) ?? ""
         row.id = text(.uuid)
-        if let type = text(.type) { row.kinds = [try PlatformKind(type, field: mapping.column(.type))] }
+        // The likeliest first, where a row may be of several.
+        for type in text(.type)?.split(separator: "|") ?? [] {
+            row.kinds.append(try PlatformKind(String(type), field: mapping.column(.type)))
+        }
         if let mode = text(.mode) {
             guard let known = Platform.Mode(rawValue: mode) else {
                 throw InvalidInput(

@@ -103,7 +103,7 @@ extension JSONValue {
 
 extension String {
     /// As a part of a path or a query.
-    fileprivate var percentEncoded: String {
+    var percentEncoded: String {
         var allowed = CharacterSet.alphanumerics
         allowed.insert(charactersIn: "-._~")
         return unicodeScalars.allSatisfy(\.isASCII) && unicodeScalars.allSatisfy(allowed.contains)

@@ -65,7 +65,8 @@ struct ScheduleCommand: AsyncParsableCommand {
     }
 
     struct Delete: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Cancel a schedule; it is never sent.")
+        static let configuration = CommandConfiguration(
+            abstract: "Cancel a schedule; it is never sent.", aliases: ["cancel"])
 
         @OptionGroup var options: ResourceOptions
         @Argument(help: "Its id.") var id: String

@@ -1,0 +1,69 @@
+import BelfryCore
+import Hummingbird
+import Logging
+import Metrics
+
+extension PCFv1 {
+    /// What callers seem to have got wrong, although their requests are good: a line in the log for each application or platform,
+    /// a header for the caller, and a count.
+    struct CallerMistakes: Sendable {
+        private let ignored = FirstTimes<String>()
+        private let strangers = FirstTimes<Key<Platform>>()
+        private let mismatched = Counter(metric: .mismatchedOS)
+
+        /// Tells of fields that look misspelt in a header of the response and in the log.
+        ///
+        /// - Parameter who: `app` or `platform`, and its UUID.
+        func tell(_ fields: IgnoredFields, of who: String, in response: Response, _ logger: Logger) -> Response {
+            guard !fields.isEmpty else { return response }
+            if ignored.isFirst("\(who) \(fields.text)") {
+                logger.warning(
+                    "a request has fields that nothing reads",
+                    metadata: ["caller": "\(who)", "fields": "\(fields.text)"])
+            }
+            var response = response
+            response.headers[.warning] = fields.warning
+            return response
+        }
+
+        /// Old SDKs name a system that is not that of their platform; their devices are registered all the same.
+        func note(_ os: String?, on platform: Platform, _ logger: Logger) {
+            guard let os, let system = platform.kind.system, let named = System(os),
+                named != system
+            else { return }
+            mismatched.increment()
+            guard strangers.isFirst(platform.key) else { return }
+            logger.warning(
+                "devices register with another system than that of their platform",
+                metadata: [
+                    "platform.uuid": "\(platform.uuid.lowercased)", "platform.type": "\(platform.kind.rawValue)",
+                    "os": "\(named.rawValue)",
+                ])
+        }
+    }
+
+    /// The systems that SDKs name in `os`. Source: PCF Push API, "Register a device".
+    fileprivate enum System: String {
+        case ios, android, windows8, windowsphone, bb10
+
+        /// Newer SDKs name the service too: `android-fcm`.
+        init?(_ os: String) {
+            let name = os.prefix(32).lowercased().prefix { $0 != "-" }
+            self.init(rawValue: String(name))
+        }
+    }
+}
+
+extension PlatformKind {
+    /// nil where devices of several systems register.
+    fileprivate var system: PCFv1.System? {
+        switch self {
+        case .apple: .ios
+        case .android, .androidFCM, .androidBaidu, .amazon: .android
+        case .windows8: .windows8
+        case .windowsPhone: .windowsphone
+        case .bb10: .bb10
+        case .huawei, .web, .webhook: nil
+        }
+    }
+}

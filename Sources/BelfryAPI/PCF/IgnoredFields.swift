@@ -1,0 +1,68 @@
+import BelfryCore
+
+/// The fields of a request that nothing read, although they look like misspelt ones.
+///
+/// Unknown fields are ignored, since old senders send some; a caller whose `expires_at` does nothing had better hear of it.
+struct IgnoredFields: Sendable, Hashable {
+    /// What the caller wrote, and the field it may have meant.
+    private var fields: [Field] = []
+    private var examined = 0
+
+    private struct Field: Sendable, Hashable {
+        let written: String
+        let meant: String
+    }
+
+    /// A request with more unknown fields is not from someone who misspelt one.
+    private static let examinedMax = 8
+    private static let nameBytesMax = 40
+    /// Names that other push services and our own admin API use, with the field that does the same here.
+    private static let synonyms = [
+        "expiresat": "expiryTime", "expiry": "expiryTime", "expiration": "expiryTime", "ttl": "expiryTime",
+        "timetolive": "expiryTime", "sendat": "scheduleAt", "scheduledfor": "scheduleAt", "scheduledat": "scheduleAt",
+        "delay": "scheduleIn", "notification": "message", "payload": "message", "body": "message",
+        "recipients": "target", "audience": "target", "to": "target", "topics": "topics", "topic": "topics",
+        "devices": "devices", "deviceuuids": "devices", "users": "custom_user_ids", "userids": "custom_user_ids",
+        "subscriptions": "tags", "token": "registration_token", "devicetoken": "registration_token",
+        "userid": "custom_user_id", "alias": "device_alias", "model": "device_model",
+    ]
+
+    var isEmpty: Bool { fields.isEmpty }
+
+    /// Notes a field that nothing reads, if it resembles one of the known ones.
+    ///
+    /// - Parameter prefix: the path of the object that holds it.
+    mutating func note(_ key: String, under prefix: String = "", known: [String]) {
+        examined += 1
+        guard examined <= Self.examinedMax, 1...Self.nameBytesMax ~= key.utf8.count,
+            key.utf8.allSatisfy({ 0x21..<0x7F ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }),
+            let meant = Self.meaning(of: key, among: known)
+        else { return }
+        fields.append(Field(written: prefix + key, meant: prefix + meant))
+    }
+
+    /// Such as `expires_at was ignored, expiryTime is meant?`.
+    var text: String { fields.map { "\($0.written) was ignored (is \($0.meant) meant?)" }.joined(separator: "; ") }
+
+    /// The value of a header `Warning`. Source: RFC 7234 §5.5, code 299, miscellaneous persistent warning.
+    var warning: String { "299 - \"\(text)\"" }
+
+    private static func meaning(of key: String, among known: [String]) -> String? {
+        let plain = plain(key)
+        if let synonym = synonyms[plain] {
+            if known.contains(synonym) { return synonym }
+            // A target's field beside the target.
+            if ["topics", "devices", "custom_user_ids"].contains(synonym) {
+                return known.contains("target") ? "target.\(synonym)" : known.contains("tags") ? "tags" : nil
+            }
+        }
+        let nearest = known.min { Self.plain($0).edits(to: plain) < Self.plain($1).edits(to: plain) }
+        return nearest.flatMap { Self.plain($0).edits(to: plain) <= (plain.utf8.count < 5 ? 1 : 2) ? $0 : nil }
+    }
+
+    /// Without case and separators.
+    private static func plain(_ name: String) -> String {
+        String(decoding: name.utf8.filter { $0 != UInt8(ascii: "_") && $0 != UInt8(ascii: "-") }, as: UTF8.self)
+            .lowercased()
+    }
+}

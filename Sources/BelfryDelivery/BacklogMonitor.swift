@@ -1,0 +1,29 @@
+package import BelfryCore
+package import Logging
+import ServiceLifecycle
+
+/// Measures what waits: how many platforms are parked, and for how long the batch that is due longest has been due.
+package struct BacklogMonitor: Service {
+    private let store: any ApplicationStore & DeliveryStore
+    private let task: PeriodicTask
+
+    package static let pause = Duration.seconds(10)
+
+    package init(store: any ApplicationStore & DeliveryStore, clock: any WallClock, logger: Logger) {
+        self.store = store
+        task = PeriodicTask(name: "backlog", clock: clock, pause: Self.pause, logger: logger)
+    }
+
+    package func run() async {
+        await task.run { try await measure() }
+    }
+
+    private func measure() async throws {
+        var parked = 0
+        for application in try await store.applications() {
+            parked += try await store.platforms(of: application.key).count { $0.parked != nil }
+        }
+        let oldest = try await store.nextDue().map { max(.zero, task.clock.now - $0) } ?? .zero
+        Metric.backlog(parked: parked, oldest: oldest)
+    }
+}

@@ -1,0 +1,42 @@
+import ArgumentParser
+import BelfryAPI
+import BelfryCore
+import FoundationEssentials
+
+/// Polls a push until it is settled, or waits for a person.
+struct Follower {
+    let backend: any AdminBackend
+    let isQuiet: Bool
+
+    private static let pace = Duration.milliseconds(100)
+    /// So many looks without an answer, and a parked platform is all that the push waits for.
+    private static let patience = 20
+
+    /// How following a push ended.
+    struct End {
+        let receipt: Admin.ReceiptReply
+
+        /// The exit status; nil where every device of every name has its answer.
+        var code: ExitCode? {
+            if !receipt.isSettled { return ExitCode(2) }
+            return receipt.unmatched?.isEmpty == false ? ExitCode(3) : nil
+        }
+    }
+
+    @discardableResult func follow(_ receiptID: UUID) async throws -> End {
+        let bar = ProgressBar()
+        var answered = -1
+        var idleLooks = 0
+        while true {
+            let receipt = try await backend.receipt(receiptID)
+            if !isQuiet { bar.show(receipt) }
+            idleLooks = receipt.answered == answered ? idleLooks + 1 : 0
+            answered = receipt.answered
+            if receipt.isSettled || !receipt.parked.isEmpty && idleLooks >= Self.patience {
+                if !isQuiet { bar.end() }
+                return End(receipt: receipt)
+            }
+            try await Task.sleep(for: Self.pace)
+        }
+    }
+}

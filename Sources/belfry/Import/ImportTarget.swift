@@ -1,0 +1,15 @@
+import BelfryCore
+
+/// Where rows of a list go: the database of this machine, or a server elsewhere.
+protocol ImportTarget: Sendable {
+    /// How many rows it takes at a time.
+    var windowRows: Int { get }
+
+    /// Does some rows, and returns what came of each, in order.
+    func run(_ rows: [ImportReader.Row]) async throws -> [ImportService.Verdict]
+}
+
+extension ImportService: ImportTarget {
+    /// They are written in steps of `DeviceImport.perWrite` that share transactions.
+    var windowRows: Int { 1_024 }
+}

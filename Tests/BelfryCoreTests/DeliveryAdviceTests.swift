@@ -1,0 +1,39 @@
+import BelfryCore
+import FoundationEssentials
+import Testing
+
+@Suite struct DeliveryAdviceTests {
+    private static let parked = ParkedPlatform(
+        uuid: UUID(), name: "iPhones",
+        parking: Parking(cause: .credentials, detail: "APNs answered 403 InvalidProviderToken", since: .zero))
+
+    private func delivery(_ answer: Answer, next: DeviceDelivery.Next = .nothing) -> DeviceDelivery {
+        DeviceDelivery(platform: Key(1), answer: answer, attempts: [], claims: 1, answeredAt: nil, next: next)
+    }
+
+    @Test func `a device behind a parked platform is told of the platform and of what helps`() throws {
+        for delivery in [delivery(.pending, next: .attempt(at: .zero)), nil] {
+            let advice = DeliveryAdvice(delivery, isActive: true, parked: Self.parked)
+            #expect(advice.next.contains(Self.parked.uuid.lowercased) && advice.next.contains("iPhones"))
+            let help = try #require(advice.help)
+            #expect(help.contains("403 InvalidProviderToken") && help.contains("belfry platform credentials"))
+        }
+    }
+
+    @Test func `an answer stands, whatever became of the platform since`() {
+        let advice = DeliveryAdvice(delivery(.refused(.badToken)), isActive: true, parked: Self.parked)
+        #expect(advice.next == "nothing: the device has its answer")
+        #expect(advice.help?.contains("mode") == true)
+        #expect(DeliveryAdvice(delivery(.accepted), isActive: true, parked: nil).help == nil)
+    }
+
+    @Test(arguments: Refusal.allCases) func `every refusal has a sentence on what helps`(refusal: Refusal) {
+        #expect(DeliveryAdvice(delivery(.refused(refusal)), isActive: true, parked: nil).help?.isEmpty == false)
+    }
+
+    @Test(arguments: Parking.Cause.allCases) func `every cause of parking names a command`(cause: Parking.Cause) {
+        let parked = ParkedPlatform(
+            uuid: UUID(), name: "x", parking: Parking(cause: cause, detail: "", since: .zero))
+        #expect(parked.remedy.contains("belfry platform resume \(parked.uuid.lowercased)"))
+    }
+}

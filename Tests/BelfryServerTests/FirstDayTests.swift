@@ -1,0 +1,248 @@
+import BelfryAPI
+import BelfryCore
+import BelfryServer
+import BelfrySimulators
+import BelfryTesting
+import Foundation
+import Logging
+import Testing
+
+/// What somebody is told who asks why a device got nothing, by the program alone.
+extension ServerTests {
+    @Suite struct FirstDayTests {}
+}
+
+extension ServerTests.FirstDayTests {
+    @Test func `a device's story has the provider's words, what comes next and what helps`() async throws {
+        try await TestInstallation.with { installation in
+            let crowd = try await installation.crowd(2)
+            installation.simulator.script.answer(ScriptedAnswer(.badDeviceToken), for: [crowd.tokens[0]])
+            installation.simulator.script.answer(
+                ScriptedAnswer(.tooManyRequests, sticky: true), for: [crowd.tokens[1]])
+            let server = try await installation.serve()
+            defer { server.endAtOnce() }
+            let base = try await server.addresses().http
+            let push = try await installation.sender(at: base).push("Hello", toTopic: "town")
+            let (refused, waiting) = (crowd.devices[0].uuid.lowercased, crowd.devices[1].uuid.lowercased)
+            func story(_ device: String) async throws -> String {
+                try await installation.run("receipt", push.lowercased, "--device", device).out
+            }
+            try await eventually("both were tried") {
+                let (first, second) = try await (story(refused), story(waiting))
+                return first.contains("refused: badToken") && second.contains("429 TooManyRequests")
+            }
+            let dead = try await story(refused)
+            #expect(
+                dead.contains(#""400 BadDeviceToken""#) && dead.contains("help") && dead.contains("mode"), "\(dead)")
+            let patient = try await story(waiting)
+            #expect(patient.contains(#/answer +pending/#) && patient.contains("it is sent at "), "\(patient)")
+            #expect(patient.contains("ios, iOS") && patient.contains(installation.platform), "\(patient)")
+            let devices = try await installation.ask("pushes/\(push.lowercased)/devices")
+            #expect(devices.contains(refused) && devices.contains(waiting), "\(devices)")
+            try await server.end(SIGTERM)
+        }
+    }
+
+    @Test func `a parked platform is named everywhere, and following a push ends with 2`() async throws {
+        try await TestInstallation.with { installation in
+            let crowd = try await installation.crowd(1)
+            installation.simulator.script.add(
+                ServiceFault(then: .answer(ScriptedAnswer("InvalidProviderToken", status: 403))))
+            let server = try await installation.serve()
+            defer { server.endAtOnce() }
+            _ = try await server.addresses()
+            let followed = try await installation.run(
+                "push", "--app", installation.application, "--topic", "town", "--body", "Hello", "--follow")
+            #expect(followed.status == 2, "\(followed)")
+            let remedy = "belfry platform credentials \(installation.platform)"
+            for words in ["platform \(installation.platform) (iOS)", "InvalidProviderToken", remedy] {
+                #expect(followed.out.contains(words), "\(words): \(followed.out)")
+            }
+            #expect(followed.err.contains("0 of 1  "), "a line a second without a terminal: \(followed.err)")
+            #expect(followed.err.split(separator: "\n").count < 30, "\(followed.err)")
+            let receipt = try #require(followed.out.firstMatch(of: #/receipt_id +([0-9a-f-]+)/#)).1
+            let story = try await installation.run(
+                "receipt", String(receipt), "--device", crowd.devices[0].uuid.lowercased
+            ).out
+            #expect(story.contains("parked since") && story.contains(remedy), "\(story)")
+            #expect(server.logged.contains(#""platform.uuid":"\#(installation.platform)""#))
+            #expect(server.logged.contains(remedy) && !server.logged.contains("platform.key"))
+            try await server.end(SIGTERM)
+        }
+    }
+
+    @Test func `names that nothing has are told, and following a push ends with 3`() async throws {
+        try await TestInstallation.with { installation in
+            _ = try await installation.crowd(1)
+            let server = try await installation.serve()
+            defer { server.endAtOnce() }
+            _ = try await server.addresses()
+            let stranger = UUID().uuidString.lowercased()
+            for (target, words) in [
+                (["--topic", "sprots"], #/topics nobody has +sprots/#), (["--device", stranger], #/unknown devices/#),
+                (["--user", "nobody"], #/users nobody is +nobody/#),
+            ] {
+                let push = ["push", "--app", installation.application, "--body", "Hello", "--follow"]
+                let ended = try await installation.run(push + target)
+                #expect(ended.status == 3 && ended.out.contains(words), "\(target): \(ended)")
+            }
+            let known = try await installation.run(
+                "push", "--app", installation.application, "--topic", "town", "--body", "Hello", "--follow")
+            #expect(known.status == 0, "\(known)")
+            try await server.end(SIGTERM)
+        }
+    }
+
+    @Test func `what a command makes is known to a running server at its first request`() async throws {
+        try await TestInstallation.with { installation in
+            let server = try await installation.serve()
+            defer { server.endAtOnce() }
+            let base = try await server.addresses().http
+            _ = try await installation.app(at: base).send("GET", "/v1/registration/count/")
+            let app = try TestInstallation.Created(
+                try await installation.run("app", "create", "--name", "Dairy", "--json"))
+            let web = try TestInstallation.CreatedPlatform(
+                try await installation.run(
+                    "platform", "create", "--app", app.app_uuid, "--type", "web", "--name", "Web", "--json"))
+            let caller = Caller(base: base, user: web.platform_uuid, secret: web.platform_secret)
+            #expect(try await caller.send("GET", "/v1/registration/count/").status == 200)
+            let sender = Caller(base: base, user: app.app_uuid, secret: app.api_key)
+            #expect(
+                try await sender.send("POST", "/v1/push", #"{"message":{"body":"x"},"target":{"platform":"all"}}"#)
+                    .status == 200)
+            try await server.end(SIGTERM)
+        }
+    }
+
+    @Test func `what was changed, by whom, and what each key is for, is printed`() async throws {
+        try await TestInstallation.with { installation in
+            let app = installation.application
+            let bound: [String: String] = try await installation.run(
+                "admin", "create", "--scope", "sender", "--app", app, "--name", "erp", "--json"
+            ).decoded()
+            let keys = try await installation.run("admin", "list").out
+            #expect(keys.contains(try #require(bound["key_id"])) && keys.contains("app \(app)"), "\(keys)")
+            let audit = try await installation.run("audit", "--app", app, "--action", "platform").out
+            #expect(audit.contains("platform.create") && !audit.contains("app.create"), "\(audit)")
+            let none = try await installation.run("audit", "--until", "2001-01-01T00:00:00Z", "--json").out
+            #expect(none == "[\n\n]\n" || none == "[]\n", "\(none)")
+        }
+    }
+
+    @Test func `a node is listed with its address, and every documented metric is there from the start`() async throws {
+        try await TestInstallation.with { installation in
+            let server = try await installation.serve()
+            defer { server.endAtOnce() }
+            let addresses = try await server.addresses()
+            let nodes = try await installation.run("nodes").out
+            #expect(nodes.contains("http://127.0.0.1:0"), "\(nodes)")
+            let page = try await Caller(base: addresses.management, user: "", secret: "").send("GET", "/metrics").body
+            let absent = try Self.documentedMetrics.filter { !page.contains("# TYPE \($0) ") }
+            #expect(absent == [])
+            try await server.end(SIGTERM)
+        }
+    }
+
+    /// Without those that only have series once something of theirs exists: a route that was called, TLS, other nodes.
+    private static var documentedMetrics: [String] {
+        get throws {
+            let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .deletingLastPathComponent().appending(path: "docs/Metrics.md")
+            let text = try String(contentsOf: path, encoding: .utf8)
+            let names = text.matches(of: #/^\| `(belfry_[a-z_]+)/#.anchorsMatchLineEndings()).map { String($0.1) }
+            let later: Set = [
+                "belfry_http_requests_total", "belfry_http_request_duration_seconds", "belfry_tls_certificate_days",
+                "belfry_tls_reloads_total", "belfry_credentials_days", "belfry_nodes",
+            ]
+            #expect(names.count > 30)
+            return names.filter { !later.contains($0) }
+        }
+    }
+
+    @Test func `a private CA is trusted for a server elsewhere, and distrust is told in our words`() async throws {
+        try await TestInstallation.with { installation in
+            let openSSL = OpenSSL(scratch: installation.scratch)
+            let pair = try await openSSL.pair("door")
+            let key: [String: String] = try await installation.run("admin", "create", "--json").decoded()
+            let keyFile = try installation.scratch.write(try #require(key["key"]), to: "admin.txt")
+            let server = try await installation.serve([
+                "BELFRY_HTTP_TLS_CERTIFICATE": pair.certificate, "BELFRY_HTTP_TLS_KEY": pair.key,
+            ])
+            defer { server.endAtOnce() }
+            let base = try await server.addresses().http.replacing("127.0.0.1", with: "localhost")
+            let list = ["app", "list", "--server", base, "--key-file", keyFile]
+            let refused = try await Program.run(list, in: installation.scratch)
+            #expect(
+                refused.status != 0 && refused.err.contains("is not trusted by this command"), "\(refused)")
+            #expect(refused.err.contains("--ca-file") && !refused.err.contains("NIOSSL"), "\(refused)")
+            let trusted = try await Program.run(list + ["--ca-file", pair.certificate], in: installation.scratch)
+            #expect(trusted.status == 0 && trusted.out.contains("Bakery"), "\(trusted)")
+            let byVariable = try await Program.run(
+                list, ["SSL_CERT_FILE": pair.certificate], in: installation.scratch)
+            #expect(byVariable.status == 0, "\(byVariable)")
+            try await server.end(SIGTERM)
+        }
+    }
+
+    @Test func `a key of the wrong kind is named, and a date is a date`() async throws {
+        try await TestInstallation.with { installation in
+            let openSSL = OpenSSL(scratch: installation.scratch)
+            let wide = try await openSSL.key("wide", curve: "P-384")
+            let rsa = installation.scratch.file("rsa.p8")
+            try await openSSL.run(["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", rsa])
+            let create = [
+                "platform", "create", "--app", installation.application, "--type", "ios", "--mode", "development",
+                "--name",
+                "Other", "--topic", TestServer.topic,
+            ]
+            for (file, words) in [(wide, "a P-384 private key"), (rsa, "an RSA 2048 key")] {
+                let ended = try await installation.run(
+                    create + ["--apns-key", file, "--key-id", "ABCDEFGHIJ", "--team-id", "ABCDEFGHIJ"])
+                #expect(ended.status != 0 && ended.err.contains(words), "\(ended)")
+            }
+            let old = try await openSSL.p12("old", topic: TestServer.topic, days: -3, passphrase: "x")
+            let passphrase = try installation.scratch.write("x", to: "passphrase.txt")
+            let expired = try await installation.run(
+                create + ["--apns-certificate", old, "--passphrase-file", passphrase])
+            #expect(expired.status != 0, "\(expired)")
+            #expect(expired.err.contains(#/expired on \d{4}-\d\d-\d\dT/#), "\(expired)")
+        }
+    }
+
+    @Test func `a data directory that is not there yet is no fault, wherever it is named from`() async throws {
+        try await Scratch.with { scratch in
+            let ended = try await Program.run(
+                ["check", "--data-directory", "not-there-\(UUID().uuidString)"], in: scratch)
+            #expect(ended.status == 0, "\(ended)")
+        }
+    }
+
+    @Test func `a database that a server has is not copied`() async throws {
+        try await TestInstallation.with { installation in
+            let server = try await installation.serve()
+            defer { server.endAtOnce() }
+            _ = try await server.addresses()
+            let copy = [
+                "database", "copy", "--from", "sqlite:\(installation.data)/belfry.sqlite", "--to",
+                "sqlite:\(installation.scratch.file("copy.sqlite"))",
+            ]
+            let refused = try await Program.run(copy, in: installation.scratch)
+            #expect(refused.status != 0 && refused.err.contains("in use, stop the server first"), "\(refused)")
+            try await server.end(SIGTERM)
+            let copied = try await Program.run(copy, in: installation.scratch)
+            #expect(
+                copied.status == 0 && copied.out.contains("Next:") && copied.out.contains("belfry check"), "\(copied)")
+        }
+    }
+}
+
+extension TestInstallation {
+    /// What the admin API answers, by the backend of the commands.
+    func ask(_ path: String) async throws -> String {
+        try await withResources { resources in
+            let api = LocalAdminAPI(
+                service: resources.operatorService, clock: resources.clock, logger: Logger(label: "test"))
+            return try await api.answer("GET", path)?.flat ?? ""
+        }
+    }
+}

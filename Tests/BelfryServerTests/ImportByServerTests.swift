@@ -1,0 +1,147 @@
+import BelfryServer
+import BelfrySimulators
+import BelfryTesting
+import Foundation
+import Testing
+
+/// Lists of devices that a command sends to a server elsewhere, and what a provider says of a sample of them.
+extension ServerTests {
+    @Suite struct ImportByServerTests {}
+}
+
+extension ServerTests.ImportByServerTests {
+    private struct Report: Decodable {
+        let rows: Int
+        let new: Int
+        let duplicate: Int
+        let refused: Int
+        let verdicts: String
+        let validated: [String: Int]?
+    }
+
+    @Test func `a list is imported through a server elsewhere as it is on this machine`() async throws {
+        try await TestInstallation.with { installation in
+            let key: [String: String] = try await installation.run("admin", "create", "--json").decoded()
+            let keyFile = try installation.scratch.write(try #require(key["key"]), to: "admin.txt")
+            let server = try await installation.serve()
+            defer { server.endAtOnce() }
+            let base = try await server.addresses().http
+            let lines = (0..<6_000).map { number in
+                let token = number == 7 ? "no-hex" : String(format: "%064x", number)
+                return number == 9 ? "not JSON" : #"{"push":"\#(token)","labels":["a"],"who":"user \#(number)"}"#
+            }
+            let list = try installation.scratch.write(lines.joined(separator: "\n"), to: "devices.jsonl")
+            func run(_ more: String...) async throws -> Report {
+                try await Program.run(
+                    [
+                        "import", "devices", "--app", installation.application, "--platform", installation.platform,
+                        "--format", "jsonl", "--map", "token=push,topics=labels,user=who", "--json", list, "--server",
+                        base, "--key-file", keyFile,
+                    ] + more, in: installation.scratch
+                ).decoded()
+            }
+            let judged = try await run("--dry-run")
+            #expect(judged.rows == 6_000 && judged.new == 5_998 && judged.refused == 2)
+            let report = try await run()
+            #expect(report.rows == 6_000 && report.new == 5_998 && report.refused == 2)
+            let verdicts = try String(contentsOfFile: report.verdicts, encoding: .utf8).split(separator: "\n")
+            #expect(verdicts.count == 6_001)
+            #expect(verdicts[8].hasPrefix("8,") && verdicts[8].contains("hex"), "\(verdicts[8])")
+            #expect(verdicts[10].hasPrefix("10,") && verdicts[10].contains("refused"), "\(verdicts[10])")
+            #expect(try await run().duplicate == 5_998)
+            let found = try await installation.run(
+                "device", "list", "--app", installation.application, "-q", "user 4711")
+            #expect(found.out.contains("user 4711"), "\(found)")
+            try await server.end(SIGTERM)
+        }
+    }
+
+    @Test func `a sample of the tokens is shown to FCM, which notifies nobody`() async throws {
+        let simulator = try await FCMSimulator.start()
+        let result = await Result {
+            try await TestInstallation.with { installation in
+                let scratch = installation.scratch
+                let account = try scratch.write(simulator.serviceAccountJSON, to: "account.json")
+                let root = try scratch.write(simulator.trustRootPEM, to: "fcm-ca.pem")
+                let created = try await installation.run(
+                    "platform", "create", "--json", "--app", installation.application, "--type", "android-fcm",
+                    "--name",
+                    "Android", "--credential", "service_account=@\(account)", "--credential",
+                    "endpoint=\(simulator.url)", "--credential", "trust_root=@\(root)")
+                let platform = try TestInstallation.CreatedPlatform(created).platform_uuid
+                simulator.script.answer(["dead": ScriptedAnswer("UNREGISTERED")])
+                let list = try scratch.write("registration_token\nfine\ndead\n", to: "devices.csv")
+                let report: Report = try await installation.run(
+                    "import", "devices", "--app", installation.application, "--platform", platform, "--format", "csv",
+                    "--validate", "--dry-run", "--json", list
+                ).decoded()
+                #expect(report.validated == ["accepted": 1, "gone": 1], "\(report)")
+            }
+        }
+        try await simulator.shutdown()
+        try result.get()
+    }
+
+    @Test func `an API key that was replaced is good until its grace ends`() async throws {
+        try await TestInstallation.with { installation in
+            let server = try await installation.serve()
+            defer { server.endAtOnce() }
+            let base = try await server.addresses().http
+            let old = installation.sender(at: base)
+            struct Rotated: Decodable { let api_key: String }
+            func rotate(_ grace: String...) async throws -> Caller {
+                let rotated: Rotated = try await installation.run(
+                    ["app", "rotate", "api-key", installation.application, "--json"] + grace
+                ).decoded()
+                return Caller(base: base, user: installation.application, secret: rotated.api_key)
+            }
+            func status(_ caller: Caller) async throws -> Int {
+                try await caller.send("POST", "/v1/push", #"{"message":{"body":"x"},"target":{"topics":["t"]}}"#).status
+            }
+            let next = try await rotate("--grace", "3600")
+            try await eventually("the new key is known") { try await status(next) == 200 }
+            #expect(try await status(old) == 200)
+            _ = try await rotate()
+            try await eventually("neither of the old keys is good any more") {
+                let (first, second) = try await (status(old), status(next))
+                return [401, 429].contains(first) && [401, 429].contains(second)
+            }
+            try await server.end(SIGTERM)
+        }
+    }
+
+    @Test func `an APNs client certificate is simulated, and its absence is told in our words`() async throws {
+        try await TestInstallation.with { installation in
+            let scratch = installation.scratch
+            let (pem, ca) = (scratch.file("client.pem"), scratch.file("simulated-ca.pem"))
+            let simulator = try Program.start(
+                ["simulate", "apns", "--certificate-out", pem, "--topic", TestServer.topic, "--ca-out", ca], [:],
+                printingTo: scratch.file("simulated"), log: scratch.file("simulator-log"))
+            defer { simulator.endAtOnce() }
+            // The line is in the file while the program runs: what is printed is flushed.
+            let port = try await eventually("the simulator tells its port") {
+                try String(contentsOfFile: scratch.file("simulated"), encoding: .utf8).firstMatch(of: #/port (\d+)\n/#)
+                    .map { String($0.1) }
+            }
+            let p12 = scratch.file("client.p12")
+            try await OpenSSL(scratch: scratch).run(
+                ["pkcs12", "-export", "-in", pem, "-passout", "pass:x", "-out", p12])
+            let passphrase = try scratch.write("x", to: "passphrase.txt")
+            let common = [
+                "platform", "create", "--json", "--app", installation.application, "--type", "ios", "--mode",
+                "development", "--name", "By certificate", "--topic", TestServer.topic, "--endpoint",
+                "https://localhost:\(port)",
+            ]
+            let known = try TestInstallation.CreatedPlatform(
+                try await installation.run(
+                    common + ["--trust-root", ca, "--apns-certificate", p12, "--passphrase-file", passphrase]))
+            let works = try await installation.run("platform", "test", known.platform_uuid)
+            #expect(works.status == 0 && works.out == "works\n", "\(works)")
+            let distrusting = try TestInstallation.CreatedPlatform(
+                try await installation.run(common + ["--apns-certificate", p12, "--passphrase-file", passphrase]))
+            let told = try await installation.run("platform", "test", distrusting.platform_uuid)
+            #expect(told.status != 0 && told.out.contains("the server's certificate is not trusted"), "\(told)")
+            #expect(told.out.contains("trust_root") && !told.out.contains("NIOSSL"), "\(told)")
+        }
+    }
+}

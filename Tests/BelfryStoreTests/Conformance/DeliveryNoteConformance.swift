@@ -1,0 +1,126 @@
+import BelfryCore
+import BelfryTesting
+import Foundation
+import Testing
+
+@Suite struct DeliveryNoteConformance {
+    private func settle(
+        _ batch: Batch, _ outcomes: [Outcome], in fixture: TestStore
+    ) async throws {
+        let load = try #require(try await fixture.store.load(batch))
+        let settlement = Settlement(
+            of: batch, sending: load, outcomes: outcomes, policy: RetryPolicy(), now: fixture.clock.now, jitter: 0)
+        #expect(try await fixture.store.settle(settlement))
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a device's attempts are kept with the provider's words, and when the next is due`(
+        engine: Engine
+    ) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let keys = try await fixture.registerMany(2)
+            let push = try await fixture.push()
+            #expect(try await fixture.store.delivery(of: keys[0], in: push.key) == nil)
+            try await fixture.fanOut()
+            let start = fixture.clock.now
+            let fresh = try #require(try await fixture.store.delivery(of: keys[0], in: push.key))
+            #expect(fresh.answer == .pending && fresh.attempts.isEmpty && fresh.next == .attempt(at: start))
+            let first = try await fixture.claimOne()
+            let leased = try #require(try await fixture.store.delivery(of: keys[0], in: push.key))
+            guard case .inFlight(let until) = leased.next else { throw StoreError.unknown("lease: \(leased)") }
+            #expect(until > start)
+            try await settle(
+                first, [.failed(retryAfter: nil).saying("503 ServiceUnavailable"), .accepted], in: fixture)
+            let waiting = try #require(try await fixture.store.delivery(of: keys[0], in: push.key))
+            #expect(waiting.next == .attempt(at: start + .seconds(2)) && waiting.claims == 1)
+            #expect(waiting.attempts.map(\.answer) == [#"failed, "503 ServiceUnavailable""#])
+            #expect(waiting.attempts.map(\.at) == [start] && waiting.platform == fixture.platform.key)
+            fixture.clock.advance(by: .seconds(3))
+            try await settle(try await fixture.claimOne(), [.accepted], in: fixture)
+            let done = try #require(try await fixture.store.delivery(of: keys[0], in: push.key))
+            #expect(done.answer == .accepted && done.next == .nothing && done.answeredAt == start)
+            #expect(done.attempts.map(\.answer) == [#"failed, "503 ServiceUnavailable""#, "accepted"])
+            #expect(done.attempts.map(\.number) == [1, 2])
+            let other = try #require(try await fixture.store.delivery(of: keys[1], in: push.key))
+            #expect(other.answer == .accepted && other.attempts.isEmpty)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a history stays bounded however often a batch is tried`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let keys = try await fixture.registerMany(1)
+            let push = try await fixture.push()
+            try await fixture.fanOut()
+            let words = String(repeating: "w", count: 100)
+            for _ in 1...60 {
+                fixture.clock.advance(by: .seconds(1_200))
+                try await settle(
+                    try await fixture.claimOne(), [.failed(retryAfter: nil).saying(words)], in: fixture)
+            }
+            let delivery = try #require(try await fixture.store.delivery(of: keys[0], in: push.key))
+            #expect(delivery.claims == 60 && delivery.attempts.last?.number == 60)
+            #expect(20..<60 ~= delivery.attempts.count || engine == .memory)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `the names of a target that no device has are kept or found`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, service) = (fixture.store, PushService(store: fixture.store))
+            let device = try await fixture.register("a", topics: .replace(["town"]))
+            let strangers = (0..<25).map { _ in UUID() }
+            func unmatched(_ target: Target) async throws -> UnmatchedNames {
+                let push = try await service.send(
+                    PushRequest(content: Push.Content(body: "Hello"), target: target), for: fixture.application.key)
+                return try await store.unmatchedNames(of: push.key)
+            }
+            #expect(try await unmatched(Target(devices: [device.uuid, device.uuid])).isEmpty)
+            #expect(try await unmatched(.everyone).isEmpty)
+            let named = try await unmatched(Target(devices: [device.uuid] + strangers + strangers))
+            #expect(named.devices.count == 25 && named.devices.uuids == Array(strangers.prefix(20)))
+            let topics = try await unmatched(Target(topics: ["Town", "sprots"], customUserIDs: ["nobody"]))
+            #expect(topics == UnmatchedNames(topics: ["sprots"], customUserIDs: ["nobody"]))
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `an imported device stands in lists and targets by the UUID that it goes by`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
+            let old = UUID(words: 0x1111_2222_3333_4444, 0x8555_6666_7777_8888)
+            let own = try await fixture.register("own")
+            _ = try await store.importDevices(
+                [
+                    DeviceImport(
+                        registration: try Registration(
+                            token: DeviceToken(bytes: Array("moved".utf8)), about: Device.About(), customUserID: .clear,
+                            topics: .replace([])), uuid: old)
+                ], on: fixture.platform)
+            let push = try await PushService(store: store).send(
+                PushRequest(content: Push.Content(body: "Hello"), target: try Target(devices: [own.uuid, old])),
+                for: fixture.application.key)
+            let request = try #require(try await store.request(of: push.key))
+            #expect(Set(request.target.devices ?? []) == [own.uuid, old])
+            try await fixture.fanOut()
+            let page = try await store.answers(in: push.key, kind: .all, after: nil, limit: 9)
+            #expect(Set(page.answers.map(\.uuid)) == [own.uuid, old])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `no more calls wait for an old server than may`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, platform) = (fixture.store, fixture.platform.key)
+            func mirror() async throws -> Bool {
+                try await store.mirror(MirrorCall(.delete), of: Key(1), on: platform, atMost: 2)
+            }
+            #expect(try await mirror())
+            #expect(try await mirror())
+            #expect(try await mirror() == false)
+            #expect(try await store.mirrorBacklog() == 2)
+            try await store.settle(try await store.mirrorEntries(limit: 1).map(\.key))
+            #expect(try await mirror())
+        }
+    }
+}
