@@ -22,6 +22,14 @@ import Testing
     func `without credentials, or with wrong ones, no request gets past the open routes`(header: String?) async throws {
         let open: Set = [
             "GET /v1/version", "GET /healthcheck", "GET /health/live", "GET /health/ready", "GET /openapi.yaml",
+            // Of web pages, whose key names a platform: see WebRegistrationTests.
+            "GET /web/v1/{registration_key}", "OPTIONS /web/v1/{registration_key}",
+            "POST /web/v1/{registration_key}/registrations", "OPTIONS /web/v1/{registration_key}/registrations",
+            "POST /web/v1/{registration_key}/registrations/end",
+            "OPTIONS /web/v1/{registration_key}/registrations/end", "POST /web/v1/{registration_key}/events",
+            "OPTIONS /web/v1/{registration_key}/events", "GET /sdk/web/v1/belfry.js", "GET /sdk/web/v1/belfry.d.ts",
+            "GET /sdk/web/v1/belfry-worker.js", "GET /sdk/web/v1/test", "GET /sdk/web/v1/test.js",
+            "GET /sdk/web/v1/integrity.json",
         ]
         let router = Self.router()
         let routes = Set(router.routes.map { Route(path: $0.path.description, method: $0.method) })

@@ -56,6 +56,8 @@ extension ServerTests.AuditedCommandTests {
             leaves: "platform.replace_credentials")
         try await runner.run("platform test", web, leaves: "platform.test_credentials", endsWell: false)
         try await runner.run("platform resume", web, leaves: "platform.resume")
+        try await runner.run(
+            "platform web", web, "--origin", "https://shop.example", leaves: "platform.set_web_access")
         try await channels(runner)
         try await acrobits(app.app_uuid, platform: web, runner)
         try await carma(app.app_uuid, runner)

@@ -8,8 +8,12 @@ import Foundation
 struct PlatformCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "platform",
-        abstract: "Create, list, show and edit platforms, replace and test their credentials, resume parked ones.",
-        subcommands: [Create.self, List.self, Show.self, Edit.self, Credentials.self, Test.self, Resume.self])
+        abstract:
+            "Create, list, show and edit platforms, replace and test their credentials, resume parked ones, let web pages register.",
+        subcommands: [
+            Create.self, List.self, Show.self, Edit.self, Credentials.self, Test.self, Resume.self,
+            PlatformWebCommand.self,
+        ])
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -103,7 +107,7 @@ struct PlatformCommand: AsyncParsableCommand {
             ]
             if row.unseen_devices > 0 { fields.append(("unseen_devices", row.unseen_devices.grouped)) }
             if let expiry = row.credentials_expire_at { fields.append(("credentials_expire_at", expiry)) }
-            Output.fields(fields + row.published)
+            Output.fields(fields + row.published + (row.web.map { $0.fields } ?? []))
         }
     }
 
