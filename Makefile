@@ -45,6 +45,11 @@ sdk: ## A real browser gets real pushes: belfry.js in headless Firefox; ARGS="wo
 	swift build $(DEBUG) --product belfry
 	@Scripts/sdk-browser .build/debug/belfry $(ARGS)
 
+kit: ## BelfryKit on Linux: 500 random lives of an app on either database, and the types of its part for Apple
+	@Scripts/setup sdk
+	swift build $(DEBUG) --product belfry
+	@Scripts/kit .build/debug/belfry
+
 quick: ## What to run on every change: rules, stores in memory and SQLite, a few simulations
 	@Scripts/setup run
 	swift build $(DEBUG) --build-tests
