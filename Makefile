@@ -1,6 +1,6 @@
 # One entry to everything. `make` prints what there is.
 .DEFAULT_GOAL := help
-.PHONY: help run release install uninstall deb docs quick test check format lint bench count soak simulate fuzz contract tsan clean
+.PHONY: help run release install uninstall deb docs sdk kit quick test check format lint bench count soak simulate fuzz contract tsan clean
 
 # With the standard library inside: the program runs where no Swift is, and its calls are shorter.
 RELEASE := --configuration release --scratch-path .build-release --static-swift-stdlib
@@ -39,6 +39,16 @@ docs: ## Build the pages of the libraries into .build-docs
 	@Scripts/setup run
 	swift package $(DEBUG) --allow-writing-to-directory .build-docs generate-documentation \
 		$(LIBRARIES:%=--target %) --enable-experimental-combined-documentation --output-path .build-docs
+
+sdk: ## A real browser gets real pushes: belfry.js in headless Firefox; ARGS="word …" runs those tests
+	@Scripts/setup sdk
+	swift build $(DEBUG) --product belfry
+	@Scripts/sdk-browser .build/debug/belfry $(ARGS)
+
+kit: ## BelfryKit on Linux: 500 random lives of an app on either database, and the types of its part for Apple
+	@Scripts/setup sdk
+	swift build $(DEBUG) --product belfry
+	@Scripts/kit .build/debug/belfry
 
 quick: ## What to run on every change: rules, stores in memory and SQLite, a few simulations
 	@Scripts/setup run
@@ -96,4 +106,4 @@ tsan: ## Core, HTTP2Client and Delivery under the thread sanitizer
 		--experimental-maximum-parallelization-width 6
 
 clean: ## Remove everything that was built
-	rm -rf .build .build-check .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-deb .build-docs
+	rm -rf .build .build-check .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-deb .build-docs .build-sdk .build-kit .build-senders

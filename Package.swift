@@ -96,6 +96,9 @@ let package = Package(
         // The contract of the API as bytes, which C can embed and Swift cannot.
         .target(name: "CContract"),
 
+        // The SDK for web pages, likewise.
+        .target(name: "CWebSDK"),
+
         // Layer 1: the nouns, the rules and the ports; and clients a stranger can use alone.
         module("BelfryCore"),
         module("Tunnel", [nioCore, nioPosix]),
@@ -127,7 +130,9 @@ let package = Package(
 
         // Layer 3: the flows and the HTTP APIs.
         module("BelfryDelivery", ["BelfryCore", logging, metrics, lifecycle]),
-        module("BelfryAPI", ["BelfryCore", "CContract", nioCore, httpTypes, hummingbird, logging, metrics, crypto]),
+        module(
+            "BelfryAPI",
+            ["BelfryCore", "CContract", "CWebSDK", nioCore, httpTypes, hummingbird, logging, metrics, crypto]),
 
         module(
             "BelfryGateway",

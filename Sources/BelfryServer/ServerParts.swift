@@ -18,6 +18,7 @@ struct ServerParts: Sendable {
     let requestLimiter: RequestLimiter
     let shares: ShareLimiter
     private let credentials: CredentialsService
+    private let providers: Providers
 
     // From an accepted push to its answers.
     let delivery: Delivery
@@ -73,6 +74,7 @@ struct ServerParts: Sendable {
         self.requestLimiter = requestLimiter
         self.shares = ShareLimiter(configuration.shares)
         self.credentials = CredentialsService(dependencies: resources.dependencies)
+        self.providers = providers
         self.delivery = delivery
         self.verdicts = verdicts
         self.events = events
@@ -121,6 +123,12 @@ struct ServerParts: Sendable {
             requestLimiter: requestLimiter, shares: shares, pushObserver: events
         ).add(to: router)
         GeneroRoutes(store: resources.store, requestLimiter: requestLimiter).add(to: router)
+        WebRoutes(
+            store: resources.store, vault: resources.keyRing, credentials: credentials, providers: providers,
+            clock: clock, verifiesCustomUserIDs: configuration.pcf.verifiesCustomUserIDs,
+            eventsLateMax: configuration.pcf.eventsLateMax, requestLimiter: requestLimiter, shares: shares
+        ).add(to: router)
+        WebSDK().add(to: router)
         Contract().add(to: router)
         readiness.add(to: router)
         return router.buildResponder()

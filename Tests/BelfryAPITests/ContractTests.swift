@@ -23,6 +23,14 @@ import Testing
         let open: Set = [
             "GET /v1/version", "GET /healthcheck", "GET /health/live", "GET /health/ready", "GET /openapi.yaml",
             "GET /genero/{key}/token_maintainer/{command}", "POST /genero/{key}/token_maintainer/{command}",
+            // Of web pages, whose key names a platform: see WebRegistrationTests.
+            "GET /web/v1/{registration_key}", "OPTIONS /web/v1/{registration_key}",
+            "POST /web/v1/{registration_key}/registrations", "OPTIONS /web/v1/{registration_key}/registrations",
+            "POST /web/v1/{registration_key}/registrations/end",
+            "OPTIONS /web/v1/{registration_key}/registrations/end", "POST /web/v1/{registration_key}/events",
+            "OPTIONS /web/v1/{registration_key}/events", "GET /sdk/web/v1/belfry.js", "GET /sdk/web/v1/belfry.d.ts",
+            "GET /sdk/web/v1/belfry-worker.js", "GET /sdk/web/v1/test", "GET /sdk/web/v1/test.js",
+            "GET /sdk/web/v1/integrity.json",
         ]
         let router = Self.router()
         let routes = Set(router.routes.map { Route(path: $0.path.description, method: $0.method) })

@@ -62,6 +62,8 @@ extension ServerTests.AuditedCommandTests {
                 "platform create", "--json", "--app", app.app_uuid, "--type", "web", "--name", "Spare",
                 leaves: "platform.create"))
         try await runner.run("platform delete", spare.platform_uuid, leaves: "platform.delete")
+        try await runner.run(
+            "platform web", web, "--origin", "https://shop.example", leaves: "platform.set_web_access")
         try await channels(runner)
         try await acrobits(app.app_uuid, platform: web, runner)
         try await carma(app.app_uuid, runner)

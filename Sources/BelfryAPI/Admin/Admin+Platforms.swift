@@ -17,6 +17,8 @@ extension Admin {
                 factory.platform(.delete, "platforms/:platform_uuid", .change, delete),
                 factory.platform(.put, "platforms/:platform_uuid/credentials", .change, replaceCredentials),
                 factory.platform(.post, "platforms/:platform_uuid/credentials/test", .change, test).repeatable,
+                factory.platform(.put, "platforms/:platform_uuid/web", .change, setWebAccess),
+                factory.platform(.delete, "platforms/:platform_uuid/web", .change, endWebAccess),
                 factory.platform(.post, "platforms/:platform_uuid/park", .change, park).repeatable,
                 factory.platform(.post, "platforms/:platform_uuid/resume", .change, resume).repeatable,
             ]
@@ -72,6 +74,21 @@ extension Admin {
                 try await factory.admin.testCredentials(of: platform, of: application, by: call.author)
             }
             return try Response(CredentialsTestReply(result))
+        }
+
+        private func setWebAccess(
+            _ call: Call, _ platform: Platform, _ application: Application
+        ) async throws -> Response {
+            let edit = try await call.body(as: WebAccessBody.self).edit()
+            _ = try await factory.admin.setWebAccess(of: platform, of: application, edit, by: call.author)
+            return try await reply(platform.key, application)
+        }
+
+        private func endWebAccess(
+            _ call: Call, _ platform: Platform, _ application: Application
+        ) async throws -> Response {
+            try await factory.admin.endWebAccess(of: platform, of: application, by: call.author)
+            return Response(status: .noContent)
         }
 
         private func park(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
@@ -166,6 +183,31 @@ extension Admin {
 
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
             credentials = try reader.members(field) ?? [:]
+        }
+    }
+
+    private struct WebAccessBody: Body {
+        static let fields = ["origins", "proof", "new_key"]
+        private var origins: [String]?
+        private var provesRegistrations: Bool?
+        private var replacesKey = false
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            switch field {
+            case "origins": origins = try reader.strings(field)
+            case "proof": provesRegistrations = try reader.bool(field)
+            default: replacesKey = try reader.bool(field) ?? false
+            }
+        }
+
+        func edit() throws(InvalidInput) -> WebAccessEdit {
+            var checked: [WebOrigin] = []
+            for (index, origin) in (origins ?? []).enumerated() {
+                checked.append(try WebOrigin(origin, field: "origins[\(index)]"))
+            }
+            return WebAccessEdit(
+                origins: origins == nil ? nil : checked, provesRegistrations: provesRegistrations,
+                replacesKey: replacesKey)
         }
     }
 

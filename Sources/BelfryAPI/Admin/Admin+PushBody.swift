@@ -61,12 +61,16 @@ extension Admin {
             var body: String?
             var custom: [String: JSONValue] = [:]
             var apple: ApplePush?
-            try reader.object(field, of: ["body", "custom", "apns"]) { reader, name throws(InvalidInput) in
+            var web: WebMessage?
+            try reader.object(field, of: ["body", "custom", "apns", "web"]) { reader, name throws(InvalidInput) in
                 switch name {
                 case "body": body = try reader.string("message.body")
                 case "apns":
                     let value = try reader.value("message.apns", bytesMax: PushLimits.contentWrittenBytesMax)
                     apple = value.isNull ? nil : try ApplePush(value)
+                case "web":
+                    let value = try reader.value("message.web", bytesMax: PushLimits.contentWrittenBytesMax)
+                    web = value.isNull ? nil : try WebMessage(value)
                 default:
                     try reader.object("message.custom") { reader, platform throws(InvalidInput) in
                         custom[platform] = try reader.value(
@@ -74,13 +78,16 @@ extension Admin {
                     }
                 }
             }
-            guard body != nil || !custom.isEmpty || apple != nil else {
-                throw InvalidInput(field: field, "has neither body nor custom nor apns")
+            guard body != nil || !custom.isEmpty || apple != nil || web != nil else {
+                throw InvalidInput(field: field, "has neither body nor custom nor apns nor web")
+            }
+            guard web == nil || custom["web"].map(\.isNull) ?? true else {
+                throw InvalidInput(field: "message.web", "and message.custom.web exclude each other")
             }
             guard apple == nil || custom["ios"].map(\.isNull) ?? true else {
                 throw InvalidInput(field: "message.apns", "and message.custom.ios exclude each other")
             }
-            return Push.Content(body: body, custom: custom, apple: apple)
+            return Push.Content(body: body, custom: custom, apple: apple, web: web)
         }
     }
 

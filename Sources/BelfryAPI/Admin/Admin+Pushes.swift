@@ -119,6 +119,7 @@ extension Push.Content {
         members["body"] = body.map(JSONValue.string)
         if !custom.isEmpty { members["custom"] = .object(custom) }
         members["apns"] = apple?.json
+        members["web"] = web?.json
         return .object(members)
     }
 }

@@ -56,3 +56,25 @@ enum Base64 {
         }
     }
 }
+
+extension Base64 {
+    private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    /// The alphabet of URLs, without padding. Source: RFC 4648 §5.
+    static func encodeURL(_ bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity((bytes.count * 4 + 2) / 3)
+        var bits = 0
+        var held: UInt32 = 0
+        for byte in bytes {
+            held = held << 8 | UInt32(byte)
+            bits += 8
+            while bits >= 6 {
+                bits -= 6
+                text.append(digits[Int(held >> UInt32(bits) & 0x3F)])
+            }
+        }
+        if bits > 0 { text.append(digits[Int(held << UInt32(6 - bits) & 0x3F)]) }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

@@ -11,6 +11,8 @@ extension HTTPField.Name {
     static let warning = known("Warning")
     /// Source: W3C Trace Context.
     static let traceparent = known("traceparent")
+    /// Source: W3C Service Workers, "Service-Worker-Allowed".
+    static let serviceWorkerAllowed = known("Service-Worker-Allowed")
     static let xForwardedFor = known("X-Forwarded-For")
     static let xFrameOptions = known("X-Frame-Options")
     static let referrerPolicy = known("Referrer-Policy")

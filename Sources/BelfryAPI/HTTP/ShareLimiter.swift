@@ -145,6 +145,7 @@ extension Share {
         case .exports: "Whole lists being read"
         case .batches: "Batches being written"
         case .tests: "Tests at once"
+        case .proofs: "Registrations that wait for a push service"
         case .uploads: "KiB of request bodies"
         }
     }

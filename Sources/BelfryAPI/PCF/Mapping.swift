@@ -72,6 +72,7 @@ extension Schedule {
                 json.object("message") { json in
                     json.string("body", pushRequest.content.body)
                     json.value("custom", .object(pushRequest.content.custom))
+                    if let web = pushRequest.content.web { json.value("web", web.json) }
                 }
                 json.object("target") { json in json.members(of: pushRequest.target) }
             }

@@ -20,6 +20,8 @@ extension PCFv1 {
         private struct Message {
             var body: String?
             var custom: [String: JSONValue] = [:]
+            /// What PCF does not have: a notification for browsers, as the admin API takes it.
+            var web: WebMessage?
         }
 
         static let messageIsMissing = InvalidInput(
@@ -32,8 +34,11 @@ extension PCFv1 {
             guard let message else { return nil }
             // Senders that fill in every field send an empty body with a custom part; that is not a text to show.
             let body = message.body.flatMap { $0.isEmpty ? nil : $0 }
-            guard body != nil || !message.custom.isEmpty else { throw Self.messageIsMissing }
-            return Push.Content(body: body, custom: message.custom)
+            guard body != nil || !message.custom.isEmpty || message.web != nil else { throw Self.messageIsMissing }
+            guard message.web == nil || message.custom["web"] == nil else {
+                throw InvalidInput(field: "message.web", "and message.custom.web exclude each other")
+            }
+            return Push.Content(body: body, custom: message.custom, web: message.web)
         }
 
         /// nil when there is no target; throws when it names no device.
@@ -87,6 +92,9 @@ extension PCFv1 {
                 switch key {
                 case "body": read.body = try reader.string("message.body")
                 case "custom": read.custom = try Self.custom(from: &reader)
+                case "web":
+                    let value = try reader.value("message.web", bytesMax: PushLimits.contentWrittenBytesMax)
+                    read.web = value.isNull ? nil : try WebMessage(value)
                 default: try reader.skip()
                 }
             }

@@ -21,6 +21,8 @@ package struct Platform: Sendable, Hashable {
     package let createdAt: Instant
     /// Whether devices were ever imported, so that UUIDs of another server may name some.
     package let hasImports: Bool
+    /// What lets web pages register browsers here; nil while they may not.
+    package let webAccess: WebAccess?
 
     /// The provider's environment that the credentials belong to.
     package enum Mode: String, Sendable, Hashable, CaseIterable {
@@ -30,7 +32,7 @@ package struct Platform: Sendable, Hashable {
     package init(
         key: Key<Platform>, uuid: UUID, applicationKey: Key<Application>, kind: PlatformKind, mode: Mode, name: String,
         secretHash: [UInt8], credentials: Sealed, credentialsVersion: Int64, parked: Parking?, createdAt: Instant,
-        description: String = "", hasImports: Bool = false
+        description: String = "", hasImports: Bool = false, webAccess: WebAccess? = nil
     ) {
         self.key = key
         self.uuid = uuid
@@ -45,6 +47,7 @@ package struct Platform: Sendable, Hashable {
         self.createdAt = createdAt
         self.description = description
         self.hasImports = hasImports
+        self.webAccess = webAccess
     }
 }
 

@@ -7,10 +7,12 @@ package struct Principal: Sendable, Hashable {
         case sender = 2
         /// The holder of a key of the admin API.
         case admin = 3
+        /// The browsers at one network address, of one web platform.
+        case browsers = 4
     }
 
     package let kind: Kind
-    /// The key of the platform, the application or the admin key.
+    /// The key of the platform, the application or the admin key; for browsers a hash.
     package let id: Int64
 
     package init(_ kind: Kind, _ id: Int64) {

@@ -7,15 +7,17 @@ extension Push.Content {
         var body: String?
         var custom: [String: JSONValue] = [:]
         var apple: ApplePush?
+        var web: WebMessage?
         try JSONReader.document(text) { reader, key throws(InvalidInput) in
             switch key {
             case "body": body = try reader.string("body")
             case "custom": custom = try reader.members("custom", bytesMax: .max) ?? [:]
             case "apple": apple = try reader.null() ? nil : try ApplePush(stored: &reader)
+            case "web": web = try reader.members("web", bytesMax: .max).map { WebMessage(stored: $0) }
             default: try reader.skip()
             }
         }
-        self.init(body: body, custom: custom, apple: apple)
+        self.init(body: body, custom: custom, apple: apple, web: web)
     }
 
     /// The stored form.
@@ -30,6 +32,7 @@ extension Push.Content {
         var members: [String: JSONValue] = ["custom": .object(custom)]
         members["body"] = body.map(JSONValue.string)
         members["apple"] = apple?.stored
+        members["web"] = web?.json
         return .object(members)
     }
 }

@@ -16,11 +16,16 @@ package struct Push: Sendable, Hashable {
         package let custom: [String: JSONValue]
         /// What Apple's devices get, in Apple's format, instead of what `custom` has for them.
         package let apple: ApplePush?
+        /// What browsers get instead of what `custom` has for them.
+        package let web: WebMessage?
 
-        package init(body: String?, custom: [String: JSONValue] = [:], apple: ApplePush? = nil) {
+        package init(
+            body: String?, custom: [String: JSONValue] = [:], apple: ApplePush? = nil, web: WebMessage? = nil
+        ) {
             self.body = body
             self.custom = custom
             self.apple = apple
+            self.web = web
         }
     }
 

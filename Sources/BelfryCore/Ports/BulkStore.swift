@@ -114,7 +114,7 @@ extension BulkTable {
             "id": .integer, "uuid": .uuid, "application_id": .integer, "kind": .text, "mode": .text, "name": .text,
             "secret_hash": .bytes, "credentials": .bytes, "credentials_version": .integer, "parked_cause": .text,
             "parked_detail": .text, "parked_since_ms": .integer, "created_at_ms": .integer, "is_deleted": .flag,
-            "description": .text, "has_imports": .flag,
+            "description": .text, "has_imports": .flag, "web_access": .text,
         ])
 
     private static let topic = BulkTable(

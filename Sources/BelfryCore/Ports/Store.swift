@@ -37,6 +37,8 @@ package protocol ApplicationStore: Sendable {
     func replaceCredentials(of platform: Key<Platform>, with credentials: Sealed) async throws
     /// Holds back the platform's batches until `resume`. Devices are not changed.
     func park(_ platform: Key<Platform>, _ parking: Parking) async throws
+    /// Lets web pages register browsers on the platform from now on; nil ends that. Registered browsers stay.
+    func setWebAccess(of platform: Key<Platform>, to access: WebAccess?) async throws
     /// Lets a parked platform's batches run again at once, in order.
     func resume(_ platform: Key<Platform>) async throws
 }

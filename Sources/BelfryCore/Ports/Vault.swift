@@ -26,6 +26,9 @@ package enum VaultPurpose {
         "credentials/\(platform.lowercased)"
     }
 
+    /// What a browser returns to prove that pushes reach it.
+    package static func proof(on platform: UUID) -> String { "proof/\(platform.lowercased)" }
+
     /// `KeptAnswer.content`: the answer to a repeated request.
     ///
     /// - Parameter name: of `IdempotencyRecord`.

@@ -13,6 +13,9 @@ extension Push.Content {
                 field: "message.apns",
                 "is of type \(apple.type.rawValue), and no platform that is meant is of type \(known)")
         }
+        guard web == nil || kinds.contains(.web) else {
+            throw InvalidInput(field: "message.web", "is given, and no platform that is meant is of type web")
+        }
         if !kinds.contains(where: \.isApple) { try IOSPayload.checkTypes(of: self) }
         for kind in PlatformKind.allCases where kinds.contains(kind) {
             switch kind {
@@ -28,11 +31,14 @@ extension Push.Content {
         }
     }
 
-    /// Whether the content has anything for devices of a type. Content for Apple's devices alone goes to no other, and
-    /// only to tokens of a use that APNs accepts it for; other content goes to the apps themselves.
+    /// Whether the content has anything for devices of a type. Content for Apple's devices or browsers alone goes to no other, and
+    /// that of Apple's only to tokens of a use that APNs accepts it for; other content goes to the apps themselves.
     package func isMeant(for kind: PlatformKind) -> Bool {
-        if case .apple(let use) = kind { return (apple?.tokenUses ?? [.app]).contains(use) }
-        return apple == nil || body != nil || !custom.isEmpty
+        let isForOneKindAlone = (apple != nil || web != nil) && body == nil && custom.isEmpty
+        if case .apple(let use) = kind {
+            return apple.map { $0.tokenUses.contains(use) } ?? (use == .app && !isForOneKindAlone)
+        }
+        return !isForOneKindAlone || kind == .web && web != nil
     }
 
     /// Wakes the app without its user seeing anything: the app gets the data and nothing is shown.

@@ -10,6 +10,8 @@ package enum Share: String, Sendable, Hashable, CaseIterable {
     case batches
     /// Test pushes, and tests of credentials.
     case tests
+    /// Registrations that wait until a push service has taken the push that proves them.
+    case proofs
     /// KiB of request bodies that are being read or worked on.
     case uploads
 }
@@ -36,7 +38,8 @@ package struct ShareLimit: Sendable, Hashable {
     package static let standard: [Share: ShareLimit] = [
         .streams: ShareLimit(perCaller: 32, total: 256), .searches: ShareLimit(perCaller: 2, total: 16),
         .exports: ShareLimit(perCaller: 4, total: 32), .batches: ShareLimit(perCaller: 4, total: 32),
-        .tests: ShareLimit(perCaller: 4, total: 32), .uploads: ShareLimit(perCaller: 20 << 10, total: 256 << 10),
+        .tests: ShareLimit(perCaller: 4, total: 32), .proofs: ShareLimit(perCaller: 32, total: 128),
+        .uploads: ShareLimit(perCaller: 20 << 10, total: 256 << 10),
     ]
 }
 

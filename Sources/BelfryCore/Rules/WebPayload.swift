@@ -1,25 +1,63 @@
 package import FoundationEssentials
 
-/// The payload for a service worker: a JSON object, the sender's own members with `body` and `receiptId`.
+/// The payload for a browser: a declarative push message where the sender wrote one for the web, or else a JSON object of the sender's
+/// own members with `body`. Both have the `receiptId`.
 package struct WebPayload: Sendable, Hashable {
     package let bytes: [UInt8]
 
     /// The rest of 4,096 bytes after encryption. Source: RFC 8291 §4.
     package static let bytesMax = 3_993
+    /// Tells a declarative message from other JSON. Source: W3C Push API, "Declarative push message".
+    package static let declarativeMark: Int64 = 8_030
 
     /// - Parameter receiptID: nil leaves it out.
     /// - Throws: `InvalidInput` when the sender's part is not an object, or the whole is too large.
     package init(_ content: Push.Content, receiptID: UUID?) throws(InvalidInput) {
-        var members = try content.members("web") ?? [:]
-        guard members["receiptId"] == nil else {
-            throw InvalidInput(field: "message.custom.web.receiptId", "is reserved: the server writes it")
+        var members = if let web = content.web { Self.declarative(web) } else { try Self.own(content) }
+        if let receiptID {
+            let id = JSONValue.string(receiptID.lowercased)
+            members["receiptId"] = id
+            if content.web != nil { members["notification"] = members["notification"]?.carrying(receiptID: id) }
         }
-        if members["body"] == nil, let body = content.body { members["body"] = .string(body) }
-        if let receiptID { members["receiptId"] = .string(receiptID.lowercased) }
         bytes = JSONValue.object(members).encoded
         guard bytes.count <= Self.bytesMax else {
             throw InvalidInput(
                 field: "message", "makes a web payload of \(bytes.count) bytes, Web Push takes \(Self.bytesMax)")
         }
+    }
+
+    /// The sender's `message.custom.web` as it is.
+    private static func own(_ content: Push.Content) throws(InvalidInput) -> [String: JSONValue] {
+        var members = try content.members("web") ?? [:]
+        guard members["receiptId"] == nil else {
+            throw InvalidInput(field: "message.custom.web.receiptId", "is reserved: the server writes it")
+        }
+        if members["body"] == nil, let body = content.body { members["body"] = .string(body) }
+        return members
+    }
+
+    /// Mutable, so that a browser that could show it by itself still asks the worker, which reports that it was received.
+    private static func declarative(_ message: WebMessage) -> [String: JSONValue] {
+        var notification = message.notification
+        // A declarative message has to have a target. Source: W3C Push API, "Declarative push message parser".
+        if notification["navigate"] == nil { notification["navigate"] = .string("/") }
+        notification["tag"] = message.topic.map(JSONValue.string)
+        notification["requireInteraction"] = notification.removeValue(forKey: "require_interaction")
+        var members: [String: JSONValue] = [
+            "web_push": .integer(declarativeMark), "mutable": .bool(true), "notification": .object(notification),
+        ]
+        members["app_badge"] = message.appBadge.map(JSONValue.integer)
+        return members
+    }
+}
+
+extension JSONValue {
+    /// A notification whose data also holds the receipt id: of a declarative message a worker sees nothing but the notification.
+    fileprivate func carrying(receiptID: JSONValue) -> JSONValue {
+        guard case .object(var members) = self else { return self }
+        var data: [String: JSONValue] = ["receiptId": receiptID]
+        data["data"] = members["data"]
+        members["data"] = .object(data)
+        return .object(members)
     }
 }

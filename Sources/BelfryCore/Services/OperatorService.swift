@@ -86,6 +86,14 @@ package struct OperatorService: Sendable {
         try await admin.resume(platform, of: try await owner(of: platform), by: author)
     }
 
+    package func setWebAccess(of platform: Platform, _ edit: WebAccessEdit) async throws {
+        _ = try await admin.setWebAccess(of: platform, of: try await owner(of: platform), edit, by: author)
+    }
+
+    package func endWebAccess(of platform: Platform) async throws {
+        try await admin.endWebAccess(of: platform, of: try await owner(of: platform), by: author)
+    }
+
     // MARK: Imports
 
     /// The platforms that a list is dealt to: those that are named, or all of the application.

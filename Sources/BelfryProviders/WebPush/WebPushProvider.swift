@@ -34,8 +34,8 @@ struct WebPushProvider: PostingProvider {
         let sentAt = clock.now
         let payload = try WebPayload(push.content, receiptID: push.receiptID)
         let message = try WebPushMessage(
-            payload: payload.bytes, ttl: push.lifetime(at: sentAt) ?? Self.lifetime, urgency: push.urgency,
-            topic: push.topic)
+            payload: payload.bytes, ttl: push.webLifetime(at: sentAt) ?? Self.lifetime, urgency: push.urgency,
+            topic: push.content.web?.topic ?? push.topic)
         let batch = Addressed(recipients) { try WebPushSubscription(json: $0.token.bytes) }
         let answers = await client.send(
             message, to: batch.addresses, urgent: push.lane == .urgent, within: options.deadline)
@@ -61,8 +61,15 @@ extension WebPushSubscription {
 }
 
 extension Push {
+    /// The sender's time to live, unless the push expires before.
+    fileprivate func webLifetime(at now: Instant) -> Int? {
+        guard let own = content.web?.ttl.map(Int.init) else { return lifetime(at: now) }
+        return lifetime(at: now).map { min($0, own) } ?? own
+    }
+
     fileprivate var urgency: WebPushUrgency {
-        switch lane {
+        if let own = content.web?.urgency.flatMap({ WebPushUrgency(rawValue: $0.rawValue) }) { return own }
+        return switch lane {
         case .urgent: .high
         case .normal: .normal
         case .bulk: .low

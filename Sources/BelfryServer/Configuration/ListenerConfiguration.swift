@@ -88,6 +88,7 @@ extension RequestLimiter.Options {
                 .devices: settings.rateLimit("devices", perSecond: 0, burst: 10_000),
                 .sender: settings.rateLimit("senders", perSecond: 1_000, burst: 10_000),
                 .admin: settings.rateLimit("admin", perSecond: 100, burst: 1_000),
+                .browsers: settings.rateLimit("browsers", perSecond: 5, burst: 100),
             ].compactMapValues(\.self),
             proxies: TrustedProxies(settings.blocks("http.trusted.proxies")))
     }

@@ -100,11 +100,15 @@ extension Platform {
             let kind = PlatformKind(rawValue: row.text(3)),
             let mode = Mode(rawValue: row.text(4))
         else { throw StoreError.damaged("platform \(row.integer(0))") }
+        let webAccess = try StoreError.reading("platform \(row.integer(0))") {
+            try row.textIfAny(15).map { try WebAccess(stored: $0) }
+        }
         self.init(
             key: Key(row.integer(0)), uuid: uuid, applicationKey: Key(row.integer(2)), kind: kind, mode: mode,
             name: row.text(5), secretHash: row.blob(6), credentials: Sealed(bytes: row.blob(7)),
             credentialsVersion: row.integer(8), parked: Parking(row, from: 9),
-            createdAt: Instant(milliseconds: row.integer(12)), description: row.text(13), hasImports: row.bool(14))
+            createdAt: Instant(milliseconds: row.integer(12)), description: row.text(13), hasImports: row.bool(14),
+            webAccess: webAccess)
     }
 }
 

@@ -166,7 +166,7 @@ enum PlatformStatements {
     static let all: SQLText = """
         SELECT platform.id, platform.uuid, application_id, kind, mode, platform.name, secret_hash, credentials,
                credentials_version, parked_cause, parked_detail, parked_since_ms, platform.created_at_ms,
-               platform.description, has_imports /* platforms.all */
+               platform.description, has_imports, web_access /* platforms.all */
           FROM platform JOIN application ON application.id = application_id
          WHERE NOT is_being_deleted AND NOT is_deleted
          ORDER BY platform.id
@@ -175,7 +175,7 @@ enum PlatformStatements {
     static let byKey: SQLText = """
         SELECT id, uuid, application_id, kind, mode, name, secret_hash, credentials,
                credentials_version, parked_cause, parked_detail, parked_since_ms, created_at_ms, description,
-               has_imports /* platforms.by_key */
+               has_imports, web_access /* platforms.by_key */
           FROM platform
          WHERE id = $1
         """

@@ -46,6 +46,16 @@ extension SQLStore {
     }
 }
 
+extension SQLStore {
+    package func setWebAccess(of platform: Key<Platform>, to access: WebAccess?) async throws {
+        try await write { session in
+            try session.change(
+                PlatformStatements.setWebAccess, access?.storedText, platform, of: "platform \(platform)")
+            session.registryChanged()
+        }
+    }
+}
+
 extension ApplicationStatements {
     static let edit: SQLText = """
         UPDATE application /* applications.edit */
@@ -69,6 +79,10 @@ extension ApplicationStatements {
 }
 
 extension PlatformStatements {
+    static let setWebAccess: SQLText = """
+        UPDATE platform /* platforms.set_web_access */ SET web_access = $1 WHERE id = $2 AND NOT is_deleted
+        """
+
     /// Credentials are another client's where the mode is another.
     static let edit: SQLText = """
         UPDATE platform /* platforms.edit */

@@ -36,7 +36,7 @@ extension Schema {
         CREATE INDEX application_tenant ON application (tenant_id);
 
         -- The kinds are listed in `PlatformKind` alone, so that a new one needs no migration. A platform with
-        -- `is_deleted` is hidden while `PlatformDeletion` deletes its rows.
+        -- `is_deleted` is hidden while `PlatformDeletion` deletes its rows. `web_access`: see `WebAccess`.
         CREATE TABLE platform (
             id \(.key),
             \(uuid: "uuid", "NOT NULL UNIQUE"),
@@ -54,6 +54,7 @@ extension Schema {
             \(flag: "is_deleted", false),
             description text NOT NULL DEFAULT '',
             \(flag: "has_imports", false),
+            web_access text,
             CHECK ((parked_cause IS NULL) = (parked_detail IS NULL)),
             CHECK ((parked_cause IS NULL) = (parked_since_ms IS NULL))
         ) \(.byID);

@@ -29,6 +29,10 @@ extension WrappedStore {
     }
     package func resume(_ platform: Key<Platform>) async throws { try await base.resume(platform) }
 
+    package func setWebAccess(of platform: Key<Platform>, to access: WebAccess?) async throws {
+        try await base.setWebAccess(of: platform, to: access)
+    }
+
     package func register(_ registration: Registration, as uuid: UUID?, on platform: Platform) async throws -> Device {
         try await base.register(registration, as: uuid, on: platform)
     }

@@ -138,6 +138,6 @@ extension Platform {
         Platform(
             key: key, uuid: uuid, applicationKey: applicationKey, kind: kind, mode: mode, name: name,
             secretHash: secretHash, credentials: credentials, credentialsVersion: version, parked: parked,
-            createdAt: createdAt, description: description, hasImports: hasImports)
+            createdAt: createdAt, description: description, hasImports: hasImports, webAccess: webAccess)
     }
 }

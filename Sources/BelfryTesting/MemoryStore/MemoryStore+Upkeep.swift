@@ -34,6 +34,13 @@ extension MemoryStore {
         signals.fire(.all)
     }
 
+    package func setWebAccess(of platform: Key<Platform>, to access: WebAccess?) async throws {
+        try transaction { contents in
+            guard let old = contents.platforms[platform] else { throw StoreError.unknown("platform") }
+            contents.platforms[platform] = old.with(webAccess: access)
+        }
+    }
+
     package func delete(_ platform: Key<Platform>, force: Bool) async throws {
         let now = clock.now
         try transaction { contents in
@@ -104,7 +111,14 @@ extension Platform {
         Platform(
             key: key, uuid: uuid, applicationKey: applicationKey, kind: kind, mode: mode, name: name,
             secretHash: secretHash, credentials: credentials, credentialsVersion: credentialsVersion, parked: parked,
-            createdAt: createdAt, description: description, hasImports: hasImports)
+            createdAt: createdAt, description: description, hasImports: hasImports, webAccess: webAccess)
+    }
+
+    fileprivate func with(webAccess: WebAccess?) -> Platform {
+        Platform(
+            key: key, uuid: uuid, applicationKey: applicationKey, kind: kind, mode: mode, name: name,
+            secretHash: secretHash, credentials: credentials, credentialsVersion: credentialsVersion, parked: parked,
+            createdAt: createdAt, description: description, hasImports: hasImports, webAccess: webAccess)
     }
 
     fileprivate func with(_ edit: PlatformEdit) -> Platform {
@@ -113,6 +127,6 @@ extension Platform {
             key: key, uuid: uuid, applicationKey: applicationKey, kind: kind, mode: mode,
             name: edit.name?.text ?? name, secretHash: secretHash, credentials: credentials,
             credentialsVersion: credentialsVersion + (mode == self.mode ? 0 : 1), parked: parked, createdAt: createdAt,
-            description: edit.description?.text ?? description, hasImports: hasImports)
+            description: edit.description?.text ?? description, hasImports: hasImports, webAccess: webAccess)
     }
 }

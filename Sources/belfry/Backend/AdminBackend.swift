@@ -20,6 +20,8 @@ protocol AdminBackend: Sendable {
     func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws
     func testCredentials(of platform: UUID) async throws -> Admin.CredentialsTestReply
     func resume(_ platform: UUID) async throws
+    func setWebAccess(of platform: UUID, _ edit: WebAccessEdit) async throws -> Admin.PlatformReply
+    func endWebAccess(of platform: UUID) async throws
 
     func createChannel(_ storage: String, on platform: UUID) async throws -> Admin.ChannelReply
     func channels(on platform: UUID) async throws -> [String]

@@ -104,6 +104,15 @@ struct LocalBackend: AdminBackend {
         Admin.CredentialsTestReply(try await service.testCredentials(of: try await service.platform(platform)))
     }
 
+    func setWebAccess(of platform: UUID, _ edit: WebAccessEdit) async throws -> Admin.PlatformReply {
+        try await service.setWebAccess(of: try await service.platform(platform), edit)
+        return try await self.platform(platform)
+    }
+
+    func endWebAccess(of platform: UUID) async throws {
+        try await service.endWebAccess(of: try await service.platform(platform))
+    }
+
     func resume(_ platform: UUID) async throws {
         try await service.resume(try await service.platform(platform))
     }

@@ -86,6 +86,17 @@ struct RemoteBackend: AdminBackend {
         try await client.send("POST", "platforms/\(platform.lowercased)/credentials/test")
     }
 
+    func setWebAccess(of platform: UUID, _ edit: WebAccessEdit) async throws -> Admin.PlatformReply {
+        var members: [String: JSONValue] = ["new_key": .bool(edit.replacesKey)]
+        members["origins"] = edit.origins.map { .strings($0.map(\.text)) }
+        members["proof"] = edit.provesRegistrations.map(JSONValue.bool)
+        return try await client.send("PUT", "platforms/\(platform.lowercased)/web", members)
+    }
+
+    func endWebAccess(of platform: UUID) async throws {
+        try await client.perform("DELETE", "platforms/\(platform.lowercased)/web")
+    }
+
     func resume(_ platform: UUID) async throws {
         try await client.perform("POST", "platforms/\(platform.lowercased)/resume")
     }

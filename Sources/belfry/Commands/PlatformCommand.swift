@@ -9,9 +9,10 @@ struct PlatformCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "platform",
         abstract:
-            "Create, list, show, edit and delete platforms, replace and test their credentials, resume parked ones.",
+            "Create, list, show, edit and delete platforms, replace and test their credentials, resume parked ones, let web pages register.",
         subcommands: [
             Create.self, List.self, Show.self, Edit.self, Credentials.self, Test.self, Resume.self, Delete.self,
+            PlatformWebCommand.self,
         ])
 
     struct Create: AsyncParsableCommand {
@@ -106,7 +107,7 @@ struct PlatformCommand: AsyncParsableCommand {
             ]
             if row.unseen_devices > 0 { fields.append(("unseen_devices", row.unseen_devices.grouped)) }
             if let expiry = row.credentials_expire_at { fields.append(("credentials_expire_at", expiry)) }
-            Output.fields(fields + row.published)
+            Output.fields(fields + row.published + (row.web.map { $0.fields } ?? []))
         }
     }
 

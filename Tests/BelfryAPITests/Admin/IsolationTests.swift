@@ -16,6 +16,7 @@ import Testing
             #"{"type":"ios","mode":"production","name":"taken","credentials":{"topic":"org.example.taken"}}"#,
         "PATCH platforms/:platform_uuid": #"{"name":"taken"}"#,
         "PUT platforms/:platform_uuid/credentials": #"{"credentials":{"topic":"org.example.taken"}}"#,
+        "PUT platforms/:platform_uuid/web": #"{"origins":["https://taken.example"]}"#,
         "POST apps/:app_uuid/pushes": #"{"message":{"body":"taken"},"target":{"everyone":true}}"#,
         "POST platforms/:platform_uuid/channels": #"{"storage":"latest"}"#,
         "POST apps/:app_uuid/topics": #"{"name":"taken"}"#,
@@ -146,9 +147,13 @@ import Testing
             }
             if route.path.hasSuffix("imports") { path += "?format=csv" }
             let reply = try await server.send(route.method, path, body)
-            // A location in use, a geofence of none, the first tenant: refused for what they are, not for who asks.
-            let refused = ["DELETE tenants/:tenant_uuid", "DELETE apps/:app_uuid/locations/:location_id"]
-            let expected = refused.contains(name) ? [409] : [200, 201, 204]
+            // A location in use, a geofence of none, the first tenant, web pages of an iPhone: refused for what they are, not
+            // for who asks.
+            let refused = [
+                "DELETE tenants/:tenant_uuid": 409, "DELETE apps/:app_uuid/locations/:location_id": 409,
+                "PUT platforms/:platform_uuid/web": 400,
+            ]
+            let expected = refused[name].map { [$0] } ?? [200, 201, 204]
             if name == "POST apps/:app_uuid/geofences" { continue }
             #expect(expected.contains(reply.status), "\(name): \(reply)")
             if route.method != .get, reply.status < 300 {

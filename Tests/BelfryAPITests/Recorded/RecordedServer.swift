@@ -66,6 +66,13 @@ struct RecordedServer {
         AcrobitsRoutes(store: store, vault: vault, clock: clock).add(to: router)
         MediatorRoutes(store: store, clock: clock).add(to: router)
         GeneroRoutes(store: store, requestLimiter: RequestLimiter(clock: clock)).add(to: router)
+        WebRoutes(
+            store: store, vault: vault, credentials: AnyCredentials(),
+            providers: FakeProviders { _ in FakeProvider(clock: clock) }, clock: clock,
+            verifiesCustomUserIDs: options.verifiesCustomUserIDs, eventsLateMax: options.eventsLateMax,
+            requestLimiter: RequestLimiter(clock: clock), shares: ShareLimiter()
+        ).add(to: router)
+        WebSDK().add(to: router)
         Contract().add(to: router)
         HealthRoutes { [] }.add(to: router)
         return router

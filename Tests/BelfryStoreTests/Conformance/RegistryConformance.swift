@@ -73,6 +73,32 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `web pages may register on a platform from when it is said until that is ended`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
+            let (key, uuid) = (fixture.platform.key, fixture.platform.uuid)
+            #expect(try await store.platform(key)?.webAccess == nil)
+            for provesRegistrations in [true, false] {
+                let access = try WebAccess(
+                    key: RegistrationKey(for: uuid, random: UUID()),
+                    origins: [try WebOrigin("https://shop.example"), try WebOrigin("http://localhost:8080")],
+                    provesRegistrations: provesRegistrations)
+                try await store.setWebAccess(of: key, to: access)
+                #expect(try await store.platform(uuid)?.webAccess == access)
+                #expect(try await store.platforms(of: fixture.application.key).first?.webAccess == access)
+            }
+            try await store.replaceCredentials(of: key, with: Sealed(bytes: [1]))
+            try await store.edit(key, PlatformEdit(name: try Name("Shop")))
+            try await store.park(key, Parking(cause: .operator, detail: "moving", since: fixture.clock.now))
+            try await store.resume(key)
+            #expect(try await store.platform(key)?.webAccess?.provesRegistrations == false)
+            try await store.setWebAccess(of: key, to: nil)
+            #expect(try await store.platform(key)?.webAccess == nil)
+            await #expect(throws: StoreError.self) { try await store.setWebAccess(of: Key(99), to: nil) }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `new credentials have a new version, and end a parking because of refused or missing ones`(engine: Engine)
         async throws
     {

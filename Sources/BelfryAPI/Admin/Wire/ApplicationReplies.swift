@@ -53,6 +53,8 @@ extension Admin {
         package let parked: [ParkingReply]
         /// The public part of its credentials, such as the VAPID public key.
         package let `public`: [String: String]
+        /// What lets web pages register browsers; null while they may not.
+        @OrNull package var web: WebAccessReply?
         @OrNull package var credentials_expire_at: String?
         package let created_at: String
         /// Shown once, in the reply to its creation.
@@ -73,9 +75,23 @@ extension Admin {
             state = platform.parked == nil ? "active" : "parked"
             parked = platform.parked.map { [ParkingReply($0)] } ?? []
             `public` = published
+            _web = OrNull(wrappedValue: platform.webAccess.map { WebAccessReply($0) })
             _credentials_expire_at = OrNull(wrappedValue: expiry?.text)
             created_at = platform.createdAt.text
             platform_secret = secret
+        }
+    }
+
+    /// What web pages need to register browsers. None of it is secret.
+    package struct WebAccessReply: Codable, Sendable {
+        package let registration_key: String
+        package let origins: [String]
+        package let proof: Bool
+
+        package init(_ access: WebAccess) {
+            registration_key = access.key.text
+            origins = access.origins.map(\.text)
+            proof = access.provesRegistrations
         }
     }
 

@@ -1,0 +1,148 @@
+// Belfry for web pages: docs/SDK.md. belfry-worker.js does what has to happen while no page is open; both share a record.
+const store = () => caches.open("belfry")
+const read = async () => (await (await store()).match("/belfry/record"))?.json() ?? {}
+const write = async (record) => (await store()).put("/belfry/record", new Response(JSON.stringify(record)))
+
+const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (letter) => letter.charCodeAt(0))
+
+const activated = (registration) => new Promise((done) => {
+  if (registration.active) return done()
+  const worker = registration.installing ?? registration.waiting
+  worker.addEventListener("statechange", () => worker.state === "activated" && done())
+})
+
+export class Belfry {
+  #settings
+  #told = () => {}
+  state = "off"
+  topics = []
+  device = null
+  onmessage = null
+  onstate = null
+
+  constructor({ server, platform, worker = "/belfry-worker.js", scope }) {
+    this.#settings = { url: `${server.replace(/\/$/, "")}/web/v1/${platform}`, worker, scope }
+    navigator.serviceWorker?.addEventListener("message", ({ data }) => {
+      const { message, registered } = data?.belfry ?? {}
+      if (message) this.onmessage?.(message)
+      if (registered) this.#active(registered)
+    })
+    this.ready = this.#alone(() => this.#resume())
+  }
+
+  get isSupported() {
+    return "serviceWorker" in navigator && "PushManager" in window && "Notification" in window
+  }
+
+  subscribe({ topics, user, welcome } = {}) {
+    // Asked before anything is waited for: browsers want the click to be fresh.
+    const asked = this.isSupported && Notification.requestPermission()
+    return this.#alone(async () => {
+      if (!asked) return this.#is("unsupported")
+      if ((await asked) !== "granted") return this.#is("blocked")
+      await this.#sync({ ...(await read()), welcome }, { topics, custom_user_id: user })
+    })
+  }
+
+  unsubscribe() {
+    return this.#alone(() => this.#end("off"))
+  }
+
+  setTopics(topics) {
+    return this.#change({ topics })
+  }
+
+  setUser(user) {
+    return this.#change({ custom_user_id: user })
+  }
+
+  #change(wish) {
+    return this.#alone(async () => {
+      const record = await read()
+      if (record.wish) await this.#sync(record, wish)
+    })
+  }
+
+  // One tab at a time, since all share one subscription. No error leaves.
+  async #alone(work) {
+    let error
+    try {
+      await navigator.locks.request("belfry", work)
+    } catch (thrown) {
+      error = thrown
+    }
+    return { state: this.state, ...(error && { error }) }
+  }
+
+  async #resume() {
+    if (!this.isSupported) return this.#is("unsupported")
+    const { permission } = Notification
+    const record = await read()
+    if (!record.wish) return this.#is(permission === "denied" ? "blocked" : "off")
+    return permission === "granted" ? this.#sync(record, {}) : this.#end("blocked")
+  }
+
+  // Makes the browser's subscription and the server's device what the page has asked for.
+  async #sync(record, changes, isAgain) {
+    const { worker, scope } = this.#settings
+    const registration = await navigator.serviceWorker.register(worker, scope && { scope })
+    await activated(registration)
+    const { vapid_public_key: vapid } = await this.#ask("")
+    let subscription = await registration.pushManager.getSubscription()
+    if (subscription && record.vapid !== vapid) {
+      await subscription.unsubscribe()
+      subscription = null
+    }
+    subscription ??= await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes(vapid) })
+    const wish = { ...record.wish, device_model: /(Firefox|Edg|Chrome|Safari)\//.exec(navigator.userAgent)?.[1] }
+    for (const name in changes) wish[name] = changes[name] ?? wish[name]
+    if (wish.subscription && wish.subscription.endpoint !== subscription.endpoint) wish.previous = wish.subscription
+    wish.subscription = subscription
+    await write({ ...record, url: this.#settings.url, vapid, wish })
+    // The worker registers: it can prove the browser, and goes on when this page is closed.
+    const told = new Promise((done) => (this.#told = done))
+    this.#is("proving")
+    registration.active.postMessage({ belfry: "register" })
+    const { error, status } = (await Promise.race([told, new Promise((late) => setTimeout(late, 3e4))])) ?? {}
+    // The push service has ended this subscription: another one, once.
+    if (status === 422 && !isAgain) {
+      await subscription.unsubscribe()
+      return this.#sync(await read(), {}, true)
+    }
+    if (error) throw new Error(error)
+  }
+
+  #active(answer) {
+    if (!answer.error) {
+      this.device = answer.device_uuid
+      this.topics = answer.topics
+      this.#is("active")
+    }
+    this.#told(answer)
+  }
+
+  #is(state) {
+    if (this.state === state) return
+    this.state = state
+    this.onstate?.(state)
+  }
+
+  async #end(state) {
+    const { wish: { subscription, device_uuid } = {} } = await read()
+    await write({})
+    this.device = null
+    this.#is(state)
+    const registration = await navigator.serviceWorker.getRegistration(this.#settings.scope)
+    await (await registration?.pushManager.getSubscription())?.unsubscribe()
+    if (device_uuid) await this.#ask("/registrations/end", { subscription, device_uuid })
+  }
+
+  async #ask(path, body) {
+    const answer = await fetch(this.#settings.url + path, {
+      cache: "no-store", ...(body && { method: "POST", keepalive: true, body: JSON.stringify(body) }),
+    })
+    const found = answer.status === 204 ? {} : await answer.json()
+    if (!answer.ok) throw new Error(found.message)
+    return found
+  }
+}

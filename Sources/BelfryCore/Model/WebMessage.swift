@@ -1,0 +1,100 @@
+/// What a sender wrote for browsers in particular: a notification in the terms of the web, and how the push service treats it.
+///
+/// A value has been validated; only the size is checked later, when it is rendered.
+package struct WebMessage: Sendable, Hashable {
+    /// The members of the notification: `title`, `body`, `icon`, … as `WebNotificationRules` knows them.
+    package let notification: [String: JSONValue]
+    /// The number on the app's icon; 0 takes it away.
+    package let appBadge: Int64?
+    /// A message that waits at the push service, or is shown already, is replaced by a later one of the same topic.
+    package let topic: String?
+    package let urgency: Urgency?
+    /// Seconds for which the push service keeps it; 0 for now or never.
+    package let ttl: Int64?
+
+    /// Source: RFC 8030 §5.3.
+    package enum Urgency: String, Sendable, Hashable, CaseIterable {
+        case veryLow = "very-low"
+        case low, normal, high
+    }
+
+    /// Source: RFC 8030 §5.4.
+    package static let topicBytesMax = 32
+    /// 28 days, the most that browsers' push services keep a message.
+    package static let ttlMax: Int64 = 2_419_200
+
+    /// Reads what a sender wrote. Throws on the first member that is unknown or not as it has to be.
+    package init(_ value: JSONValue, field: String = "message.web") throws(InvalidInput) {
+        guard case .object(var members) = value else {
+            throw InvalidInput(field: field, "has to be an object, it is \(value.typeName)")
+        }
+        let topic = members.removeValue(forKey: "topic")
+        let urgency = members.removeValue(forKey: "urgency")
+        let ttl = members.removeValue(forKey: "ttl")
+        let appBadge = members.removeValue(forKey: "app_badge")
+        self.topic = try Self.topic(topic, "\(field).topic")
+        self.urgency = try Self.urgency(urgency, "\(field).urgency")
+        self.ttl = try Self.count(ttl, atMost: Self.ttlMax, "\(field).ttl")
+        self.appBadge = try Self.count(appBadge, atMost: 999_999, "\(field).app_badge")
+        notification = try WebNotificationRules.checked(members, field: field)
+    }
+
+    /// Reads the stored form, which was validated before.
+    init(stored members: [String: JSONValue]) {
+        var members = members
+        topic = members.removeValue(forKey: "topic")?.stringValue
+        urgency = members.removeValue(forKey: "urgency")?.stringValue.flatMap(Urgency.init)
+        ttl = members.removeValue(forKey: "ttl")?.integerValue
+        appBadge = members.removeValue(forKey: "app_badge")?.integerValue
+        notification = members
+    }
+
+    /// In the form that a sender writes.
+    package var json: JSONValue {
+        var members = notification
+        members["topic"] = topic.map(JSONValue.string)
+        members["urgency"] = urgency.map { .string($0.rawValue) }
+        members["ttl"] = ttl.map(JSONValue.integer)
+        members["app_badge"] = appBadge.map(JSONValue.integer)
+        return .object(members)
+    }
+
+    private static func topic(_ value: JSONValue?, _ field: String) throws(InvalidInput) -> String? {
+        guard let value, !value.isNull else { return nil }
+        let isPlain = value.stringValue?.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true
+            default: false
+            }
+        }
+        guard let topic = value.stringValue, isPlain == true, 1...topicBytesMax ~= topic.utf8.count else {
+            throw InvalidInput(field: field, "has to be 1 to \(topicBytesMax) letters, digits, - and _")
+        }
+        return topic
+    }
+
+    private static func urgency(_ value: JSONValue?, _ field: String) throws(InvalidInput) -> Urgency? {
+        guard let value, !value.isNull else { return nil }
+        guard let urgency = value.stringValue.flatMap(Urgency.init) else {
+            let known = Urgency.allCases.map(\.rawValue).joined(separator: ", ")
+            throw InvalidInput(field: field, "has to be one of \(known)")
+        }
+        return urgency
+    }
+
+    private static func count(
+        _ value: JSONValue?, atMost limit: Int64, _ field: String
+    ) throws(InvalidInput) -> Int64? {
+        guard let value, !value.isNull else { return nil }
+        guard let count = value.integerValue, 0...limit ~= count else {
+            throw InvalidInput(field: field, "has to be a whole number from 0 to \(limit)")
+        }
+        return count
+    }
+}
+
+extension JSONValue {
+    fileprivate var integerValue: Int64? {
+        if case .integer(let integer) = self { integer } else { nil }
+    }
+}

@@ -1,0 +1,90 @@
+/// The members of a web notification and what each of them has to be.
+///
+/// Source: WHATWG Notifications API, options of a notification; W3C Push API, "Declarative push message".
+enum WebNotificationRules {
+    /// What browsers show at most. Source: Chromium and WebKit show two.
+    static let actionsMax = 4
+    static let urlBytesMax = 2_048
+
+    private enum Shape: String {
+        case text = "a string"
+        case url = "an https URL, or a path that begins with /"
+        case flag = "true or false"
+        case direction = "auto, ltr or rtl"
+        case actions = "an array of objects with action and title"
+        case anything = "any value"
+    }
+
+    private static let shapes: [String: Shape] = [
+        "title": .text, "body": .text, "icon": .url, "image": .url, "badge": .url, "actions": .actions,
+        "navigate": .url, "silent": .flag, "require_interaction": .flag, "lang": .text, "dir": .direction,
+        "data": .anything,
+    ]
+
+    private static let actionShapes: [String: Shape] = [
+        "action": .text, "title": .text, "icon": .url, "navigate": .url,
+    ]
+
+    /// The members without those that are null.
+    static func checked(
+        _ members: [String: JSONValue], field: String
+    ) throws(InvalidInput) -> [String: JSONValue] {
+        let checked = try checked(members, by: shapes, field: field)
+        guard checked["title"] != nil else { throw InvalidInput(field: "\(field).title", "is missing") }
+        return checked
+    }
+
+    private static func checked(
+        _ members: [String: JSONValue], by shapes: [String: Shape], field: String
+    ) throws(InvalidInput) -> [String: JSONValue] {
+        var checked: [String: JSONValue] = [:]
+        for (name, value) in members.sorted(by: { $0.key < $1.key }) where !value.isNull {
+            guard let shape = shapes[name] else {
+                let known = shapes.keys.sorted().joined(separator: ", ")
+                throw InvalidInput(field: "\(field).\(name)", "is unknown, it takes \(known)")
+            }
+            checked[name] = try Self.checked(value, as: shape, field: "\(field).\(name)")
+        }
+        return checked
+    }
+
+    private static func checked(
+        _ value: JSONValue, as shape: Shape, field: String
+    ) throws(InvalidInput) -> JSONValue {
+        switch (shape, value) {
+        case (.anything, _), (.text, .string), (.flag, .bool): return value
+        case (.direction, .string(let text)) where ["auto", "ltr", "rtl"].contains(text): return value
+        case (.url, .string(let text)) where isURL(text): return value
+        case (.actions, .array(let actions)): return .array(try checked(actions, field: field))
+        default: throw InvalidInput(field: field, "has to be \(shape.rawValue)")
+        }
+    }
+
+    private static func checked(_ actions: [JSONValue], field: String) throws(InvalidInput) -> [JSONValue] {
+        guard actions.count <= actionsMax else {
+            throw InvalidInput(field: field, "has \(actions.count) actions, the limit is \(actionsMax)")
+        }
+        var checked: [JSONValue] = []
+        for (index, action) in actions.enumerated() {
+            let name = "\(field)[\(index)]"
+            guard case .object(let members) = action else {
+                throw InvalidInput(field: name, "has to be an object, it is \(action.typeName)")
+            }
+            let known = try Self.checked(members, by: actionShapes, field: name)
+            guard known["action"] != nil, known["title"] != nil else {
+                throw InvalidInput(field: name, "needs action and title")
+            }
+            checked.append(.object(known))
+        }
+        return checked
+    }
+
+    /// No `javascript:`, and none without TLS except on the browser's own machine: the worker opens what it is told to.
+    private static func isURL(_ text: String) -> Bool {
+        guard 1...urlBytesMax ~= text.utf8.count, text.utf8.allSatisfy({ 0x21...0x7E ~= $0 && $0 != 0x5C }) else {
+            return false
+        }
+        return text.hasPrefix("https://") || text.hasPrefix("http://localhost") || text.hasPrefix("http://127.0.0.1")
+            || (text.hasPrefix("/") && !text.hasPrefix("//"))
+    }
+}

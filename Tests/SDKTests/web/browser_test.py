@@ -1,0 +1,219 @@
+"""A real browser gets real pushes: belfry.js and belfry-worker.js in headless Firefox, against the real server.
+
+    Scripts/sdk-browser BELFRY [NAME …]    runs all tests, or those whose names contain one of the words
+"""
+
+import sys
+import traceback
+
+from rig import Rig
+
+
+def a_click_subscribes_and_a_push_is_shown_clicked_and_counted(rig):
+    rig.page()
+    assert rig.state() == "off"
+    answer = rig.subscribe()
+    assert answer["state"] == "active", answer
+    assert rig.devices() == {rig.device(): True}
+    assert rig.browser.script("return window.belfry.topics") == ["news"]
+    assert len(rig.service.accepted) == 1, "the push that proves the browser"
+    assert rig.service.refused == []
+    receipt = rig.server.push(
+        rig.app, {"web": {"title": "Goal", "body": "1:0", "navigate": "/news.html", "data": {"game": 7}}},
+        {"topics": ["news"]})
+    assert rig.settled(receipt) == {"accepted": 1}
+    shown = rig.until("it is shown", rig.shown)
+    assert [(one["title"], one["body"]) for one in shown] == [("Goal", "1:0")], shown
+    assert shown[0]["data"]["data"]["data"] == {"game": 7}, shown
+    rig.until("the page heard of it", lambda: rig.browser.script("return window.heard.length") == 1)
+    rig.until("it is counted as received", lambda: rig.counts(receipt).get("received") == 1)
+    rig.until("the desktop shows it", rig.click_notification)
+    rig.until("its page is open", lambda: f"{rig.site.origin}/news.html" in rig.tabs())
+    rig.until("it is counted as opened", lambda: rig.counts(receipt).get("opened") == 1)
+    assert rig.shown() == []
+    assert rig.counts(receipt) == {"sent": 1, "received": 1, "opened": 1}
+
+
+def a_message_says_how_the_push_service_treats_it(rig):
+    message = {"title": "Quiet", "topic": "score_7", "urgency": "very-low", "ttl": 0, "silent": True}
+    receipt = rig.server.push(rig.app, {"web": message})
+    assert rig.settled(receipt) == {"accepted": 1}
+    sent = rig.service.accepted[-1]
+    assert (sent.topic, sent.urgency, sent.ttl) == ("score_7", "very-low", 0)
+
+
+def a_push_of_the_senders_own_form_is_shown_too(rig):
+    rig.clear()
+    rig.server.push(rig.app, {"custom": {"web": {"title": "Own", "body": "form", "answer": 42}}})
+    shown = rig.until("it is shown", rig.shown)
+    assert shown[0]["title"] == "Own", shown
+    assert rig.browser.script("return window.heard[0].answer") == 42
+
+
+def of_three_pushes_with_one_topic_an_offline_browser_shows_the_last(rig):
+    rig.clear()
+    rig.call(rig.service.go_offline())
+    for score in ("1:0", "2:0", "3:0"):
+        rig.settled(rig.server.push(rig.app, {"web": {"title": "Score", "body": score, "topic": "score"}}))
+    rig.settled(rig.server.push(rig.app, {"web": {"title": "Too late", "ttl": 0}}))
+    rig.service.go_online()
+    shown = rig.until("something is shown", rig.shown)
+    assert [one["body"] for one in shown] == ["3:0"], shown
+    heard = rig.browser.script("return window.heard.map((message) => message.notification.title)")
+    assert heard == ["Score"], heard
+
+
+def each_of_two_tabs_hears_a_push_and_they_share_a_device(rig):
+    rig.clear()
+    before = rig.devices()
+    first = rig.browser.marionette.current_window_handle
+    second = rig.browser.marionette.open(type="tab", focus=True)["handle"]
+    rig.browser.marionette.switch_to_window(second)
+    rig.page()
+    rig.until("the second tab is active", lambda: rig.state() == "active")
+    rig.server.push(rig.app, {"web": {"title": "To both"}})
+    for handle in (second, first):
+        rig.browser.marionette.switch_to_window(handle)
+        rig.until("the tab heard of it", lambda: rig.browser.script("return window.heard.length") == 1)
+    assert rig.devices() == before
+    rig.close_other_tabs()
+
+
+def a_worker_that_was_updated_goes_on(rig):
+    rig.clear()
+    rig.site.worker(f'// another one\nimportScripts("{rig.server.url}/sdk/web/v1/belfry-worker.js")\n')
+    rig.browser.script("await (await navigator.serviceWorker.getRegistration()).update()")
+    rig.page()
+    rig.until("it is active", lambda: rig.state() == "active")
+    rig.server.push(rig.app, {"web": {"title": "After the update"}})
+    rig.until("it is shown", rig.shown)
+
+
+def another_vapid_key_makes_another_subscription_of_the_same_device(rig):
+    device = rig.device()
+    rig.server.admin("PUT", f"platforms/{rig.platform}/credentials", {"credentials": rig.credentials()})
+    rig.page()
+    rig.until("it is active again", lambda: rig.state() == "active")
+    assert rig.device() == device
+    assert rig.devices() == {device: True}
+    receipt = rig.server.push(rig.app, {"web": {"title": "With the new key"}})
+    assert rig.settled(receipt) == {"accepted": 1}
+    rig.until("it is shown", rig.shown)
+
+
+def a_subscription_that_its_service_ended_is_replaced_on_the_next_page_load(rig):
+    rig.service.end_subscriptions()
+    receipt = rig.server.push(rig.app, {"web": {"title": "To none"}})
+    assert list(rig.settled(receipt)) == ["gone"], rig.settled(receipt)
+    rig.page()
+    rig.until("it is active again", lambda: rig.state() == "active")
+    assert list(rig.devices().values()).count(True) == 1, rig.devices()
+    rig.clear()
+    rig.server.push(rig.app, {"web": {"title": "Back"}})
+    rig.until("it is shown", rig.shown)
+
+
+def a_subscription_that_the_browser_lost_is_replaced_by_the_worker_alone(rig):
+    device = rig.device()
+    rig.browser.open("about:blank")
+    accepted = len(rig.service.accepted)
+    rig.call(rig.service.forget_agents())
+    rig.until("the new subscription has been proven", lambda: len(rig.service.accepted) > accepted)
+    receipt = None
+
+    def reached():
+        nonlocal receipt
+        receipt = rig.server.push(rig.app, {"web": {"title": "Without a page"}})
+        return rig.settled(receipt).get("accepted")
+
+    rig.until("a push is accepted", reached)
+    rig.page()
+    rig.until("it is active", lambda: rig.state() == "active")
+    assert rig.device() == device
+    rig.until("it is shown", rig.shown)
+
+
+def a_page_of_another_origin_is_refused(rig):
+    other = rig.site.origin.replace("localhost", "127.0.0.1")
+    rig.page(other)
+    answer = rig.subscribe()
+    assert answer["state"] != "active" and answer["error"], answer
+
+
+def a_withdrawn_permission_ends_the_device(rig):
+    rig.page()
+    rig.until("it is active", lambda: rig.state() == "active")
+    rig.browser.chrome(
+        "const origin = Services.scriptSecurityManager.createContentPrincipalFromOrigin(given[0]);"
+        "Services.perms.addFromPrincipal(origin, 'desktop-notification', Services.perms.DENY_ACTION)", rig.site.origin)
+    rig.page()
+    assert rig.state() == "blocked", rig.state()
+    rig.until("the device is inactive", lambda: True not in rig.devices().values())
+    rig.browser.chrome(
+        "const origin = Services.scriptSecurityManager.createContentPrincipalFromOrigin(given[0]);"
+        "Services.perms.removeFromPrincipal(origin, 'desktop-notification')", rig.site.origin)
+
+
+def a_click_ends_the_subscription(rig):
+    rig.page()
+    assert rig.subscribe()["state"] == "active"
+    rig.browser.click("unsubscribe")
+    rig.until("the device is inactive", lambda: True not in rig.devices().values())
+    assert rig.browser.script(
+        "return (await (await navigator.serviceWorker.getRegistration()).pushManager.getSubscription()) === null")
+    assert rig.state() == "off"
+
+
+def the_test_page_subscribes_and_shows_what_arrives(rig):
+    rig.browser.open(f"{rig.server.url.replace('127.0.0.1', 'localhost')}/sdk/web/v1/test#{rig.key}")
+    rig.browser.click("subscribe")
+    rig.until("it is active", lambda: rig.browser.script("return document.getElementById('state').textContent") == "active")
+    assert "ms" in rig.browser.script("return document.getElementById('latency').textContent")
+    rig.server.push(rig.app, {"web": {"title": "To the test page"}})
+    rig.until("it is listed", lambda: "To the test page" in rig.browser.script(
+        "return document.getElementById('messages').textContent"))
+
+
+TESTS = [
+    a_click_subscribes_and_a_push_is_shown_clicked_and_counted,
+    a_message_says_how_the_push_service_treats_it,
+    a_push_of_the_senders_own_form_is_shown_too,
+    of_three_pushes_with_one_topic_an_offline_browser_shows_the_last,
+    each_of_two_tabs_hears_a_push_and_they_share_a_device,
+    a_worker_that_was_updated_goes_on,
+    another_vapid_key_makes_another_subscription_of_the_same_device,
+    a_subscription_that_its_service_ended_is_replaced_on_the_next_page_load,
+    a_subscription_that_the_browser_lost_is_replaced_by_the_worker_alone,
+    a_page_of_another_origin_is_refused,
+    a_withdrawn_permission_ends_the_device,
+    a_click_ends_the_subscription,
+    the_test_page_subscribes_and_shows_what_arrives,
+]
+
+
+def main(belfry, firefox, words):
+    rig = Rig(belfry, firefox)
+    failed = 0
+    # The first makes the subscription that the others have.
+    wanted = TESTS[:1] + [test for test in TESTS[1:] if not words or any(word in test.__name__ for word in words)]
+    try:
+        for test in wanted:
+            name = test.__name__.replace("_", " ")
+            try:
+                test(rig)
+                print(f"ok    {name}", flush=True)
+            except Exception:
+                failed += 1
+                print(f"FAIL  {name}\n{traceback.format_exc()}", flush=True)
+    finally:
+        rig.close()
+    log = (rig.folder / "belfry.log").read_text()
+    if " error " in log:
+        failed += 1
+        print(f"FAIL  the server logs no error\n{log}")
+    print(f"{len(wanted) - failed} passed, {failed} failed")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(1 if main(sys.argv[1], sys.argv[2], sys.argv[3:]) else 0)
