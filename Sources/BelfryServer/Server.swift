@@ -64,10 +64,11 @@ package struct Server: Sendable {
         _ onReady: @escaping @Sendable (Addresses, ServerResources) async -> Void
     ) async throws {
         let parts = try ServerParts(configuration, resources, providers, obeysSignals: obeysSignals, logger: logger)
-        let listeners = ListenerGroup(count: 2) { [logger] ports in
+        let listeners = ListenerGroup(count: configuration.dashboard.listener == nil ? 2 : 3) { ports in
             let addresses = Addresses(http: ports["http"] ?? "", management: ports["management"] ?? "")
             logger.info(
                 "serving", metadata: ["address": "\(addresses.http)", "management": "\(addresses.management)"])
+            await showSetupLink(resources, at: ports["dashboard"] ?? addresses.http)
             parts.systemdNotifier.serving()
             await onReady(addresses, resources)
         }
@@ -76,7 +77,7 @@ package struct Server: Sendable {
         // the end.
         var services: [any Service] = [managementListener(parts, listeners), parts.heartbeat, parts.delivery]
         services += parts.housekeeping(configuration)
-        services += [apiListener(parts, listeners)]
+        services += [try apiListener(parts, listeners)] + [try dashboardListener(parts, listeners)].compactMap(\.self)
         services += parts.certificates.all + [EventLoopProbe(group: MultiThreadedEventLoopGroup.singleton)]
         // Event streams do not end by themselves, so they are ended before the listeners close.
         services += [EventStreams(hub: parts.events), parts.shutdown]
@@ -85,8 +86,15 @@ package struct Server: Sendable {
     }
 
     /// The listener for all APIs.
-    private func apiListener(_ parts: ServerParts, _ listeners: ListenerGroup) -> any Service {
-        listener("http", configuration.http, parts.certificates.http, parts.routes(configuration), listeners)
+    private func apiListener(_ parts: ServerParts, _ listeners: ListenerGroup) throws -> any Service {
+        listener("http", configuration.http, parts.certificates.http, try parts.routes(configuration), listeners)
+    }
+
+    /// The dashboard's own listener, where it has one.
+    private func dashboardListener(_ parts: ServerParts, _ listeners: ListenerGroup) throws -> (any Service)? {
+        guard let address = configuration.dashboard.listener else { return nil }
+        let routes = try parts.dashboardRoutes(configuration)
+        return listener("dashboard", address, parts.certificates.dashboard, routes, listeners)
     }
 
     /// The listener for operators and their tools: metrics, and why a node is not ready.
@@ -121,6 +129,19 @@ package struct Server: Sendable {
         let directory = configuration.storage.directory
         guard let file = try await InitialAdminKey.make(with: resources.operatorService, in: directory) else { return }
         logger.info("first admin key made", metadata: ["file": "\(file)"])
+    }
+
+    /// Tells the operator, while nobody has an account, where to make the first; a server without it serves all the same.
+    @Sendable private func showSetupLink(_ resources: ServerResources, at address: String) async {
+        guard configuration.dashboard.isEnabled else { return }
+        do {
+            let people = resources.people(lifetime: configuration.dashboard.lifetime)
+            let author = resources.operatorService.author
+            guard let link = try await SetupLink.make(with: people, by: author, at: address) else { return }
+            logger.info("nobody can log in at the dashboard yet; this link works once", metadata: ["link": "\(link)"])
+        } catch {
+            logger.warning("the set-up link of the dashboard could not be made", metadata: ["error": "\(error)"])
+        }
     }
 
     private func listener<Responder: HTTPResponder>(

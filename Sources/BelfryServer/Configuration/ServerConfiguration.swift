@@ -11,6 +11,7 @@ package struct ServerConfiguration: Sendable {
     package var storage: StorageConfiguration
     package var http: ListenerConfiguration
     package var management: ListenerConfiguration
+    package var dashboard: DashboardConfiguration
     package var connections: ConnectionConfiguration
     package var heads: HeadConfiguration
     package var timeouts: TimeoutConfiguration
@@ -65,6 +66,7 @@ package struct ServerConfiguration: Sendable {
         storage = StorageConfiguration(settings)
         http = ListenerConfiguration(settings, prefix: "http", port: 8080)
         management = ListenerConfiguration(settings, prefix: "management", port: 9090)
+        dashboard = DashboardConfiguration(settings)
         connections = ConnectionConfiguration(settings)
         heads = HeadConfiguration(settings)
         timeouts = TimeoutConfiguration(settings)

@@ -4,6 +4,9 @@ import Logging
 struct Certificates {
     let http: Certificate?
     let management: Certificate?
+    /// That of the main listener, unless the dashboard has one.
+    let dashboard: Certificate?
+    private let ownDashboard: Certificate?
 
     /// Throws `ConfigurationFaults` when a pair cannot be used.
     init(_ configuration: ServerConfiguration, obeysSignals: Bool, logger: Logger) throws {
@@ -19,7 +22,9 @@ struct Certificates {
         }
         http = try certificate("http", configuration.http.tls)
         management = try certificate("management", configuration.management.tls)
+        ownDashboard = try certificate("dashboard", configuration.dashboard.listener?.tls)
+        dashboard = ownDashboard ?? http
     }
 
-    var all: [Certificate] { [http, management].compactMap(\.self) }
+    var all: [Certificate] { [http, management, ownDashboard].compactMap(\.self) }
 }

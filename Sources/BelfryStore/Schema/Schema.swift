@@ -7,6 +7,6 @@ enum Schema {
 
     static let tables: [SQLText] = [
         registry, topics, devices, searchIndex, pushes, schedules, locations, geofences, counts, administration,
-        idempotency, node, mirror, users, entrances, acrobits, carma,
+        idempotency, node, mirror, users, entrances, acrobits, carma, dashboard,
     ]
 }
