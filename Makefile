@@ -1,6 +1,6 @@
 # One entry to everything. `make` prints what there is.
 .DEFAULT_GOAL := help
-.PHONY: help run release install uninstall deb docs sdk kit quick test check format lint bench count soak simulate fuzz contract tsan clean
+.PHONY: help run release install uninstall deb docs sdk kit quick test check format lint bench count soak simulate fuzz contract browser tsan clean
 
 # With the standard library inside: the program runs where no Swift is, and its calls are shorter.
 RELEASE := --configuration release --scratch-path .build-release --static-swift-stdlib
@@ -99,6 +99,11 @@ contract: ## Hold the server to api/openapi.yaml; ARGS go to Schemathesis, such 
 	@Scripts/setup contract
 	swift build $(RELEASE) --product belfry
 	@Scripts/contract .build-release/release/belfry $(ARGS)
+
+browser: ## Use the dashboard in a real browser, against a simulated provider
+	@Scripts/setup browser
+	swift build $(DEBUG) --product belfry
+	@Scripts/browser .build/debug/belfry
 
 tsan: ## Core, HTTP2Client and Delivery under the thread sanitizer
 	@Scripts/setup test

@@ -33,6 +33,7 @@ let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swi
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let mustache: Target.Dependency = .product(name: "Mustache", package: "swift-mustache")
 let asyncHTTP: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
@@ -83,6 +84,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-configuration.git", from: "1.4.0"),
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.0"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache.git", from: "2.1.0"),
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-docc-plugin.git", from: "1.5.0"),
@@ -98,6 +100,8 @@ let package = Package(
 
         // The SDK for web pages, likewise.
         .target(name: "CWebSDK"),
+        // The dashboard's templates, style sheet and script as bytes.
+        .target(name: "CDashboard"),
 
         // Layer 1: the nouns, the rules and the ports; and clients a stranger can use alone.
         module("BelfryCore"),
@@ -140,12 +144,20 @@ let package = Package(
                 "BelfryCore", nioCore, nioPosix, nioTLS, nioSSL, logging, metrics, crypto, cryptoExtras, x509, asn1,
                 lifecycle,
             ]),
+        module(
+            "BelfryDashboard",
+            [
+                "BelfryCore", "BelfryAPI", "CDashboard", nioCore, nioPosix, httpTypes, hummingbird, mustache, logging,
+                crypto,
+                cryptoExtras,
+            ]),
 
         // Layer 4: the only target that imports all others.
         module(
             "BelfryServer",
             [
                 "BelfryCore", "BelfryStore", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "BelfryGateway",
+                "BelfryDashboard",
                 "Tunnel",
                 nioCore, nioPosix, nioHTTP1, nioSSL, httpTypes, nioHTTPTypes, hummingbird, asyncHTTP, logging, metrics,
                 coreMetrics, crypto, lifecycle,
@@ -219,6 +231,13 @@ let package = Package(
                 "BelfryCore", "BelfryAPI", "BelfryStore", "BelfryTesting", nioCore, nioPosix, httpTypes, hummingbird,
                 .product(name: "HummingbirdTesting", package: "hummingbird"), logging, crypto,
             ], resources: [.copy("Recorded/Examples")]),
+        tests(
+            "BelfryDashboardTests",
+            [
+                "BelfryCore", "BelfryAPI", "BelfryDashboard", "BelfryTesting", nioCore, nioPosix, httpTypes,
+                hummingbird,
+                .product(name: "HummingbirdTesting", package: "hummingbird"), logging,
+            ]),
         tests(
             "BelfryServerTests",
             [

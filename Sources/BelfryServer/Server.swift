@@ -76,6 +76,7 @@ package struct Server: Sendable {
             ]
             for (name, address) in others { metadata[name] = "\(address)" }
             logger.info("serving", metadata: metadata)
+            await showSetupLink(resources, at: ports["dashboard"] ?? addresses.http)
             parts.systemdNotifier.serving()
             await onReady(addresses, resources)
         }
@@ -84,7 +85,8 @@ package struct Server: Sendable {
         // the end.
         var services: [any Service] = [managementListener(parts, listeners), parts.heartbeat, parts.delivery]
         services += parts.housekeeping(configuration)
-        services += [apiListener(parts, listeners)] + entrances(parts, listeners)
+        services += [try apiListener(parts, listeners)] + entrances(parts, listeners)
+        services += [try dashboardListener(parts, listeners)].compactMap(\.self)
         services += parts.certificates.all + [EventLoopProbe(group: MultiThreadedEventLoopGroup.singleton)]
         // Event streams do not end by themselves, so they are ended before the listeners close.
         services += [EventStreams(hub: parts.events), parts.shutdown]
@@ -93,8 +95,15 @@ package struct Server: Sendable {
     }
 
     /// The listener for all APIs.
-    private func apiListener(_ parts: ServerParts, _ listeners: ListenerGroup) -> any Service {
-        listener("http", configuration.http, parts.certificates.http, parts.routes(configuration), listeners)
+    private func apiListener(_ parts: ServerParts, _ listeners: ListenerGroup) throws -> any Service {
+        listener("http", configuration.http, parts.certificates.http, try parts.routes(configuration), listeners)
+    }
+
+    /// The dashboard's own listener, where it has one.
+    private func dashboardListener(_ parts: ServerParts, _ listeners: ListenerGroup) throws -> (any Service)? {
+        guard let address = configuration.dashboard.listener else { return nil }
+        let routes = try parts.dashboardRoutes(configuration)
+        return listener("dashboard", address, parts.certificates.dashboard, routes, listeners)
     }
 
     /// The listeners for clients of other systems that have no place on the port of the APIs.
@@ -173,6 +182,19 @@ package struct Server: Sendable {
         logger.info("first admin key made", metadata: ["file": "\(file)"])
     }
 
+    /// Tells the operator, while nobody has an account, where to make the first; a server without it serves all the same.
+    @Sendable private func showSetupLink(_ resources: ServerResources, at address: String) async {
+        guard configuration.dashboard.isEnabled else { return }
+        do {
+            let people = resources.people(lifetime: configuration.dashboard.lifetime)
+            let author = resources.operatorService.author
+            guard let link = try await SetupLink.make(with: people, by: author, at: address) else { return }
+            logger.info("nobody can log in at the dashboard yet; this link works once", metadata: ["link": "\(link)"])
+        } catch {
+            logger.warning("the set-up link of the dashboard could not be made", metadata: ["error": "\(error)"])
+        }
+    }
+
     private func listener<Responder: HTTPResponder>(
         _ name: String, _ address: ListenerConfiguration, _ certificate: Certificate?, _ responder: Responder,
         _ listeners: ListenerGroup
@@ -211,7 +233,7 @@ package struct Server: Sendable {
 extension ServerConfiguration {
     /// How many listeners there are besides the two that every server has.
     fileprivate var otherListeners: Int {
-        [genero.map { _ in 0 }, gateway?.port, gateway?.feedbackPort].count { $0 != nil }
+        [genero?.listener.port, gateway?.port, gateway?.feedbackPort, dashboard.listener?.port].count { $0 != nil }
     }
 }
 

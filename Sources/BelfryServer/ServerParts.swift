@@ -1,5 +1,6 @@
 import BelfryAPI
 import BelfryCore
+import BelfryDashboard
 import BelfryDelivery
 import BelfryGateway
 import BelfryProviders
@@ -91,8 +92,8 @@ struct ServerParts: Sendable {
         return options
     }
 
-    /// The routes of all APIs.
-    func routes(_ configuration: ServerConfiguration) -> RouterResponder<APIContext> {
+    /// The routes of all APIs, and of the dashboard unless it has a listener of its own.
+    func routes(_ configuration: ServerConfiguration) throws -> RouterResponder<APIContext> {
         let router = ResponseMiddleware.router(clock: clock, isSecure: certificates.http != nil)
         PCFRoutes(
             store: resources.store, vault: resources.keyRing, clock: clock, options: configuration.pcf,
@@ -131,6 +132,9 @@ struct ServerParts: Sendable {
         WebSDK().add(to: router)
         Contract().add(to: router)
         readiness.add(to: router)
+        if configuration.dashboard.isEnabled, configuration.dashboard.listener == nil {
+            try dashboard(configuration, isSecure: certificates.http != nil).add(to: router)
+        }
         return router.buildResponder()
     }
 
@@ -151,6 +155,30 @@ struct ServerParts: Sendable {
 
     func feedbackService(_ address: GatewayAddress) -> FeedbackListener {
         FeedbackListener(address, store: resources.store, clock: clock, logger: logger)
+    }
+
+    /// The routes of a listener of the dashboard's own.
+    func dashboardRoutes(_ configuration: ServerConfiguration) throws -> RouterResponder<APIContext> {
+        let isSecure = certificates.dashboard != nil
+        let router = ResponseMiddleware.router(clock: clock, isSecure: isSecure)
+        try dashboard(configuration, isSecure: isSecure).add(to: router)
+        return router.buildResponder()
+    }
+
+    private func dashboard(_ configuration: ServerConfiguration, isSecure: Bool) throws -> DashboardRoutes {
+        let admin = AdminService(
+            store: resources.store, vault: resources.keyRing, credentials: credentials, hash: SecretHash.of,
+            clock: clock)
+        let lifetime = configuration.dashboard.lifetime
+        return try DashboardRoutes(
+            Dashboard.Services(
+                store: resources.store, admin: admin, pushes: PushService(store: resources.store, pushObserver: events),
+                people: resources.people(lifetime: lifetime), clock: clock, requestLimiter: requestLimiter,
+                shares: shares, events: events,
+                options: Dashboard.Options(
+                    isSecure: isSecure, release: "Belfry \(Release.version)",
+                    verdictDeadline: min(.seconds(10), max(.seconds(1), configuration.timeouts.request - .seconds(5))),
+                    lifetime: lifetime)))
     }
 
     /// Background services: geofence updates, retention, and expiry of credentials.

@@ -17,7 +17,7 @@ import Testing
             ("/v1/v1/registration", "The version stands twice"), ("/v1/v1/registration", "asks for '/v1/registration'"),
             ("//v1//v2/topics/", "take '/v1' out of the service URL"),
             // The dashboard's address.
-            ("/dashboard", "not of a dashboard"), ("/dashboard/login", "without '/dashboard'"),
+            ("/console", "stands at '/dashboard'"), ("/login", "without '/login'"),
             // No version, or another.
             ("/registration", "Did you mean '/v1/registration'?"), ("/push", "Did you mean '/v1/push'?"),
             ("/registrations", "Did you mean '/v2/registrations'?"), ("/v1/registrations", "mean '/v2/registrations'?"),

@@ -13,7 +13,8 @@ extension ServerTests.AuditedCommandTests {
     /// Commands that change nothing that a server has. `simulate` has others beneath it.
     private static let reading: Set = [
         "check", "app list", "app show", "platform list", "platform show", "channel list", "channel show", "receipt",
-        "tenant list", "admin list", "keys list", "nodes", "backup", "device list", "device show", "topic list",
+        "tenant list", "admin list", "admin user list", "keys list", "nodes", "backup", "device list", "device show",
+        "topic list",
         "topic show", "schedule list", "schedule show", "location list", "location show", "geofence list",
         "geofence show", "user list", "user show", "acrobits reporter list",
         "acrobits app-id list", "acrobits selector", "carma account list", "carma app list", "carma trigger list",
@@ -77,10 +78,30 @@ extension ServerTests.AuditedCommandTests {
         let keyID = try #require(key["key_id"])
         try await runner.run("admin rotate", keyID, leaves: "key.rotate")
         try await runner.run("admin revoke", keyID, leaves: "key.revoke")
+        try await people(runner)
         try await runner.run("keys rotate", leaves: "sealing_key.rotate")
         try await runner.run("keys drop", "1", leaves: "sealing_key.drop")
         try await runner.run("app delete", app.app_uuid, "--force", leaves: "app.delete")
         try await databases(runner, installation.scratch)
+    }
+
+    /// The people of the dashboard.
+    private static func people(_ runner: AuditedCommandRunner) async throws {
+        let password = try runner.installation.scratch.write("correct horse battery\n", to: "password")
+        let made: [String: String] = try await runner.run(
+            "admin user create", "--email", "Ann@a.example", "--role", "operator", "--password-file", password,
+            "--json",
+            leaves: "person.create"
+        ).decoded()
+        #expect(made["email"] == "ann@a.example" && made["role"] == "operator")
+        let invited = try await runner.run("admin user create", "--email", "bob@a.example", leaves: "person.invite")
+        #expect(invited.out.contains("/dashboard/setup?token="))
+        try await runner.run(
+            "admin user reset", "--email", "ann@a.example", "--password-file", password, leaves: "person.set_password")
+        try await runner.run("admin user disable", "--email", "ann@a.example", leaves: "person.disable")
+        let listed = try await runner.installation.run("admin", "user", "list")
+        #expect(listed.out.contains("ann@a.example") && listed.out.contains("disabled"), "\(listed)")
+        try await runner.run("admin user enable", "--email", "ann@a.example", leaves: "person.enable")
     }
 
     /// What an application has, made, changed and deleted.

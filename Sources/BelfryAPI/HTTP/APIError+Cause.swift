@@ -4,7 +4,7 @@ import Hummingbird
 
 extension APIError {
     /// The error for the caller. It reveals only what the caller can act on.
-    init(cause: any Error) {
+    package init(cause: any Error) {
         switch cause {
         case let error as APIError: self = error
         case let error as InvalidInput: self.init(.badRequest, error.description)

@@ -18,6 +18,6 @@ extension APIError: CustomStringConvertible {
 }
 
 /// The client disconnected or broke the protocol in the middle of its body, so that there is no client to answer.
-struct BodyUnreadable: Error {
-    let cause: any Error
+package struct BodyUnreadable: Error {
+    package let cause: any Error
 }

@@ -1,10 +1,10 @@
 import HTTPTypes
-import Hummingbird
+package import Hummingbird
 import NIOCore
 
 extension Request {
     /// The whole body, chunked or not. Throws a 413 as soon as it is known to be longer than `limit`.
-    func bytes(atMost limit: Int) async throws -> [UInt8] {
+    package func bytes(atMost limit: Int) async throws -> [UInt8] {
         if let length = headers.value(.contentLength).flatMap(Int.init), length > limit {
             throw APIError(.contentTooLarge, "body is \(length) bytes, the limit is \(limit)")
         }

@@ -45,7 +45,7 @@ extension Request {
 
 extension String {
     /// Keeps malformed percent-encoding as it is.
-    init(percentDecoding text: Substring, plusIsSpace: Bool) {
+    package init(percentDecoding text: Substring, plusIsSpace: Bool) {
         let bytes = Array(text.utf8)
         var decoded: [UInt8] = []
         decoded.reserveCapacity(bytes.count)

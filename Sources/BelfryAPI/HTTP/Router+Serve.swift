@@ -1,11 +1,11 @@
-import HTTPTypes
-import Hummingbird
+package import HTTPTypes
+package import Hummingbird
 
 extension Router<APIContext> {
-    typealias Handler = @Sendable (Request, APIContext) async throws -> Response
+    package typealias Handler = @Sendable (Request, APIContext) async throws -> Response
 
     /// Adds a path with its methods, HEAD where there is GET, and a 405 for the others.
-    func serve(_ path: RouterPath, _ handlers: [HTTPRequest.Method: Handler]) {
+    package func serve(_ path: RouterPath, _ handlers: [HTTPRequest.Method: Handler]) {
         var handlers = handlers
         if let get = handlers[.get] {
             handlers[.head] = { request, context in try await get(request, context).createHeadResponse() }

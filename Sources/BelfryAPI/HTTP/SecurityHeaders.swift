@@ -22,8 +22,6 @@ struct SecurityHeaders: Sendable {
     func add(to response: inout Response) {
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
         // A page that is shown to people brings a policy of its own.
-        let policy = response.headers[.contentSecurityPolicy]
-        response.headers.append(contentsOf: headers)
-        if let policy { response.headers[.contentSecurityPolicy] = policy }
+        for header in headers where response.headers[header.name] == nil { response.headers.append(header) }
     }
 }

@@ -1,6 +1,6 @@
 package import BelfryCore
 import HTTPTypes
-import Hummingbird
+package import Hummingbird
 import Metrics
 import Synchronization
 
@@ -37,7 +37,7 @@ package final class ShareLimiter: Sendable {
     }
 
     /// Holds an amount of a share while `body` runs.
-    func holding<Value>(
+    package func holding<Value>(
         _ share: Share, _ amount: Int = 1, for holder: ShareHolder, _ body: () async throws -> Value
     ) async throws -> Value {
         let lease = try take(share, amount, for: holder)
@@ -46,7 +46,7 @@ package final class ShareLimiter: Sendable {
     }
 
     /// Holds one of a share until the body of the answer has been written or the client has left.
-    func streaming(
+    package func streaming(
         _ share: Share, for holder: ShareHolder, _ answer: () async throws -> Response
     ) async throws -> Response {
         let lease = try take(share, for: holder)
@@ -65,7 +65,7 @@ package final class ShareLimiter: Sendable {
     /// Holds as much as the request's body may take while `handler` reads and processes it.
     ///
     /// - Parameter bytesMax: the assumed length of a body without one.
-    func uploading(
+    package func uploading(
         _ request: Request, atMost bytesMax: Int, for holder: ShareHolder, _ handler: () async throws -> Response
     ) async throws -> Response {
         guard let bytes = request.bodyBytes(atMost: bytesMax), bytes > Self.smallBodyBytes else {

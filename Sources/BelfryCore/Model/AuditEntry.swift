@@ -13,7 +13,8 @@ package struct AuditEntry: Sendable, Hashable {
 
 /// The author of a change.
 package struct AuditAuthor: Sendable, Hashable {
-    /// The id of the admin key that the request used; nil for a command on the server's own machine.
+    /// The id of the admin key that the request used, or the e-mail address of a person at the dashboard; nil for a command on
+    /// the server's own machine.
     package let keyID: String?
     /// The network address of the request, as far as it is known; `local:` and the system user's name for a command on
     /// the server's own machine.
@@ -26,6 +27,16 @@ package struct AuditAuthor: Sendable, Hashable {
         self.address = address
         credentials = key.bounds == .everything ? .operator : .tenant
     }
+
+    /// A person at the dashboard, by their e-mail address.
+    package init(_ person: Person, address: String?) {
+        keyID = person.email.text
+        self.address = address
+        credentials = person.bounds == .everything ? .operator : .tenant
+    }
+
+    /// Someone who follows the link of an invitation.
+    package init(invited email: EmailAddress, address: String?) { self.init(keyID: email.text, address: address) }
 
     private init(systemUser: String) {
         keyID = nil

@@ -93,7 +93,7 @@ extension BulkTable {
         geofenceUpdate, mirrorEntry, pushCount, platformCount, eventMark, geofenceCount, heartbeat, adminKey, audit,
         idempotency,
         brokerInstance, brokerBinding, appUser, openEndpoint, gatewayCredential, gatewayFeedback, deviceDetail,
-        acrobitsAppID, acrobitsRegistration, carmaAccount, carmaApp, carmaTrigger, carmaDevice, carmaMessage,
+        acrobitsAppID, acrobitsRegistration, carmaAccount, carmaApp, carmaTrigger, carmaDevice, carmaMessage, person,
     ]
 
     private static let tenant = BulkTable(
@@ -207,6 +207,15 @@ extension BulkTable {
 
     private static let geofenceLocation = BulkTable(
         "geofence_location", key: 2, ["geofence_id": .integer, "position": .integer, "location_id": .integer])
+
+    /// Sessions and invitations stay behind: people log in again.
+    private static let person = BulkTable(
+        "person",
+        [
+            "id": .integer, "email": .text, "name": .text, "scope": .text, "tenant_id": .integer,
+            "application_id": .integer, "password_hash": .text, "created_at_ms": .integer,
+            "last_login_at_ms": .integer, "disabled_at_ms": .integer,
+        ])
 
     private static let brokerInstance = BulkTable(
         "broker_instance",

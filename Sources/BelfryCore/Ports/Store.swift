@@ -8,7 +8,7 @@ package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryS
     & TopicStore & DirectoryStore
     & LocationStore & GeofenceStore & AnalyticsStore
     & RegistryUpkeep & ReceiptStore
-    & TenantStore & AdminKeyStore & AuditStore
+    & TenantStore & AdminKeyStore & PersonStore & AuditStore
     & IdempotencyStore & SealStore
     & RetentionStore & NodeStore & DamageStore & QuotaStore & ConnectionFaultStore & BrokerStore
     & MirrorStore & UserStore & OpenEndpointStore & GatewayStore & DeviceDetailStore

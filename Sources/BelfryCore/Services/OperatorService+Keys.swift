@@ -35,7 +35,7 @@ extension OperatorService {
         return key
     }
 
-    private func bounds(tenant: UUID?, application: UUID?) async throws -> AdminKey.Bounds {
+    package func bounds(tenant: UUID?, application: UUID?) async throws -> AdminKey.Bounds {
         if let application {
             let application = try await self.application(application)
             return .application(application.key, of: application.tenantKey)

@@ -15,6 +15,7 @@ package struct ServerConfiguration: Sendable {
     package var gateway: GatewayConfiguration?
     /// nil without a listener for Genero's apps alone.
     package var genero: GeneroConfiguration?
+    package var dashboard: DashboardConfiguration
     package var connections: ConnectionConfiguration
     package var heads: HeadConfiguration
     package var timeouts: TimeoutConfiguration
@@ -71,6 +72,7 @@ package struct ServerConfiguration: Sendable {
         management = ListenerConfiguration(settings, prefix: "management", port: 9090)
         gateway = GatewayConfiguration(settings)
         genero = GeneroConfiguration(settings)
+        dashboard = DashboardConfiguration(settings)
         connections = ConnectionConfiguration(settings)
         heads = HeadConfiguration(settings)
         timeouts = TimeoutConfiguration(settings)

@@ -5,6 +5,9 @@ struct Certificates {
     let http: Certificate?
     let management: Certificate?
     let gateway: Certificate?
+    /// That of the main listener, unless the dashboard has one.
+    let dashboard: Certificate?
+    private let ownDashboard: Certificate?
 
     /// Throws `ConfigurationFaults` when a pair cannot be used.
     init(_ configuration: ServerConfiguration, obeysSignals: Bool, logger: Logger) throws {
@@ -21,7 +24,9 @@ struct Certificates {
         http = try certificate("http", configuration.http.tls)
         management = try certificate("management", configuration.management.tls)
         gateway = try certificate("gateway", configuration.gateway?.tls)
+        ownDashboard = try certificate("dashboard", configuration.dashboard.listener?.tls)
+        dashboard = ownDashboard ?? http
     }
 
-    var all: [Certificate] { [http, management, gateway].compactMap(\.self) }
+    var all: [Certificate] { [http, management, gateway, ownDashboard].compactMap(\.self) }
 }

@@ -15,6 +15,7 @@ extension SQLStore {
             }
             try session.prepared(ApplicationDeletionStatements.markDeleted).run(application)
             try session.prepared(AdminKeyStatements.revokeOfApplication).run(session.now, application)
+            try session.prepared(PersonStatements.disableOfApplication).run(session.now, application)
             session.registryChanged()
         }
         while try await write({ try ApplicationDeletion(session: $0).step(application) }) {}

@@ -42,6 +42,7 @@ extension SQLStore {
             }
             try session.change(TenantStatements.delete, tenant, of: "tenant \(tenant)")
             try session.prepared(AdminKeyStatements.revokeOfTenant).run(session.now, tenant)
+            try session.prepared(PersonStatements.disableOfTenant).run(session.now, tenant)
         }
     }
 }

@@ -5,6 +5,7 @@ package import FoundationEssentials
 package struct Contents: Sendable {
     package var tenants: [Key<Tenant>: Tenant] = [Tenant.first: .byDefault]
     package var adminKeys: [Key<AdminKey>: AdminKey] = [:]
+    package var people = PeopleTables()
     /// In the order they were written.
     package var audit: [AuditEntry] = []
     package var applications: [Key<Application>: Application] = [:]

@@ -63,7 +63,7 @@ extension Contents {
 }
 
 extension AdminKey.Bounds {
-    fileprivate func isWithin(_ other: AdminKey.Bounds) -> Bool {
+    func isWithin(_ other: AdminKey.Bounds) -> Bool {
         switch (other, self) {
         case (.everything, _): true
         case (.tenant(let asked), .tenant(let own)), (.tenant(let asked), .application(_, let own)): asked == own

@@ -42,6 +42,7 @@ extension MemoryStore {
             }
             contents.remove(application, platforms: Set(platforms))
             contents.revokeKeys(at: now) { if case .application(application, _) = $0 { true } else { false } }
+            contents.disablePeople(at: now) { if case .application(application, _) = $0 { true } else { false } }
         }
     }
 

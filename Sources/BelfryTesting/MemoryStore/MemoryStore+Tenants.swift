@@ -37,6 +37,7 @@ extension MemoryStore {
             }
             guard contents.tenants.removeValue(forKey: tenant) != nil else { throw StoreError.unknown("tenant") }
             contents.revokeKeys(at: now) { $0 == .tenant(tenant) }
+            contents.disablePeople(at: now) { $0.tenant == tenant }
         }
     }
 }

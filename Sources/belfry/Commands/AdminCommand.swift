@@ -6,8 +6,8 @@ import FoundationEssentials
 
 struct AdminCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "admin", abstract: "Make, list, rotate and revoke the keys of the admin API, on this machine.",
-        subcommands: [Create.self, List.self, Rotate.self, Revoke.self])
+        commandName: "admin", abstract: "Make, list, rotate and revoke the keys of the admin API, and the people of the dashboard, on this machine.",
+        subcommands: [Create.self, List.self, Rotate.self, Revoke.self, User.self])
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -105,10 +105,10 @@ extension Admin.KeyReply {
 }
 
 extension AdminKey.Scope {
-    fileprivate init(argument: String) throws {
+    init(argument: String, option: String = "--scope") throws {
         guard let scope = AdminKey.Scope(rawValue: argument) else {
             let known = AdminKey.Scope.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("--scope is `\(argument)`, it has to be one of: \(known)")
+            throw ValidationError("\(option) is `\(argument)`, it has to be one of: \(known)")
         }
         self = scope
     }

@@ -105,6 +105,9 @@ struct DemoClient: Sendable {
 
             The server stays up; end it with Ctrl-C. Try next:
 
+              # everything in a browser: make yourself an account, and open \(base) with the path that it prints
+              \(CommandLine.arguments[0]) admin user create --data-directory \(dataDirectory) --email you@example.org
+
               # what happens to pushes, as it happens; in a terminal of its own
               curl -N -H "Authorization: Bearer $(cat \(dataDirectory)/admin.key)" \\
                 \(base)/admin/v1/apps/\(application.application.uuid.lowercased)/events

@@ -1,0 +1,105 @@
+/// One browser in which a person is logged in.
+package struct DashboardSession: Sendable, Hashable {
+    package let key: Key<DashboardSession>
+    package let person: Key<Person>
+    package let createdAt: Instant
+    /// Written at most once in each `usePrecision`.
+    package let lastSeenAt: Instant
+    /// The network address of the login; nil when it was not known.
+    package let address: String?
+    /// What the browser calls itself, cut to `agentBytesMax`.
+    package let agent: String
+
+    package static let usePrecision = Duration.seconds(60)
+    package static let agentBytesMax = 255
+    /// The most sessions of one person; the oldest give way.
+    package static let perPersonMax = 20
+
+    package init(
+        key: Key<DashboardSession>, person: Key<Person>, createdAt: Instant, lastSeenAt: Instant, address: String?,
+        agent: String
+    ) {
+        self.key = key
+        self.person = person
+        self.createdAt = createdAt
+        self.lastSeenAt = lastSeenAt
+        self.address = address
+        self.agent = agent
+    }
+}
+
+/// A session before it begins.
+package struct NewDashboardSession: Sendable, Hashable {
+    package let person: Key<Person>
+    /// SHA-256 of the token in the browser's cookie.
+    package let tokenHash: [UInt8]
+    package let address: String?
+    package let agent: String
+
+    package init(person: Key<Person>, tokenHash: [UInt8], address: String?, agent: String) {
+        self.person = person
+        self.tokenHash = tokenHash
+        self.address = address
+        self.agent = String(decoding: Array(agent.utf8.prefix(DashboardSession.agentBytesMax)), as: UTF8.self)
+    }
+}
+
+/// How long a session lasts.
+package struct SessionLifetime: Sendable, Hashable {
+    /// Without a request.
+    package var idle: Duration
+    /// Since the login, whatever happens.
+    package var absolute: Duration
+
+    package init(idle: Duration = .seconds(8 * 3_600), absolute: Duration = .seconds(7 * 86_400)) {
+        self.idle = idle
+        self.absolute = absolute
+    }
+
+    package func isOver(_ session: DashboardSession, at now: Instant) -> Bool {
+        now >= session.createdAt + absolute || now >= session.lastSeenAt + idle + DashboardSession.usePrecision
+    }
+}
+
+/// A link by which someone sets a password: the first operator, a person who is invited, or one who forgot theirs.
+package struct Invitation: Sendable, Hashable {
+    package let key: Key<Invitation>
+    /// nil for the first operator, who chooses one.
+    package let email: EmailAddress?
+    package let scope: AdminKey.Scope
+    package let bounds: AdminKey.Bounds
+    package let expiresAt: Instant
+
+    /// How long a link may be used.
+    package static let lifetime = Duration.seconds(3 * 86_400)
+
+    package init(
+        key: Key<Invitation>, email: EmailAddress?, scope: AdminKey.Scope, bounds: AdminKey.Bounds, expiresAt: Instant
+    ) {
+        self.key = key
+        self.email = email
+        self.scope = scope
+        self.bounds = bounds
+        self.expiresAt = expiresAt
+    }
+}
+
+/// An invitation before it is stored.
+package struct NewInvitation: Sendable, Hashable {
+    package let tokenHash: [UInt8]
+    package let email: EmailAddress?
+    package let scope: AdminKey.Scope
+    package let bounds: AdminKey.Bounds
+    package let expiresAt: Instant
+
+    package init(
+        tokenHash: [UInt8], email: EmailAddress?, scope: AdminKey.Scope, bounds: AdminKey.Bounds, expiresAt: Instant
+    ) throws(InvalidInput) {
+        try scope.check(bounds)
+        self.tokenHash = tokenHash
+        self.email = email
+        self.scope = scope
+        self.bounds = bounds
+        self.expiresAt = expiresAt
+    }
+}

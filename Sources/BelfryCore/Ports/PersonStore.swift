@@ -1,0 +1,39 @@
+/// The people who use the dashboard, their sessions and their invitations. Nobody is deleted, so that the audit log stays readable.
+package protocol PersonStore: Sendable {
+    /// Throws `StoreError.notEmpty` when someone has the e-mail address.
+    func create(_ person: NewPerson) async throws -> Person
+    func person(_ key: Key<Person>) async throws -> Person?
+    func person(_ email: EmailAddress) async throws -> Person?
+    /// People within these bounds, in the order they were created, after `after`.
+    func people(within bounds: AdminKey.Bounds, after: Key<Person>?, limit: Int) async throws -> [Person]
+    /// Replaces the password, and ends all sessions but one.
+    func setPassword(of person: Key<Person>, to hash: String, keeping session: Key<DashboardSession>?) async throws
+    /// Shuts the person out, whose sessions end; or lets them in again.
+    func setDisabled(_ isDisabled: Bool, _ person: Key<Person>) async throws
+
+    /// Begins a session, and notes the login. The oldest of `DashboardSession.perPersonMax` gives way.
+    func begin(_ session: NewDashboardSession) async throws -> DashboardSession
+    /// The session of a token and its person, unless they are disabled.
+    func session(tokenHash: [UInt8]) async throws -> (session: DashboardSession, person: Person)?
+    /// The newest first.
+    func sessions(of person: Key<Person>) async throws -> [DashboardSession]
+    func noteUse(of session: Key<DashboardSession>) async throws
+    /// Returns false if the person has no such session.
+    func end(_ session: Key<DashboardSession>, of person: Key<Person>) async throws -> Bool
+
+    /// Stores the invitation in place of earlier ones for the same e-mail address, and deletes those that expired.
+    func create(_ invitation: NewInvitation) async throws
+    func invitation(tokenHash: [UInt8]) async throws -> Invitation?
+    /// Uses the invitation up: creates the person, or gives the one who has the e-mail address the new password.
+    ///
+    /// Throws `StoreError.unknown` when it was used or has expired, and for the first operator's when there are people already.
+    func accept(_ invitation: Key<Invitation>, as person: NewPerson) async throws -> Person
+}
+
+/// Derives keys from passwords, slowly.
+package protocol PasswordHashing: Sendable {
+    /// The form that is stored: parameters, salt and key.
+    func hash(_ password: Password) async throws -> String
+    /// Compares in a time that does not depend on the password, nor on whether there is a hash.
+    func matches(_ password: String, _ hash: String?) async throws -> Bool
+}

@@ -1,0 +1,162 @@
+/// People of the dashboard: creates and invites them, logs them in and out. Each change leaves its line in the audit log.
+package struct PersonService: Sendable {
+    package let store: any PersonStore & AuditStore
+    private let passwords: any PasswordHashing
+    /// SHA-256, of random tokens.
+    private let hash: @Sendable (String) -> [UInt8]
+    private let clock: any WallClock
+    private let lifetime: SessionLifetime
+
+    package init(
+        store: any PersonStore & AuditStore, passwords: any PasswordHashing,
+        hash: @escaping @Sendable (String) -> [UInt8], clock: any WallClock,
+        lifetime: SessionLifetime = SessionLifetime()
+    ) {
+        self.store = store
+        self.passwords = passwords
+        self.hash = hash
+        self.clock = clock
+        self.lifetime = lifetime
+    }
+
+    /// A session with the person it is of.
+    package struct Login: Sendable {
+        package let token: String
+        package let session: DashboardSession
+        package let person: Person
+    }
+}
+
+// MARK: - Logging in
+
+extension PersonService {
+    /// nil when the e-mail address or the password is wrong, or the person is disabled: callers are not told which.
+    package func login(
+        email: String, password: String, address: String?, agent: String
+    ) async throws -> Login? {
+        let known = try? EmailAddress(email)
+        let person = if let known { try await store.person(known) } else { Person?.none }
+        let isRight =
+            password.utf8.count <= Password.bytesMax
+            ? try await passwords.matches(password, person?.passwordHash) : false
+        guard let person, isRight, person.disabledAt == nil else { return nil }
+        return try await begin(person, address: address, agent: agent)
+    }
+
+    /// Begins a session with a token of its own, so that no token from before the login is worth anything.
+    package func begin(_ person: Person, address: String?, agent: String) async throws -> Login {
+        let token = [UInt8].random(count: 32).hex
+        let new = NewDashboardSession(person: person.key, tokenHash: hash(token), address: address, agent: agent)
+        let change = AuditedChange(
+            by: AuditAuthor(person, address: address), "person.login", person.email.text,
+            of: Permission.Subject(person.bounds))
+        let session = try await store.audited(change) { try await store.begin(new) }
+        return Login(token: token, session: session, person: person)
+    }
+
+    /// The living session of a token.
+    package func login(token: String) async throws -> Login? {
+        guard token.utf8.count == 64, let found = try await store.session(tokenHash: hash(token)) else { return nil }
+        let now = clock.now
+        guard !lifetime.isOver(found.session, at: now) else {
+            _ = try await store.end(found.session.key, of: found.person.key)
+            return nil
+        }
+        if now >= found.session.lastSeenAt + DashboardSession.usePrecision {
+            try await store.noteUse(of: found.session.key)
+        }
+        return Login(token: token, session: found.session, person: found.person)
+    }
+
+    package func logout(_ login: Login, by author: AuditAuthor) async throws {
+        _ = try await end(login.session.key, of: login.person, by: author)
+    }
+
+    /// Returns false if the person has no such session.
+    package func end(
+        _ session: Key<DashboardSession>, of person: Person, by author: AuditAuthor
+    ) async throws -> Bool {
+        guard try await store.sessions(of: person.key).contains(where: { $0.key == session }) else { return false }
+        let change = AuditedChange(
+            by: author, "person.end_session", person.email.text, of: Permission.Subject(person.bounds))
+        return try await store.audited(change) { try await store.end(session, of: person.key) }
+    }
+}
+
+// MARK: - People
+
+extension PersonService {
+    package func create(
+        email: EmailAddress, name: Name, scope: AdminKey.Scope, bounds: AdminKey.Bounds, password: Password,
+        by author: AuditAuthor
+    ) async throws -> Person {
+        let new = try NewPerson(
+            email: email, name: name, scope: scope, bounds: bounds, passwordHash: try await passwords.hash(password))
+        let change = AuditedChange(
+            by: author, "person.create", email.text, of: Permission.Subject(bounds), ["scope": scope.rawValue])
+        return try await store.audited(change) { try await store.create(new) }
+    }
+
+    /// - Parameter session: the one that goes on; nil ends all.
+    package func setPassword(
+        of person: Person, to password: Password, keeping session: Key<DashboardSession>? = nil, by author: AuditAuthor
+    ) async throws {
+        let hash = try await passwords.hash(password)
+        let change = AuditedChange(
+            by: author, "person.set_password", person.email.text, of: Permission.Subject(person.bounds))
+        try await store.audited(change) { try await store.setPassword(of: person.key, to: hash, keeping: session) }
+    }
+
+    package func isPassword(_ password: String, of person: Person) async throws -> Bool {
+        guard password.utf8.count <= Password.bytesMax else { return false }
+        return try await passwords.matches(password, person.passwordHash)
+    }
+
+    package func setDisabled(_ isDisabled: Bool, _ person: Person, by author: AuditAuthor) async throws {
+        let change = AuditedChange(
+            by: author, isDisabled ? "person.disable" : "person.enable", person.email.text,
+            of: Permission.Subject(person.bounds))
+        try await store.audited(change) { try await store.setDisabled(isDisabled, person.key) }
+    }
+}
+
+// MARK: - Invitations
+
+extension PersonService {
+    /// A link's token, which is shown this once. Someone who has the e-mail address keeps their role and sets a new password.
+    ///
+    /// - Parameter email: nil for the first operator.
+    package func invite(
+        _ email: EmailAddress?, scope: AdminKey.Scope, bounds: AdminKey.Bounds, by author: AuditAuthor
+    ) async throws -> String {
+        let token = [UInt8].random(count: 32).hex
+        let new = try NewInvitation(
+            tokenHash: hash(token), email: email, scope: scope, bounds: bounds,
+            expiresAt: clock.now + Invitation.lifetime)
+        let change = AuditedChange(
+            by: author, "person.invite", email?.text ?? "first operator", of: Permission.Subject(bounds),
+            ["scope": scope.rawValue])
+        try await store.audited(change) { try await store.create(new) }
+        return token
+    }
+
+    /// nil when the token is unknown, was used or has expired.
+    package func invitation(token: String) async throws -> Invitation? {
+        guard token.utf8.count == 64, let found = try await store.invitation(tokenHash: hash(token)) else { return nil }
+        return found.expiresAt > clock.now ? found : nil
+    }
+
+    /// - Parameter email: of the first operator; a person who was invited has the one of the invitation.
+    package func accept(
+        _ invitation: Invitation, email: EmailAddress, name: Name, password: Password, address: String?
+    ) async throws -> Person {
+        let email = invitation.email ?? email
+        let new = try NewPerson(
+            email: email, name: name, scope: invitation.scope, bounds: invitation.bounds,
+            passwordHash: try await passwords.hash(password))
+        let change = AuditedChange(
+            by: AuditAuthor(invited: email, address: address), "person.accept_invitation", email.text,
+            of: Permission.Subject(invitation.bounds))
+        return try await store.audited(change) { try await store.accept(invitation.key, as: new) }
+    }
+}

@@ -1,0 +1,145 @@
+package import BelfryAPI
+import BelfryCore
+import HTTPTypes
+package import Hummingbird
+import Logging
+import NIOCore
+
+/// The routes of the dashboard.
+package struct DashboardRoutes: Sendable {
+    private let services: Dashboard.Services
+    private let templates: Templates
+    private let entrance: Entrance
+
+    package init(_ services: Dashboard.Services) throws {
+        self.services = services
+        templates = try Templates()
+        entrance = Entrance(services: services, templates: templates)
+    }
+
+    package func add(to router: Router<APIContext>) {
+        for (path, routes) in Dictionary(grouping: routes, by: \.path) {
+            var handlers: [HTTPRequest.Method: Router<APIContext>.Handler] = [:]
+            for route in routes { handlers[route.method == .get ? .get : .post] = handler(route) }
+            router.serve(RouterPath(path.isEmpty ? Dashboard.root : "\(Dashboard.root)/\(path)"), handlers)
+        }
+        entrance.add(to: router)
+        for name in ["style.css", "script.js", "icon.svg"] {
+            router.serve(
+                RouterPath("\(Dashboard.root)/assets/\(name)"), [.get: { _, _ in try AssetResponse.make(name) }])
+        }
+        router.serve(RouterPath("\(Dashboard.root)/**"), [.get: missing])
+    }
+
+    /// The method and path of every route that needs a login, below `/dashboard`.
+    package var paths: [(isPost: Bool, path: String)] { routes.map { ($0.method == .post, $0.path) } }
+
+    private var routes: [PageRoute] {
+        let make = RouteMaker(services: services)
+        return OverviewPages(make: make).routes + ApplicationPages(make: make).routes
+            + PlatformPages(make: make).routes + DevicePages(make: make).routes + ComposePages(make: make).routes
+            + PushPages(make: make).routes + SchedulePages(make: make).routes + TopicPages(make: make).routes
+            + UserPages(make: make).routes + AnalyticsPages(make: make).routes + PlacePages(make: make).routes
+            + ImportPages(make: make).routes + LogPages(make: make).routes + PeoplePages(make: make).routes
+            + KeyPages(make: make).routes + AuditPages(make: make).routes + AccountPages(make: make).routes
+    }
+
+    private func handler(_ route: PageRoute) -> Router<APIContext>.Handler {
+        { request, context in
+            guard let token = Cookie.session.value(in: request),
+                let login = try await services.people.login(token: token)
+            else { return entrance.askForLogin(request) }
+            return try await answer(route, request, context, login)
+        }
+    }
+
+    private func answer(
+        _ route: PageRoute, _ request: Request, _ context: APIContext, _ login: PersonService.Login
+    ) async throws -> Response {
+        do {
+            try services.requestLimiter.admit(Principal(.admin, -login.person.key.rawValue))
+            let visit = Visit(
+                request: request, parameters: context.parameters, login: login,
+                address: services.requestLimiter.address(of: request, context)?.text,
+                query: try FormData(urlEncoded: request.uri.query ?? ""), form: FormData(), services: services)
+            guard route.method == .post else { return render(try await route.answer(visit), visit) }
+            return try await services.shares.uploading(request, atMost: route.bodyBytesMax, for: visit.holder()) {
+                let form = try await PostedForm.read(request, atMost: route.bodyBytesMax, cookie: login.token)
+                return render(try await route.answer(visit.with(form)), visit)
+            }
+        } catch {
+            return try failure(error, request, login, context)
+        }
+    }
+
+    private func render(_ answer: PageAnswer, _ visit: Visit) -> Response {
+        switch answer {
+        case .page(let page): html(page, visit.login, visit.parameters.get("app_uuid"), visit.request)
+        case .invalid(let page):
+            html(page, visit.login, visit.parameters.get("app_uuid"), visit.request, status: .unprocessableContent)
+        case .redirect(let path): .seeOther(path)
+        case .response(let response): response
+        }
+    }
+
+    private func html(
+        _ page: PageView, _ login: PersonService.Login, _ app: String?, _ request: Request,
+        status: HTTPResponse.Status = .ok
+    ) -> Response {
+        var shell = Shell(of: login.person, app: app, at: request.uri.path)
+        shell.csrf = FormToken.of(login.token)
+        shell.release = services.options.release
+        return .html(templates.page(page, in: shell), status: status)
+    }
+
+    /// An error as a page.
+    private func failure(
+        _ cause: any Error, _ request: Request, _ login: PersonService.Login, _ context: APIContext
+    ) throws -> Response {
+        if cause is CancellationError || cause is BodyUnreadable { throw cause }
+        let error = APIError(cause: cause)
+        if error.status.kind == .serverError, !(cause is APIError) {
+            context.logger.error("page of the dashboard failed", metadata: ["error": "\(cause)"])
+        }
+        var page = PageView(error.status == .notFound ? "Not found" : error.status.reasonPhrase)
+        page.problem = error.message
+        page.actions = [Link("To the overview", Address.path())]
+        return html(page, login, nil, request, status: error.status)
+    }
+
+    @Sendable private func missing(_ request: Request, _ context: APIContext) async throws -> Response {
+        guard let token = Cookie.session.value(in: request), let login = try await services.people.login(token: token)
+        else { return entrance.askForLogin(request) }
+        return try failure(APIError.none("page"), request, login, context)
+    }
+}
+
+extension Visit {
+    fileprivate func with(_ form: FormData) -> Visit {
+        Visit(
+            request: request, parameters: parameters, login: login, address: address, query: query, form: form,
+            services: services)
+    }
+}
+
+/// A form that a page of ours sent, or an error.
+enum PostedForm {
+    /// - Parameter cookie: what the form's token is bound to.
+    static func read(_ request: Request, atMost bytesMax: Int, cookie: String) async throws -> FormData {
+        guard !request.isFromElsewhere else {
+            throw APIError(.forbidden, "The form was sent from a page of another site")
+        }
+        let type = request.headers[.contentType] ?? ""
+        let bytes = try await request.bytes(atMost: bytesMax)
+        let form =
+            if let boundary = Boundary.named(in: type) {
+                try FormData(multipart: bytes, boundary: boundary)
+            } else {
+                try FormData(urlEncoded: String(decoding: bytes, as: UTF8.self))
+            }
+        guard FormToken.isRight(form.raw("csrf"), for: cookie) else {
+            throw APIError(.forbidden, "The form is out of date: go back, load its page again, and send it once more")
+        }
+        return form
+    }
+}

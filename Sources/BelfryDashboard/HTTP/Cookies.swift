@@ -1,0 +1,60 @@
+import BelfryCore
+import Crypto
+import HTTPTypes
+import Hummingbird
+
+/// The two cookies of the dashboard: the session's, and one that a form before the login is bound to.
+enum Cookie: String {
+    case session = "belfry_session"
+    case visit = "belfry_visit"
+
+    func value(in request: Request) -> String? {
+        for line in request.headers[values: .cookie] {
+            for item in line.split(separator: ";") {
+                let pair = item.split(separator: "=", maxSplits: 1)
+                if pair.count == 2, String(pair[0]).trimmed == rawValue { return String(pair[1]).trimmed }
+            }
+        }
+        return nil
+    }
+
+    /// Not readable by scripts, and not sent along with forms of other sites. Source: RFC 6265bis §4.1.2.
+    ///
+    /// - Parameter seconds: how long the browser keeps it; 0 removes it.
+    func header(_ value: String, seconds: Int64, isSecure: Bool) -> String {
+        "\(rawValue)=\(value); Path=/\(Dashboard.root); Max-Age=\(seconds); HttpOnly; SameSite=Lax"
+            + (isSecure ? "; Secure" : "")
+    }
+}
+
+/// The token in every form: bound to the session, or to the visit before it, and worth nothing without its cookie.
+enum FormToken {
+    static func of(_ cookie: String) -> String { Array(SHA256.hash(data: Array("form:\(cookie)".utf8))).hex }
+
+    static func isRight(_ token: String, for cookie: String) -> Bool {
+        let (given, right) = (Array(token.utf8), Array(of(cookie).utf8))
+        guard given.count == right.count else { return false }
+        return zip(given, right).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}
+
+extension HTTPField.Name {
+    /// Source: W3C Fetch Metadata Request Headers.
+    static let secFetchSite = HTTPField.Name("Sec-Fetch-Site")
+    static let xForwardedProto = HTTPField.Name("X-Forwarded-Proto")
+    static let referrer = HTTPField.Name("Referrer-Policy")
+    static let frameOptions = HTTPField.Name("X-Frame-Options")
+}
+
+extension Request {
+    /// Whether the browser says that a page of another site sent this. Without a word of the browser the form's token decides alone.
+    var isFromElsewhere: Bool {
+        if let name = HTTPField.Name.secFetchSite, let site = headers[name] { return site != "same-origin" }
+        guard let origin = headers[.origin] else { return false }
+        let parts = origin.split(separator: "/", omittingEmptySubsequences: true)
+        return parts.count != 2 || head.authority != String(parts[1])
+    }
+
+    /// Whether the browser speaks TLS to a proxy before the server. A false word harms its sender alone.
+    var cameByTLS: Bool { HTTPField.Name.xForwardedProto.flatMap { headers[$0] } == "https" }
+}

@@ -1,0 +1,244 @@
+import BelfryAPI
+import BelfryCore
+import HTTPTypes
+import Hummingbird
+import Logging
+
+/// The pages before the login: the login itself, and the link of an invitation.
+struct Entrance: Sendable {
+    let services: Dashboard.Services
+    let templates: Templates
+
+    private static let bodyBytesMax = 16 << 10
+
+    func add(to router: Router<APIContext>) {
+        let root = Dashboard.root
+        router.serve(RouterPath("\(root)/login"), [.get: showLogin, .post: login])
+        router.serve(RouterPath("\(root)/setup"), [.get: showSetup, .post: setUp])
+        router.serve(RouterPath("\(root)/logout"), [.post: logout])
+    }
+
+    /// To the login, and after it back to the page.
+    func askForLogin(_ request: Request) -> Response {
+        let next = request.method == .get ? Address.checked(next: request.uri.string) : ""
+        return .seeOther(Address.query(Address.path("login"), [("next", next == Address.path() ? "" : next)]))
+    }
+}
+
+// MARK: - Login
+
+extension Entrance {
+    @Sendable private func showLogin(_ request: Request, _ context: APIContext) async throws -> Response {
+        if let token = Cookie.session.value(in: request), try await services.people.login(token: token) != nil {
+            return .seeOther(Address.path())
+        }
+        let query = try FormData(urlEncoded: request.uri.query ?? "")
+        return plain(loginPage(email: "", next: query["next"], problem: ""), request)
+    }
+
+    @Sendable private func login(_ request: Request, _ context: APIContext) async throws -> Response {
+        try await failing(request, context) {
+            let form = try await posted(request)
+            let email = form["email"].lowercased()
+            let address = services.requestLimiter.address(of: request, context)?.text
+            let login = try await services.requestLimiter.checkCredentials("person \(email)", of: request, context) {
+                try await services.people.login(
+                    email: email, password: form.raw("password"), address: address,
+                    agent: request.headers[.userAgent] ?? "")
+            }
+            guard let login else {
+                let page = loginPage(
+                    email: form["email"], next: form["next"], problem: "The e-mail address or the password is wrong.")
+                return plain(page, request, status: .unauthorized)
+            }
+            return signedIn(login, request, next: form["next"])
+        }
+    }
+
+    /// A session begins with a token of its own: one that the browser had before is worth nothing.
+    private func signedIn(_ login: PersonService.Login, _ request: Request, next: String) -> Response {
+        var response = Response.seeOther(Address.checked(next: next))
+        let seconds = services.options.lifetime.absolute.components.seconds
+        response.headers.append(
+            HTTPField(
+                name: .setCookie,
+                value: Cookie.session.header(login.token, seconds: seconds, isSecure: isSecure(request))))
+        return response
+    }
+
+    @Sendable private func logout(_ request: Request, _ context: APIContext) async throws -> Response {
+        try await failing(request, context) {
+            let token = Cookie.session.value(in: request) ?? ""
+            if let login = try await services.people.login(token: token) {
+                _ = try await PostedForm.read(request, atMost: Self.bodyBytesMax, cookie: token)
+                let address = services.requestLimiter.address(of: request, context)?.text
+                try await services.people.logout(login, by: AuditAuthor(login.person, address: address))
+            }
+            var response = Response.seeOther(Address.path("login"))
+            response.headers[.setCookie] = Cookie.session.header("", seconds: 0, isSecure: isSecure(request))
+            return response
+        }
+    }
+
+    private func loginPage(email: String, next: String, problem: String) -> PageView {
+        var page = PageView("Log in")
+        var form = Form(
+            Address.path("login"), "Log in",
+            [
+                .text(
+                    "email", "E-mail", email, isRequired: true, type: "email", autocomplete: "username"
+                ).focusedIf(email.isEmpty),
+                .text("password", "Password", isRequired: true, type: "password", autocomplete: "current-password")
+                    .focusedIf(!email.isEmpty),
+            ])
+        form.hidden = [.init(name: "next", value: next)]
+        form.problem = problem
+        var section = Section()
+        section.form = form
+        page.sections = [section]
+        return page
+    }
+}
+
+// MARK: - Invitations
+
+extension Entrance {
+    @Sendable private func showSetup(_ request: Request, _ context: APIContext) async throws -> Response {
+        try await failing(request, context) {
+            let token = try FormData(urlEncoded: request.uri.query ?? "")["token"]
+            let invitation = try await services.requestLimiter.checkCredentials("invitation", of: request, context) {
+                try await services.people.invitation(token: token)
+            }
+            guard let invitation else { return plain(Self.usedUp, request, status: .notFound) }
+            return plain(setupPage(invitation, setupForm(invitation, token: token)), request)
+        }
+    }
+
+    @Sendable private func setUp(_ request: Request, _ context: APIContext) async throws -> Response {
+        try await failing(request, context) {
+            let data = try await posted(request)
+            let address = services.requestLimiter.address(of: request, context)?.text
+            let found = try await services.requestLimiter.checkCredentials("invitation", of: request, context) {
+                try await services.people.invitation(token: data["token"])
+            }
+            guard let invitation = found else { return plain(Self.usedUp, request, status: .notFound) }
+            do {
+                let person = try await accept(invitation, data, address: address)
+                let login = try await services.people.begin(
+                    person, address: address, agent: request.headers[.userAgent] ?? "")
+                return signedIn(login, request, next: "")
+            } catch let fault as InvalidInput {
+                var form = setupForm(invitation, token: data["token"])
+                form.keep(data)
+                form.show(fault.problem, at: fault.field)
+                return plain(setupPage(invitation, form), request, status: .unprocessableContent)
+            }
+        }
+    }
+
+    private func accept(_ invitation: Invitation, _ data: FormData, address: String?) async throws -> Person {
+        let email = try invitation.email ?? EmailAddress(data["email"])
+        let name = data["name"].isEmpty ? email.text : data["name"]
+        let password = try Password(data.raw("password"))
+        guard data.raw("password") == data.raw("again") else {
+            throw InvalidInput(field: "again", "is not the same password")
+        }
+        return try await services.people.accept(
+            invitation, email: email, name: try Name(name), password: password, address: address)
+    }
+
+    private static let usedUp: PageView = {
+        var page = PageView("This link is used up")
+        page.lead = "It was used before, or its time is over. Ask an operator for another; on the server's machine "
+        page.lead += "`belfry admin user create` makes a person too."
+        page.actions = [Link("To the login", Address.path("login"))]
+        return page
+    }()
+
+    private func setupForm(_ invitation: Invitation, token: String) -> Form {
+        var fields: [Field] = []
+        if invitation.email == nil {
+            fields.append(
+                .text(
+                    "email", "E-mail", hint: "You log in with it; nothing is sent to it.", isRequired: true,
+                    type: "email", autocomplete: "username"
+                ).focused)
+        }
+        fields += [
+            .text("name", "Your name", autocomplete: "name"),
+            .text(
+                "password", "Password", hint: "At least \(Password.charactersMin) characters; several words are best.",
+                isRequired: true, type: "password", autocomplete: "new-password"),
+            .text("again", "The same password again", isRequired: true, type: "password", autocomplete: "new-password"),
+        ]
+        var form = Form(Address.path("setup"), "Set the password and log in", fields)
+        form.hidden = [.init(name: "token", value: token)]
+        return form
+    }
+
+    private func setupPage(_ invitation: Invitation, _ form: Form) -> PageView {
+        var page = PageView(invitation.email == nil ? "Welcome to Belfry" : "Set your password")
+        page.lead =
+            invitation.email.map { "For \($0.text), with the role \(invitation.scope.rawValue)." }
+            ?? "You are the first here. Make yourself an account that may do everything."
+        var section = Section()
+        section.form = form
+        page.sections = [section]
+        return page
+    }
+}
+
+// MARK: - What both need
+
+extension Entrance {
+    /// The form of a visit before the login is bound to a cookie of the visit.
+    private func posted(_ request: Request) async throws -> FormData {
+        guard let visit = Cookie.visit.value(in: request), visit.utf8.count == 64 else {
+            throw APIError(
+                .forbidden, "The form needs its cookie: allow cookies for this address, and load the page again")
+        }
+        return try await PostedForm.read(request, atMost: Self.bodyBytesMax, cookie: visit)
+    }
+
+    private func plain(_ page: PageView, _ request: Request, status: HTTPResponse.Status = .ok) -> Response {
+        var shell = Shell()
+        shell.release = services.options.release
+        let known = Cookie.visit.value(in: request).flatMap { $0.utf8.count == 64 ? $0 : nil }
+        let visit = known ?? Self.randomToken()
+        shell.csrf = FormToken.of(visit)
+        var response = Response.html(templates.plain(page, in: shell), status: status)
+        if known == nil {
+            response.headers[.setCookie] = Cookie.visit.header(visit, seconds: 3_600, isSecure: isSecure(request))
+        }
+        return response
+    }
+
+    private func failing(
+        _ request: Request, _ context: APIContext, _ body: () async throws -> Response
+    ) async throws -> Response {
+        do { return try await body() } catch {
+            if error is CancellationError || error is BodyUnreadable { throw error }
+            let known = APIError(cause: error)
+            if known.status.kind == .serverError, !(error is APIError) {
+                context.logger.error("page of the dashboard failed", metadata: ["error": "\(error)"])
+            }
+            var page = PageView(known.status.reasonPhrase)
+            page.problem = known.message
+            page.actions = [Link("To the login", Address.path("login"))]
+            var response = plain(page, request, status: known.status)
+            for header in known.headers where header.name != .wwwAuthenticate { response.headers.append(header) }
+            return response
+        }
+    }
+
+    private func isSecure(_ request: Request) -> Bool { services.options.isSecure || request.cameByTLS }
+
+    private static func randomToken() -> String {
+        var random = SystemRandomNumberGenerator()
+        return (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) }.hex
+    }
+}
+
+extension Field {
+    fileprivate func focusedIf(_ isFocused: Bool) -> Field { isFocused ? focused : self }
+}

@@ -1,0 +1,69 @@
+import BelfryAPI
+package import BelfryCore
+
+/// The fields and files of a form, as a browser sends them. Faults of the form itself are `InvalidInput` on `form`.
+package struct FormData: Sendable {
+    private var values: [String: [String]] = [:]
+    private var files: [String: [UInt8]] = [:]
+
+    /// More than any form of the dashboard has.
+    package static let fieldsMax = 512
+
+    package init() {}
+
+    /// The first value of a field, without spaces around it; empty when there is none.
+    package subscript(name: String) -> String { raw(name).trimmed }
+
+    /// The first value of a field as it was typed.
+    package func raw(_ name: String) -> String { values[name]?.first ?? "" }
+
+    package func all(_ name: String) -> [String] { (values[name] ?? []).map(\.trimmed).filter { !$0.isEmpty } }
+
+    /// nil when no file was chosen.
+    package func file(_ name: String) -> [UInt8]? { files[name].flatMap { $0.isEmpty ? nil : $0 } }
+
+    package func isChecked(_ name: String) -> Bool { values[name] != nil }
+
+    /// The names of a field of lines and commas.
+    package func list(_ name: String) -> [String] {
+        raw(name).split { $0 == "," || $0.isNewline }.map { String($0).trimmed }.filter { !$0.isEmpty }
+    }
+
+    mutating func add(_ name: String, _ value: String) throws(InvalidInput) {
+        values[name, default: []].append(value)
+        try check()
+    }
+
+    mutating func add(_ name: String, file: [UInt8]) throws(InvalidInput) {
+        files[name] = file
+        try check()
+    }
+
+    private func check() throws(InvalidInput) {
+        guard values.count + files.count <= Self.fieldsMax else {
+            throw InvalidInput(field: "form", "has more than \(Self.fieldsMax) fields")
+        }
+    }
+}
+
+extension FormData {
+    /// `application/x-www-form-urlencoded`. Source: WHATWG URL §5.1.
+    package init(urlEncoded text: String) throws(InvalidInput) {
+        for item in text.split(separator: "&") {
+            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            try add(
+                String(percentDecoding: parts[0], plusIsSpace: true),
+                parts.count > 1 ? String(percentDecoding: parts[1], plusIsSpace: true) : "")
+        }
+    }
+}
+
+extension String {
+    /// Without spaces and line ends around it.
+    var trimmed: String {
+        var text = Substring(self)
+        while text.first?.isWhitespace == true { text.removeFirst() }
+        while text.last?.isWhitespace == true { text.removeLast() }
+        return String(text)
+    }
+}

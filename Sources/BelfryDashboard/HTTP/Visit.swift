@@ -1,0 +1,91 @@
+import BelfryAPI
+import BelfryCore
+import FoundationEssentials
+import HTTPTypes
+import Hummingbird
+
+/// A request of a person who is logged in.
+struct Visit: Sendable {
+    let request: Request
+    let parameters: Parameters
+    let login: PersonService.Login
+    let address: String?
+    let query: FormData
+    /// What was posted; its token was checked.
+    let form: FormData
+    let services: Dashboard.Services
+
+    var person: Person { login.person }
+    var author: AuditAuthor { AuditAuthor(person, address: address) }
+
+    func uuid(_ part: String) -> UUID? { parameters.get(part).flatMap(UUID.init(uuidString:)) }
+
+    func text(_ part: String) -> String {
+        parameters.get(part).map { String(percentDecoding: $0[...], plusIsSpace: false) } ?? ""
+    }
+
+    func may(_ action: Permission.Action, _ subject: Permission.Subject) -> Bool {
+        Permission.verdict(scope: person.scope, bounds: person.bounds, for: action, on: subject) == .allowed
+    }
+
+    /// Throws a 403 when the person may not do this, and a 404 when the thing is hidden from them.
+    func require(_ action: Permission.Action, on subject: Permission.Subject, called thing: String) throws {
+        switch Permission.verdict(scope: person.scope, bounds: person.bounds, for: action, on: subject) {
+        case .allowed: return
+        case .notFound: throw APIError.none(thing)
+        case .forbidden: throw APIError(.forbidden, "Your role, \(person.scope.rawValue), does not allow this")
+        }
+    }
+
+    /// Of this person, as one key of the admin API is counted.
+    func holder(_ application: Application? = nil) -> ShareHolder {
+        ShareHolder(
+            application: application?.key, tenant: application?.tenantKey ?? person.bounds.tenant,
+            key: Key(-person.key.rawValue))
+    }
+
+    func searching<Value>(_ application: Application?, _ body: () async throws -> Value) async throws -> Value {
+        try await services.shares.holding(.searches, for: holder(application), body)
+    }
+
+    /// The address of the server, as the browser knows it.
+    var serverURL: String {
+        let isSecure = services.options.isSecure || request.cameByTLS
+        return "\(isSecure ? "https" : "http")://\(request.head.authority ?? "push.example.com")"
+    }
+
+    /// The number that a query gives for the next part of a list.
+    func number(_ name: String) -> Int64? { Int64(query[name]).flatMap { $0 >= 0 ? $0 : nil } }
+}
+
+extension APIError {
+    static func none(_ thing: String) -> APIError { APIError(.notFound, "There is no such \(thing)") }
+}
+
+/// What a page answers with.
+enum PageAnswer: Sendable {
+    case page(PageView)
+    /// The page again, with what is wrong in its form.
+    case invalid(PageView)
+    /// To a page of the dashboard.
+    case redirect(String)
+    case response(Response)
+}
+
+/// One method of one path of the dashboard.
+struct PageRoute: Sendable {
+    enum Method: String, Sendable { case get, post }
+
+    let method: Method
+    /// Below `/dashboard`.
+    let path: String
+    let answer: @Sendable (Visit) async throws -> PageAnswer
+    /// The longest body.
+    var bodyBytesMax = 256 << 10
+
+    func taking(bytes: Int) -> PageRoute {
+        var route = self
+        route.bodyBytesMax = bytes
+        return route
+    }
+}

@@ -1,0 +1,318 @@
+import BelfryCore
+import FoundationEssentials
+
+/// Applications: the list, a new one, its settings and secrets, and the set-up path.
+struct ApplicationPages {
+    let make: RouteMaker
+
+    var routes: [PageRoute] {
+        [
+            make.open(.get, "apps", list), make.open(.get, "apps/new", new), make.open(.post, "apps/new", create),
+            make.application(.get, "setup", .read, setup), make.application(.get, "settings", .read, settings),
+            make.application(.post, "settings", .change, edit),
+            make.application(.post, "settings/api-key", .change, replaceAPIKey),
+            make.application(.post, "settings/shared-secret", .change, replaceSharedSecret),
+            make.application(.post, "settings/delete", .read, delete),
+        ]
+    }
+
+    private static let perPage = 100
+
+    @Sendable private func list(_ visit: Visit) async throws -> PageAnswer {
+        let (wanted, after) = (visit.query["q"].lowercased(), Int(visit.number("from") ?? 0))
+        let all = try await visit.applications().filter { wanted.isEmpty || $0.name.lowercased().contains(wanted) }
+        var page = PageView("Applications")
+        if visit.mayCreateApplications {
+            page.actions = [Link("New application", Address.path("apps", "new"), isMain: true)]
+        }
+        var section = Section()
+        section.form = .filter(Address.path("apps"), [.text("q", "Name", visit.query["q"], type: "search")], "Search")
+        var table = Table(
+            "Applications", ["Name", "Description", "UUID", "Created"],
+            all.dropFirst(after).prefix(Self.perPage).map { application in
+                [
+                    [.link(application.name, Address.of(application))], [.text(application.description)],
+                    [.code(application.uuid.lowercased)], [.time(application.createdAt)],
+                ]
+            },
+            empty: wanted.isEmpty ? "There is no application yet." : "No application has that in its name.",
+            emptyLink: visit.mayCreateApplications ? Link("New application", Address.path("apps", "new")) : nil)
+        if all.count > after + Self.perPage {
+            table.next = Address.query(
+                Address.path("apps"), [("q", visit.query["q"]), ("from", String(after + Self.perPage))])
+        }
+        section.table = table
+        page.sections = [section]
+        return .page(page)
+    }
+
+    // MARK: A new one
+
+    @Sendable private func new(_ visit: Visit) async throws -> PageAnswer {
+        guard visit.mayCreateApplications else {
+            try visit.require(.change, on: .everything, called: "page")
+            return .redirect(Address.path("apps"))
+        }
+        return .page(Self.newPage(try await Self.newForm(visit)))
+    }
+
+    private static func newPage(_ form: Form) -> PageView {
+        var page = PageView("New application", lead: "The sender of pushes, under which a team registers its devices.")
+        page.crumbs = [Link("Applications", Address.path("apps"))]
+        var section = Section()
+        section.form = form
+        page.sections = [section]
+        return page
+    }
+
+    private static func newForm(_ visit: Visit) async throws -> Form {
+        var fields: [Field] = [
+            .text("name", "Name", isRequired: true).focused,
+            .text("description", "Description", hint: "For people; may be empty."),
+        ]
+        if visit.person.bounds == .everything {
+            let tenants = try await visit.services.store.tenants(after: nil, limit: 200)
+            if tenants.count > 1 {
+                fields.append(.select("tenant", "Tenant", "", tenants.map { ($0.uuid.lowercased, $0.name) }))
+            }
+        }
+        return Form(Address.path("apps", "new"), "Create", fields)
+    }
+
+    @Sendable private func create(_ visit: Visit) async throws -> PageAnswer {
+        let tenant = try await tenant(visit)
+        try visit.require(.change, on: .tenant(tenant), called: "tenant")
+        return try await visit.trying(try await Self.newForm(visit), on: { Self.newPage($0) }) {
+            let created = try await visit.services.admin.createApplication(
+                name: try Name(visit.form["name"]), description: try Description(visit.form["description"]), of: tenant,
+                by: visit.author)
+            return .page(Self.created(created))
+        }
+    }
+
+    private func tenant(_ visit: Visit) async throws -> Key<Tenant> {
+        if let own = visit.person.bounds.tenant { return own }
+        guard let uuid = UUID(uuidString: visit.form["tenant"]) else { return Tenant.first }
+        return try await visit.services.store.tenant(uuid)?.key ?? Tenant.first
+    }
+
+    static func created(_ created: CreatedApplication) -> PageView {
+        let application = created.application
+        var page = PageView(application.name)
+        page.notice = "The application is created."
+        page.crumbs = [Link("Applications", Address.path("apps"))]
+        var section = Section(
+            "Its secrets, shown this once", text: "Copy them now: only a hash of the key is kept here.")
+        section.isSecret = true
+        section.facts = [
+            Fact("App UUID", .code(application.uuid.lowercased)), Fact("API key", .code(created.apiKey)),
+            Fact("Shared secret", .code(created.sharedSecret)),
+        ]
+        section.links = [Link("Next: add a platform", Address.of(application, "platforms", "new"), isMain: true)]
+        page.sections = [section]
+        return page
+    }
+
+    // MARK: Settings
+
+    @Sendable private func settings(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        var page = settingsPage(visit, application, form: Self.editForm(application))
+        if visit.query["done"] == "saved" { page.notice = "Saved." }
+        return .page(page)
+    }
+
+    private static func editForm(_ application: Application) -> Form {
+        Form(
+            Address.of(application, "settings"), "Save",
+            [
+                .text("name", "Name", application.name, isRequired: true),
+                .text("description", "Description", application.description),
+            ])
+    }
+
+    private func settingsPage(
+        _ visit: Visit, _ application: Application, form: Form, deleteForm: Form? = nil
+    ) -> PageView {
+        Self.settingsPage(
+            application, mayChange: visit.may(.change, Permission.Subject(application)),
+            mayDelete: visit.may(.change, .tenant(application.tenantKey)), form: form,
+            deleteForm: deleteForm ?? Self.deleteForm(application))
+    }
+
+    static func settingsPage(
+        _ application: Application, mayChange: Bool, mayDelete: Bool, form: Form, deleteForm: Form
+    ) -> PageView {
+        var page = PageView("Settings")
+        page.crumbs = [Link(application.name, Address.of(application))]
+        var facts = Section("Identity")
+        facts.facts = [
+            Fact("App UUID", .code(application.uuid.lowercased)), Fact("Created", .time(application.createdAt)),
+        ]
+        page.sections = [facts]
+        guard mayChange else { return page }
+        var edit = Section("Name and description")
+        edit.form = form
+        var keys = Section(
+            "Secrets",
+            text: "Back ends send with the API key; the shared secret signs custom user ids. A new one is shown once.")
+        keys.buttons = [
+            rotation(application, "api-key", "New API key"),
+            rotation(application, "shared-secret", "New shared secret"),
+        ]
+        page.sections += [edit, keys]
+        if mayDelete {
+            var danger = Section(
+                "Delete the application", text: "Its platforms, devices, pushes and everything else of it go with it.")
+            danger.isDanger = true
+            danger.form = deleteForm
+            page.sections.append(danger)
+        }
+        return page
+    }
+
+    private static func rotation(_ application: Application, _ what: String, _ label: String) -> Form {
+        var form = Form(
+            Address.of(application, "settings", what), label,
+            [
+                .select(
+                    "grace", "The old one is taken", "86400",
+                    [
+                        ("0", "not any more"), ("3600", "for another hour"), ("86400", "for another day"),
+                        ("604800", "for another week"),
+                    ])
+            ])
+        form.isInline = true
+        return form
+    }
+
+    private static func deleteForm(_ application: Application) -> Form {
+        var form = Form(
+            Address.of(application, "settings", "delete"), "Delete for ever",
+            [.text("confirm", "Type the name of the application", hint: application.name, isRequired: true)])
+        form.isDanger = true
+        return form
+    }
+
+    @Sendable private func edit(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        try await visit.trying(Self.editForm(application), on: { settingsPage(visit, application, form: $0) }) {
+            let edit = ApplicationEdit(
+                name: try Name(visit.form["name"]), description: try Description(visit.form["description"]))
+            try await visit.services.admin.edit(application, edit, by: visit.author)
+            return .redirect(Address.query(Address.of(application, "settings"), [("done", "saved")]))
+        }
+    }
+
+    private static func grace(_ form: FormData) throws(InvalidInput) -> Duration {
+        guard let seconds = Int64(form["grace"]), (0...AdminKey.graceMax.components.seconds).contains(seconds) else {
+            throw InvalidInput(field: "grace", "is not one of the choices")
+        }
+        return .seconds(seconds)
+    }
+
+    @Sendable private func replaceAPIKey(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        let key = try await visit.services.admin.replaceAPIKey(
+            of: application, grace: try Self.grace(visit.form), by: visit.author)
+        return .page(Self.secret("API key", key, of: application))
+    }
+
+    @Sendable private func replaceSharedSecret(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        let secret = try await visit.services.admin.replaceSharedSecret(
+            of: application, grace: try Self.grace(visit.form), by: visit.author)
+        return .page(Self.secret("Shared secret", secret, of: application))
+    }
+
+    static func secret(_ label: String, _ text: String, of application: Application) -> PageView {
+        var page = PageView("New \(label.prefix(1).lowercased() + label.dropFirst())".replacing("aPI", with: "API"))
+        page.crumbs = [
+            Link(application.name, Address.of(application)), Link("Settings", Address.of(application, "settings")),
+        ]
+        var section = Section("Shown this once")
+        section.isSecret = true
+        section.facts = [Fact(label, .code(text))]
+        section.links = [Link("Done", Address.of(application, "settings"), isMain: true)]
+        page.sections = [section]
+        return page
+    }
+
+    /// Needs the enclosing scope, as in the admin API: nobody bound to the application may delete it.
+    @Sendable private func delete(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        try visit.require(.change, on: .tenant(application.tenantKey), called: "app")
+        let page = { (form: Form) in
+            settingsPage(visit, application, form: Self.editForm(application), deleteForm: form)
+        }
+        return try await visit.trying(Self.deleteForm(application), on: { page($0) }) {
+            guard visit.form["confirm"] == application.name.trimmed else {
+                throw InvalidInput(field: "confirm", "has to be the name: \(application.name)")
+            }
+            try await visit.services.admin.delete(application, force: true, by: visit.author)
+            return .redirect(Address.path("apps"))
+        }
+    }
+
+    // MARK: Set-up
+
+    @Sendable private func setup(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        let store = visit.services.store
+        let platforms = try await store.platforms(of: application.key)
+        var devices = 0
+        for platform in platforms { devices += try await store.deviceCount(on: platform.key) }
+        let pushes = try await store.pushes(of: application.key, before: nil, limit: 1)
+        return .page(
+            Self.setup(
+                application, platforms, devices: devices, hasPushes: !pushes.isEmpty, url: visit.serverURL))
+    }
+
+    static func setup(
+        _ application: Application, _ platforms: [Platform], devices: Int, hasPushes: Bool, url: String
+    ) -> PageView {
+        var page = PageView("Set-up", lead: "Three steps from here to the first push on your own device.")
+        page.crumbs = [Link(application.name, Address.of(application))]
+        let done = [true, !platforms.isEmpty, devices > 0 && hasPushes]
+        var steps = Section()
+        steps.steps = [
+            Step(
+                title: "Create an application", text: application.uuid.lowercased, isDone: true, isNext: false,
+                link: nil),
+            Step(
+                title: "Add a platform",
+                text: platforms.isEmpty
+                    ? "Give it the key that Apple, Google or another provider issued for your app."
+                    : platforms.map(\.name).joined(separator: ", "),
+                isDone: done[1], isNext: !done[1],
+                link: done[1] ? nil : Link("Add a platform", Address.of(application, "platforms", "new"), isMain: true)),
+            Step(
+                title: "Register your device, and send",
+                text: devices == 0
+                    ? "Waiting for the first device; this page looks again by itself."
+                    : devices == 1
+                        ? "One device has registered. Congratulations!"
+                        : "\(devices.grouped) devices have registered. Congratulations!",
+                isDone: done[2], isNext: done[1] && !done[2],
+                link: devices > 0 ? Link("Compose a push", Address.of(application, "compose"), isMain: true) : nil),
+        ]
+        page.sections = [steps]
+        guard let platform = platforms.first else { return page }
+        if devices == 0 { page.live = "reload" }
+        var register = Section(
+            "Register a device",
+            text:
+                "Your app does this with the SDK of PCF, or by itself. PLATFORM_SECRET is the platform's, which was shown when it was created."
+        )
+        register.codeLabel = "Shell"
+        register.code = """
+            curl -u \(platform.uuid.lowercased):PLATFORM_SECRET \(url)/v1/registration \\
+              -H 'Content-Type: application/json' \\
+              -d '{"registration_token":"TOKEN","os":"\(platform.kind.rawValue)","device_alias":"My phone"}'
+            """
+        var send = Section(
+            "Send from your back end", text: "API_KEY is the application's, which was shown when it was created.")
+        send.codeLabel = "Shell"
+        send.code = """
+            curl -u \(application.uuid.lowercased):API_KEY \(url)/v1/push \\
+              -H 'Content-Type: application/json' \\
+              -d '{"message":{"body":"Hello"},"target":{"platforms":"all"}}'
+            """
+        page.sections += [register, send]
+        return page
+    }
+}

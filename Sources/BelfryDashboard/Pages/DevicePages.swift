@@ -1,0 +1,243 @@
+import BelfryAPI
+import BelfryCore
+import FoundationEssentials
+
+/// Devices: the list with its filters, and one device with a test push.
+struct DevicePages {
+    let make: RouteMaker
+
+    var routes: [PageRoute] {
+        [
+            make.application(.get, "devices", .read, list), make.device(.get, "", .read, show),
+            make.device(.post, "/test", .send, test), make.device(.post, "/deactivate", .change, deactivate),
+        ]
+    }
+
+    private static let perPage = 50
+
+    @Sendable private func list(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        let store = visit.services.store
+        let platforms = try await store.platforms(of: application.key)
+        let chosen = platforms.filter {
+            visit.query["platform"].isEmpty || $0.uuid.lowercased == visit.query["platform"]
+        }
+        var form = Self.filter(visit, application, platforms)
+        var (found, total): ([Device], Int?) = ([], nil)
+        do {
+            let topic = visit.query["topic"].isEmpty ? nil : try Topic.normalized(visit.query["topic"], field: "topic")
+            let search = DeviceSearch(platforms: chosen.map(\.key), text: visit.query["q"], topic: topic)
+            let after = visit.number("after").map { Key<Device>($0) }
+            (found, total) = try await visit.searching(application) {
+                guard !visit.query.isChecked("unseen") else {
+                    return (try await store.unseenDevices(on: search.platforms, after: after, limit: Self.perPage), nil)
+                }
+                return (
+                    try await store.devices(search, after: after, limit: Self.perPage),
+                    try await store.deviceCount(search)
+                )
+            }
+        } catch let fault as InvalidInput {
+            form.show(fault.problem, at: fault.field)
+        }
+        var page = Self.page(application, found, platforms, total: total, form: form)
+        if found.count == Self.perPage, let last = found.last {
+            page.sections[0].table?.next = Self.address(visit, application, after: last.key)
+        }
+        return .page(page)
+    }
+
+    private static func address(_ visit: Visit, _ application: Application, after: Key<Device>) -> String {
+        let kept = ["q", "topic", "platform", "unseen"].map { ($0, visit.query[$0]) }
+        return Address.query(Address.of(application, "devices"), kept + [("after", String(after.rawValue))])
+    }
+
+    private static func filter(_ visit: Visit, _ application: Application, _ platforms: [Platform]) -> Form {
+        .filter(
+            Address.of(application, "devices"),
+            [
+                .text(
+                    "q", "Search", visit.query["q"], type: "search",
+                    placeholder: "Alias, UUID, token, user"),
+                .text("topic", "Topic", visit.query["topic"]),
+                .select(
+                    "platform", "Platform", visit.query["platform"],
+                    [("", "All")] + platforms.map { ($0.uuid.lowercased, $0.name) }),
+                .check("unseen", "Imported and not seen since", visit.query.isChecked("unseen")),
+            ])
+    }
+
+    static func page(
+        _ application: Application, _ devices: [Device], _ platforms: [Platform], total: Int?, form: Form
+    ) -> PageView {
+        let byKey = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
+        var page = PageView("Devices")
+        if let total { page.lead = total == 1 ? "One device." : "\(total.grouped) devices." }
+        page.crumbs = [Link(application.name, Address.of(application))]
+        var section = Section()
+        section.form = form
+        section.table = Table(
+            "Devices", ["Device", "Platform", "User", "Model", "System", "State", "Registered"],
+            devices.map { device in
+                [
+                    [.link(device.label, Address.of(application, "devices", device.uuid.lowercased))],
+                    [.text(byKey[device.platformKey]?.name ?? "")], [.text(device.customUserID ?? "")],
+                    [.text([device.about.manufacturer, device.about.model].compactMap(\.self).joined(separator: " "))],
+                    [.text(device.about.osVersion ?? "")], [device.state], [.time(device.registeredAt)],
+                ]
+            },
+            empty: "No device fits. A device appears when its app registers.")
+        page.sections = [section]
+        return page
+    }
+
+    // MARK: One device
+
+    @Sendable private func show(
+        _ visit: Visit, _ device: Device, _ platform: Platform, _ application: Application
+    ) async throws -> PageAnswer {
+        var page = try await page(visit, device, platform, application)
+        if visit.query["done"] == "deactivated" {
+            page.notice = "Deactivated. It comes back when its app registers again."
+        }
+        return .page(page)
+    }
+
+    /// How many of the latest pushes are asked for the device.
+    private static let timelinePushes = 25
+
+    private func page(
+        _ visit: Visit, _ device: Device, _ platform: Platform, _ application: Application, test: Form? = nil
+    ) async throws -> PageView {
+        let store = visit.services.store
+        var timeline: [(Receipt, Answer)] = []
+        try await visit.searching(application) {
+            for receipt in try await store.receipts(of: application.key, before: nil, limit: Self.timelinePushes) {
+                if let answer = try await store.answer(of: device.key, in: receipt.push.key) {
+                    timeline.append((receipt, answer))
+                }
+            }
+        }
+        let summaries = try await visit.summaries(of: timeline.map(\.0))
+        return Self.page(
+            device, platform, application, timeline, summaries,
+            mayChange: visit.may(.change, Permission.Subject(application)),
+            test: visit.may(.send, Permission.Subject(application)) && device.isActive
+                ? test ?? Self.testForm(device, application) : nil)
+    }
+
+    private static func testForm(_ device: Device, _ application: Application) -> Form {
+        Form(
+            Address.of(application, "devices", device.uuid.lowercased, "test"), "Send the test push",
+            [.text("body", "Text", "This is a test.", isRequired: true)])
+    }
+
+    static func page(
+        _ device: Device, _ platform: Platform, _ application: Application, _ timeline: [(Receipt, Answer)],
+        _ summaries: [Key<Push>: String], mayChange: Bool, test: Form?
+    ) -> PageView {
+        var page = PageView(device.label)
+        page.crumbs = [
+            Link(application.name, Address.of(application)), Link("Devices", Address.of(application, "devices")),
+        ]
+        var facts = Section()
+        facts.facts = [
+            Fact("State", device.state),
+            Fact("Platform", .link(platform.name, Address.of(application, "platforms", platform.uuid.lowercased))),
+            Fact("Device UUID", .code(device.uuid.lowercased)), Fact("Alias", .text(device.about.alias ?? "")),
+            Fact(
+                "User",
+                device.customUserID.map { .link($0, Address.query(Address.of(application, "users"), [("id", $0)])) }
+                    ?? .text("none")),
+            Fact(
+                "Model",
+                .text([device.about.manufacturer, device.about.model].compactMap(\.self).joined(separator: " "))),
+            Fact("System", .text([device.about.os, device.about.osVersion].compactMap(\.self).joined(separator: " "))),
+            Fact("Registered", .time(device.registeredAt)),
+            Fact("Token", .code(device.token?.text(for: platform.kind) ?? "")),
+            Fact(
+                "Topics",
+                device.topics.isEmpty
+                    ? [.text("none")]
+                    : device.topics.map {
+                        .link($0, Address.query(Address.of(application, "devices"), [("topic", $0)]))
+                    }),
+        ]
+        if let mark = device.importMark {
+            facts.facts.append(Fact("Imported", .time(mark.importedAt), .badge("\(mark.stage)", .calm)))
+        }
+        if mayChange, device.isActive {
+            facts.buttons = [
+                .button(
+                    Address.of(application, "devices", device.uuid.lowercased, "deactivate"), "Deactivate",
+                    isDanger: true)
+            ]
+        }
+        var pushes = Section("What it was sent", text: "Of the latest \(timelinePushes) pushes of the application.")
+        pushes.table = Table(
+            "Timeline", ["Time", "Push", "Answer"],
+            timeline.map { receipt, answer in
+                [
+                    [.time(receipt.push.acceptedAt)],
+                    [
+                        .link(
+                            summaries[receipt.push.key] ?? "[damaged]",
+                            Address.of(application, "pushes", receipt.push.receiptID.lowercased))
+                    ],
+                    [.badge(answer.name, answer.tone)],
+                ]
+            }, empty: "None of them went to this device.")
+        page.sections = [facts]
+        if let test {
+            var section = Section(
+                "Test push", text: "Goes to this device before all others, and waits for the provider's verdict.")
+            section.form = test
+            page.sections.append(section)
+        }
+        page.sections.append(pushes)
+        return page
+    }
+
+    @Sendable private func test(
+        _ visit: Visit, _ device: Device, _ platform: Platform, _ application: Application
+    ) async throws -> PageAnswer {
+        let deadline = ContinuousClock.now + visit.services.options.verdictDeadline
+        return try await visit.trying(
+            Self.testForm(device, application), names: ["message": "body"],
+            on: { try await page(visit, device, platform, application, test: $0) }
+        ) {
+            guard !visit.form["body"].isEmpty else { throw InvalidInput(field: "body", "is missing") }
+            let pushRequest = PushRequest(
+                content: Push.Content(body: visit.form["body"]), target: try Target(devices: [device.uuid]))
+            let answer = try await visit.services.shares.holding(.tests, for: visit.holder(application)) {
+                let push = try await visit.services.pushes.sendTest(
+                    pushRequest, to: device, of: application, by: visit.author)
+                return try await visit.services.pushes.verdict(on: device, of: push, by: deadline)
+            }
+            var page = try await page(visit, device, platform, application)
+            switch answer {
+            case .accepted: page.notice = "The provider accepted the test push."
+            case .pending: page.problem = "The provider has not answered yet; see the push below."
+            default: page.problem = "The test push was not delivered: \(answer.name)"
+            }
+            return .page(page)
+        }
+    }
+
+    @Sendable private func deactivate(
+        _ visit: Visit, _ device: Device, _ platform: Platform, _ application: Application
+    ) async throws -> PageAnswer {
+        try await visit.services.admin.deactivate(device, on: platform, of: application, by: visit.author)
+        return .redirect(
+            Address.query(Address.of(application, "devices", device.uuid.lowercased), [("done", "deactivated")]))
+    }
+}
+
+extension Device {
+    /// What people call it; a part of its UUID where it has no alias.
+    var label: String {
+        if let alias = about.alias, !alias.isEmpty { return alias }
+        return "Device \(uuid.lowercased.prefix(8))"
+    }
+
+    var state: Value { isActive ? .badge("active", .good) : .badge("inactive", .calm) }
+}

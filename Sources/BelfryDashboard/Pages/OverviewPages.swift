@@ -1,0 +1,241 @@
+import BelfryCore
+import FoundationEssentials
+
+/// The first page: all applications together, and what needs a person.
+struct OverviewPages {
+    let make: RouteMaker
+
+    var routes: [PageRoute] {
+        [
+            make.open(.get, "", overview), make.application(.get, "", .read, application),
+            make.open(.get, "admin/nodes", nodes),
+        ]
+    }
+
+    /// More applications than this are counted on their own pages alone.
+    private static let applicationsMax = 50
+
+    @Sendable private func overview(_ visit: Visit) async throws -> PageAnswer {
+        let applications = try await visit.applications()
+        guard !applications.isEmpty else { return .page(Self.welcome(mayCreate: visit.mayCreateApplications)) }
+        var (rows, counts) = ([[[Value]]](), SentCounts(visit.period, until: visit.services.clock.now))
+        var (matters, devices) = ([Matter](), 0)
+        try await visit.searching(nil) {
+            for application in applications.prefix(Self.applicationsMax) {
+                let platforms = try await visit.services.store.platforms(of: application.key)
+                var own = 0
+                for platform in platforms {
+                    own += try await visit.services.store.deviceCount(on: platform.key)
+                    counts.add(
+                        try await visit.services.store.counts(
+                            on: platform.key, from: counts.from, until: counts.until, by: counts.period.width),
+                        of: platform.key)
+                }
+                let sent = platforms.reduce(0) { $0 + Int(counts.byPlatform[$1.key]?[.sent] ?? 0) }
+                devices += own
+                matters += visit.matters(of: platforms, application)
+                rows.append([
+                    [.link(application.name, Address.of(application))], [.number(platforms.count)], [.number(own)],
+                    [.number(sent)],
+                ])
+            }
+        }
+        matters += try await visit.nodeMatters()
+        var page = Self.page(rows, counts, matters, devices: devices, applications: applications.count)
+        page.tabs = Period.tabs(Address.path(), current: visit.period)
+        if visit.mayCreateApplications {
+            page.actions = [Link("New application", Address.path("apps", "new"), isMain: true)]
+        }
+        return .page(page)
+    }
+
+    static func welcome(mayCreate: Bool) -> PageView {
+        var page = PageView("Welcome to Belfry", lead: "There is no application here yet.")
+        if mayCreate { page.actions = [Link("New application", Address.path("apps", "new"), isMain: true)] }
+        var section = Section("From here to the first push")
+        section.steps = [
+            Step(
+                title: "Create an application",
+                text: "The sender of pushes, under which your team registers its devices.",
+                isDone: false, isNext: true, link: nil),
+            Step(
+                title: "Add a platform",
+                text: "Apple, Firebase, Web Push and others: the key your app was given there.",
+                isDone: false, isNext: false, link: nil),
+            Step(
+                title: "Send the first push", text: "Register your own device, and see the push arrive.", isDone: false,
+                isNext: false, link: nil),
+        ]
+        page.sections = [section]
+        return page
+    }
+
+    static func page(
+        _ rows: [[[Value]]], _ counts: SentCounts, _ matters: [Matter], devices: Int, applications: Int
+    ) -> PageView {
+        var page = PageView("Overview")
+        page.stats = [
+            Stat("Applications", applications), Stat("Devices", devices), Stat("Sent", counts.total(.sent)),
+            Stat("Opened", counts.total(.opened)),
+        ]
+        if !matters.isEmpty { page.sections.append(Matter.section(matters)) }
+        var chart = Section("Sent and opened")
+        chart.chart = counts.chart()
+        var table = Section("Applications")
+        table.table = Table(
+            "Applications", ["Name", "#Platforms", "#Devices", "#Sent"], rows, empty: "There is none yet.")
+        page.sections += [chart, table]
+        return page
+    }
+
+    // MARK: One application
+
+    @Sendable private func application(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        let store = visit.services.store
+        let platforms = try await store.platforms(of: application.key)
+        let receipts = try await store.receipts(of: application.key, before: nil, limit: 8)
+        let (counts, devices) = try await visit.searching(application) {
+            var devices: [Key<Platform>: Int] = [:]
+            for platform in platforms { devices[platform.key] = try await store.deviceCount(on: platform.key) }
+            return (try await visit.counts(of: platforms, visit.period), devices)
+        }
+        var page = Self.page(
+            application, platforms, devices, counts, visit.matters(of: platforms, application),
+            pushes: PushPages.table(
+                receipts, try await visit.summaries(of: receipts), application, empty: "Nothing was sent yet."))
+        page.tabs = Period.tabs(Address.of(application), current: visit.period)
+        if visit.may(.send, Permission.Subject(application)) {
+            page.actions.append(Link("Compose a push", Address.of(application, "compose"), isMain: true))
+        }
+        return .page(page)
+    }
+
+    static func page(
+        _ application: Application, _ platforms: [Platform], _ devices: [Key<Platform>: Int], _ counts: SentCounts,
+        _ matters: [Matter], pushes: Table
+    ) -> PageView {
+        var page = PageView(application.name, lead: application.description)
+        page.crumbs = [Link("Applications", Address.path("apps"))]
+        page.stats = [
+            Stat("Devices", devices.values.reduce(0, +)), Stat("Sent", counts.total(.sent)),
+            Stat("Received", counts.total(.received), detail: "as apps report"), Stat("Opened", counts.total(.opened)),
+        ]
+        if platforms.isEmpty {
+            var section = Section(
+                "Add a platform", text: "An application reaches devices through its platforms, and has none yet.")
+            section.links = [
+                Link("Add a platform", Address.of(application, "platforms", "new"), isMain: true),
+                Link("Set-up step by step", Address.of(application, "setup")),
+            ]
+            page.sections.append(section)
+        }
+        if !matters.isEmpty { page.sections.append(Matter.section(matters)) }
+        var chart = Section("Sent and opened")
+        chart.chart = counts.chart()
+        var latest = Section("Latest pushes")
+        latest.table = pushes
+        var table = Section("Platforms")
+        table.table = Table(
+            "Platforms", ["Name", "Type", "#Devices", "#Sent"],
+            platforms.map { platform in
+                [
+                    [.link(platform.name, Address.of(application, "platforms", platform.uuid.lowercased))],
+                    [.text(platform.kind.title)], [.number(devices[platform.key] ?? 0)],
+                    [.number(Int(counts.byPlatform[platform.key]?[.sent] ?? 0))],
+                ]
+            }, empty: "There is none yet.")
+        page.sections += [chart, latest, table]
+        return page
+    }
+
+    // MARK: Nodes
+
+    @Sendable private func nodes(_ visit: Visit) async throws -> PageAnswer {
+        try visit.require(.read, on: .everything, called: "page")
+        return .page(Self.page(try await visit.services.store.nodes(), release: visit.services.options.release))
+    }
+
+    static func page(_ nodes: [Node], release: String) -> PageView {
+        var page = PageView("Nodes", lead: "The processes that serve and deliver. Each reports every five seconds.")
+        var section = Section()
+        section.table = Table(
+            "Nodes", ["Host", "State", "Version", "#Batches in flight", "Since", "Last seen"],
+            nodes.map { node in
+                let tone: Value.Tone = node.state == .up ? .good : node.state == .draining ? .calm : .bad
+                return [
+                    [.text(node.host)], [.badge(node.state.rawValue, tone)], [.text(node.version)],
+                    [.number(node.batchesInFlight)], [.time(node.since)], [.time(node.lastSeenAt)],
+                ]
+            }, empty: "No node has reported yet.")
+        page.sections = [section]
+        return page
+    }
+}
+
+/// Something that needs a person, and where they mend it.
+struct Matter: Sendable {
+    let text: String
+    let link: Link
+    let tone: Value.Tone
+
+    static func section(_ matters: [Matter]) -> Section {
+        var section = Section("Needs you")
+        section.table = Table(
+            "What needs a person", ["What", "Where"],
+            matters.map {
+                [
+                    [.badge($0.tone == .bad ? "stopped" : "soon", $0.tone), .text($0.text)],
+                    [.link($0.link.text, $0.link.href)],
+                ]
+            },
+            empty: "")
+        return section
+    }
+}
+
+extension Visit {
+    /// The applications that the person may see, by name.
+    func applications() async throws -> [Application] {
+        try await services.store.applications().filter { may(.read, Permission.Subject($0)) }
+            .sorted { ($0.name.lowercased(), $0.key) < ($1.name.lowercased(), $1.key) }
+    }
+
+    var mayCreateApplications: Bool {
+        switch person.bounds {
+        case .everything: may(.change, .everything)
+        case .tenant(let tenant): may(.change, .tenant(tenant))
+        case .application: false
+        }
+    }
+
+    /// How long before their end credentials are mentioned.
+    private static let expirySoon = Duration.seconds(30 * 86_400)
+
+    func matters(of platforms: [Platform], _ application: Application) -> [Matter] {
+        var matters: [Matter] = []
+        for platform in platforms {
+            let link = Link(
+                "\(application.name) · \(platform.name)", Address.of(application, "platforms", platform.uuid.lowercased)
+            )
+            if let parked = platform.parked {
+                matters.append(Matter(text: "Nothing is sent: \(parked.detail)", link: link, tone: .bad))
+            }
+            if let expiry = services.admin.credentialsExpiry(of: platform),
+                expiry < services.clock.now + Self.expirySoon
+            {
+                matters.append(
+                    Matter(text: "Its certificate ends on \(expiry.text.prefix(10))", link: link, tone: .warn))
+            }
+        }
+        return matters
+    }
+
+    fileprivate func nodeMatters() async throws -> [Matter] {
+        guard may(.read, .everything) else { return [] }
+        return try await services.store.nodes().filter { $0.state == .gone }.map { node in
+            Matter(
+                text: "The node \(node.host) stopped reporting", link: Link("Nodes", Address.path("admin", "nodes")),
+                tone: .warn)
+        }
+    }
+}

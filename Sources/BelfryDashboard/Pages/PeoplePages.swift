@@ -1,0 +1,139 @@
+import BelfryAPI
+import BelfryCore
+import FoundationEssentials
+import HTTPTypes
+
+/// The people of the dashboard: the list, invitations, and shutting out.
+struct PeoplePages {
+    let make: RouteMaker
+
+    var routes: [PageRoute] {
+        [
+            make.open(.get, "admin/people", list), make.open(.post, "admin/people", invite),
+            make.open(.post, "admin/people/:person_id/disable", disable),
+            make.open(.post, "admin/people/:person_id/enable", enable),
+            make.open(.post, "admin/people/:person_id/reset", reset),
+        ]
+    }
+
+    private static let perPage = 100
+
+    @Sendable private func list(_ visit: Visit) async throws -> PageAnswer {
+        try visit.require(.administer, on: Permission.Subject(visit.person.bounds), called: "page")
+        var page = try await page(visit, try await Self.form(visit))
+        if visit.query["done"] == "saved" { page.notice = "Saved." }
+        return .page(page)
+    }
+
+    private func page(_ visit: Visit, _ form: Form) async throws -> PageView {
+        let people = try await visit.services.store.people(
+            within: visit.person.bounds, after: visit.number("after").map { Key($0) }, limit: Self.perPage)
+        var page = Self.page(people, try await Role.names(people.map(\.bounds), visit), own: visit.person.key, form)
+        if people.count == Self.perPage, let last = people.last {
+            page.sections[0].table?.next = Address.query(
+                Address.path("admin", "people"), [("after", String(last.key.rawValue))])
+        }
+        return page
+    }
+
+    private static func form(_ visit: Visit) async throws -> Form {
+        Form(
+            Address.path("admin", "people"), "Make the link",
+            [
+                .text(
+                    "email", "E-mail", hint: "They log in with it; nothing is sent to it.", isRequired: true,
+                    type: "email")
+            ]
+                + (try await Role.fields(visit)))
+    }
+
+    static func page(
+        _ people: [Person], _ bounds: [AdminKey.Bounds: String], own: Key<Person>, _ form: Form
+    ) -> PageView {
+        var page = PageView("People", lead: "Who may log in here, and what they may do.")
+        var section = Section()
+        section.table = Table(
+            "People", ["Name", "E-mail", "Role", "For", "State", "Last login"],
+            people.map { person in
+                [
+                    [.text(person.name)], [.text(person.email.text)], [.text(person.scope.rawValue)],
+                    [.text(bounds[person.bounds] ?? "")],
+                    [person.disabledAt == nil ? .badge("active", .good) : .badge("shut out", .warn)],
+                    [.time(person.lastLoginAt)],
+                ]
+            },
+            forms: people.map { person in
+                guard person.key != own else { return [] }
+                let address = Address.path("admin", "people", "\(person.key)")
+                return [
+                    .button("\(address)/reset", "New password link"),
+                    person.disabledAt == nil
+                        ? .button("\(address)/disable", "Shut out", isDanger: true)
+                        : .button("\(address)/enable", "Let in"),
+                ]
+            }, empty: "Nobody yet.")
+        var invitation = Section(
+            "Invite", text: "You get a link for them. They set a password with it, once, within three days.")
+        invitation.form = form
+        page.sections = [section, invitation]
+        return page
+    }
+
+    @Sendable private func invite(_ visit: Visit) async throws -> PageAnswer {
+        try visit.require(.administer, on: Permission.Subject(visit.person.bounds), called: "page")
+        return try await visit.trying(try await Self.form(visit), on: { try await page(visit, $0) }) {
+            let email = try EmailAddress(visit.form["email"])
+            let (scope, bounds) = try await Role.read(visit)
+            if try await visit.services.store.person(email) != nil {
+                throw InvalidInput(field: "email", "belongs to someone who is here already")
+            }
+            let token = try await visit.services.people.invite(email, scope: scope, bounds: bounds, by: visit.author)
+            return .page(Self.link(token, for: email, visit))
+        }
+    }
+
+    private static func link(_ token: String, for email: EmailAddress, _ visit: Visit) -> PageView {
+        let path = Address.query(Address.path("setup"), [("token", token)])
+        return link(visit.serverURL + path, for: email)
+    }
+
+    static func link(_ link: String, for email: EmailAddress) -> PageView {
+        var page = PageView("A link for \(email.text)")
+        page.crumbs = [Link("People", Address.path("admin", "people"))]
+        var section = Section("Shown this once", text: "Give it to them. It works once, for three days.")
+        section.isSecret = true
+        section.facts = [Fact("Link", .code(link))]
+        section.links = [Link("Done", Address.path("admin", "people"), isMain: true)]
+        page.sections = [section]
+        return page
+    }
+
+    /// Someone else, whom the person may administer.
+    private func person(_ visit: Visit) async throws -> Person {
+        guard let number = Int64(visit.text("person_id")),
+            let person = try await visit.services.store.person(Key(number))
+        else { throw APIError.none("person") }
+        try visit.require(.administer, on: Permission.Subject(person.bounds), called: "person")
+        guard person.key != visit.person.key else {
+            throw APIError(.conflict, "That is you; ask someone else to do it")
+        }
+        return person
+    }
+
+    @Sendable private func disable(_ visit: Visit) async throws -> PageAnswer {
+        try await visit.services.people.setDisabled(true, try await person(visit), by: visit.author)
+        return .redirect(Address.query(Address.path("admin", "people"), [("done", "saved")]))
+    }
+
+    @Sendable private func enable(_ visit: Visit) async throws -> PageAnswer {
+        try await visit.services.people.setDisabled(false, try await person(visit), by: visit.author)
+        return .redirect(Address.query(Address.path("admin", "people"), [("done", "saved")]))
+    }
+
+    @Sendable private func reset(_ visit: Visit) async throws -> PageAnswer {
+        let person = try await person(visit)
+        let token = try await visit.services.people.invite(
+            person.email, scope: person.scope, bounds: person.bounds, by: visit.author)
+        return .page(Self.link(token, for: person.email, visit))
+    }
+}

@@ -1,0 +1,256 @@
+import BelfryAPI
+import BelfryCore
+import FoundationEssentials
+
+/// Pushes: the list, one with its progress, its devices by answer, and their CSV.
+struct PushPages {
+    let make: RouteMaker
+
+    var routes: [PageRoute] {
+        [
+            make.application(.get, "pushes", .read, list), make.receipt(.get, "", .read, show),
+            make.receipt(.get, "/devices.csv", .read, csv), make.receipt(.post, "/write-off", .change, writeOff),
+        ]
+    }
+
+    private static let perPage = 50
+
+    @Sendable private func list(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        let before = visit.number("before").map { Key<Push>($0) }
+        let receipts = try await visit.searching(application) {
+            try await visit.services.store.receipts(of: application.key, before: before, limit: Self.perPage)
+        }
+        var page = PageView("Pushes", lead: "Newest first.")
+        page.crumbs = [Link(application.name, Address.of(application))]
+        if visit.may(.send, Permission.Subject(application)) {
+            page.actions = [Link("Compose a push", Address.of(application, "compose"), isMain: true)]
+        }
+        var section = Section()
+        section.table = Self.table(
+            receipts, try await visit.summaries(of: receipts), application,
+            empty: before == nil ? "Nothing was sent yet." : "There are no earlier ones.")
+        if receipts.count == Self.perPage, let last = receipts.last {
+            section.table?.next = Address.query(
+                Address.of(application, "pushes"), [("before", String(last.push.key.rawValue))])
+        }
+        page.sections = [section]
+        if before == nil, receipts.contains(where: { $0.settledAt == nil }) {
+            page.live = Address.of(application, "events")
+        }
+        return .page(page)
+    }
+
+    static func table(
+        _ receipts: [Receipt], _ summaries: [Key<Push>: String], _ application: Application, empty: String
+    ) -> Table {
+        Table(
+            "Pushes", ["Push", "State", "#Devices", "#Accepted", "#Not delivered", "Time"],
+            receipts.map { receipt in
+                [
+                    [
+                        .link(
+                            summaries[receipt.push.key] ?? "[damaged]",
+                            Address.of(application, "pushes", receipt.push.receiptID.lowercased))
+                    ], [receipt.state.value], [.number(receipt.devices)], [.number(receipt.count(.accepted))],
+                    [.number(receipt.count(.failed))], [.time(receipt.push.acceptedAt)],
+                ]
+            }, empty: empty, emptyLink: Link("Compose a push", Address.of(application, "compose")))
+    }
+
+    // MARK: One push
+
+    @Sendable private func show(
+        _ visit: Visit, _ receipt: Receipt, _ application: Application
+    ) async throws -> PageAnswer {
+        let store = visit.services.store
+        let kind = Answer.Kind(rawValue: visit.query["answer"]) ?? .failed
+        let cursor = visit.number("platform").flatMap { platform in
+            visit.number("device").map { AnswerCursor(platform: Key(platform), device: Key($0)) }
+        }
+        let details = try await visit.searching(application) {
+            PushDetails(
+                receipt: receipt, request: try await visit.request(of: receipt),
+                platforms: try await store.platforms(of: application.key),
+                answers: try await store.answerCounts(of: receipt.push.key),
+                events: try await store.counts(of: receipt.push.key),
+                faults: try await store.connectionFaults(of: receipt.push.key),
+                devices: try await store.answers(in: receipt.push.key, kind: kind, after: cursor, limit: Self.perPage),
+                kind: kind)
+        }
+        var page = Self.page(details, application)
+        if visit.query["done"] == "sent" { page.notice = "Accepted. The numbers below follow by themselves." }
+        if receipt.settledAt == nil { page.live = Address.of(application, "events") }
+        if visit.may(.send, Permission.Subject(application)) {
+            page.actions = [
+                Link(
+                    "Send again, changed",
+                    Address.query(Address.of(application, "compose"), [("from", receipt.push.receiptID.lowercased)]))
+            ]
+        }
+        if receipt.damagedBatches + receipt.damagedFanOuts > 0, visit.may(.change, Permission.Subject(application)) {
+            page.sections[0].buttons = [
+                .button(
+                    Address.of(application, "pushes", receipt.push.receiptID.lowercased, "write-off"),
+                    "Write off what is damaged", isDanger: true)
+            ]
+        }
+        return .page(page)
+    }
+
+    /// What is known of a push.
+    struct PushDetails: Sendable {
+        let receipt: Receipt
+        /// nil where it cannot be read, or is no more.
+        let request: PushRequest?
+        let platforms: [Platform]
+        let answers: [Key<Platform>: [Answer: Int]]
+        let events: [Key<Platform>: AnalyticsCounts]
+        let faults: [PlatformFault]
+        let devices: AnswerPage
+        let kind: Answer.Kind
+    }
+
+    static func page(_ details: PushDetails, _ application: Application) -> PageView {
+        let receipt = details.receipt
+        let address = Address.of(application, "pushes", receipt.push.receiptID.lowercased)
+        var page = PageView(details.request?.content.summary ?? "Push")
+        page.crumbs = [
+            Link(application.name, Address.of(application)), Link("Pushes", Address.of(application, "pushes")),
+        ]
+        let opened = details.events.values.reduce(0) { $0 + Int($1[.opened] ?? 0) }
+        page.stats = [
+            Stat("Devices", receipt.devices, detail: receipt.isFannedOut ? "" : "so far"),
+            Stat("Accepted", receipt.count(.accepted)),
+            Stat("Not delivered", receipt.count(.failed)), Stat("Waiting", receipt.count(.pending)),
+            Stat("Opened", opened),
+        ]
+        page.sections = [facts(details), byPlatform(details), byDevice(details, application, address)]
+        if let request = details.request {
+            var content = Section("Content")
+            content.codeLabel = "JSON"
+            content.code = request.content.shown
+            page.sections.append(content)
+        }
+        return page
+    }
+
+    private static func facts(_ details: PushDetails) -> Section {
+        let receipt = details.receipt
+        var section = Section()
+        section.facts = [
+            Fact("State", [receipt.state.value] + receipt.parked.map { .text($0.detail) }),
+            Fact("Target", .text(details.request?.target.words ?? "not known")),
+            Fact("Receipt id", .code(receipt.push.receiptID.lowercased)),
+            Fact("Accepted", .time(receipt.push.acceptedAt)),
+            Fact("First answer", .time(receipt.firstAnswerAt, none: "none yet")),
+            Fact("Done", .time(receipt.settledAt, none: "not yet")), Fact("Expires", .time(receipt.push.expiresAt)),
+            Fact("Urgency", .text(receipt.push.lane.word)),
+            Fact("Guarantee", .text(receipt.push.guarantee == .atLeastOnce ? "at least once" : "at most once")),
+        ]
+        for fault in details.faults {
+            section.facts.append(Fact("Waits for", .badge("no connection", .warn), .text("\(fault.fault.detail)")))
+        }
+        return section
+    }
+
+    private static func byPlatform(_ details: PushDetails) -> Section {
+        var section = Section("By platform and answer")
+        let names = Dictionary(uniqueKeysWithValues: details.platforms.map { ($0.key, $0.name) })
+        let rows = details.answers.sorted { $0.key < $1.key }.flatMap { platform, counts in
+            counts.filter { $0.value > 0 }.sorted { $0.key.code < $1.key.code }.map { answer, count -> [[Value]] in
+                [[.text(names[platform] ?? "deleted platform")], [.badge(answer.name, answer.tone)], [.number(count)]]
+            }
+        }
+        section.table = Table(
+            "Answers", ["Platform", "Answer", "#Devices"], rows, empty: "No device has an answer yet.")
+        return section
+    }
+
+    private static func byDevice(_ details: PushDetails, _ application: Application, _ address: String) -> Section {
+        var section = Section("Devices by answer")
+        let kinds: [Answer.Kind] = [.failed, .accepted, .pending, .refused, .gone, .expired, .unknown, .skipped]
+        section.form = .filter(
+            address,
+            [
+                .select(
+                    "answer", "Answer", details.kind.rawValue,
+                    kinds.map { ($0.rawValue, $0 == .failed ? "not delivered" : $0.rawValue) })
+            ], "Show")
+        var table = Table(
+            "Devices", ["Device", "Answer"],
+            details.devices.answers.map { found in
+                [
+                    [.link(found.uuid.lowercased, Address.of(application, "devices", found.uuid.lowercased))],
+                    [.badge(found.answer.name, found.answer.tone)],
+                ]
+            },
+            empty: details.devices.next == nil
+                ? "No device has this answer." : "None so far; there is more to look through.")
+        if let next = details.devices.next {
+            table.next = Address.query(
+                address,
+                [
+                    ("answer", details.kind.rawValue), ("platform", String(next.platform.rawValue)),
+                    ("device", String(next.device.rawValue)),
+                ])
+        }
+        section.table = table
+        section.links = [
+            Link("These as CSV", Address.query("\(address)/devices.csv", [("answer", details.kind.rawValue)]))
+        ]
+        return section
+    }
+
+    /// More devices than this are read by the admin API, page by page.
+    private static let csvRowsMax = 20_000
+
+    @Sendable private func csv(_ visit: Visit, _ receipt: Receipt, _ application: Application) async throws
+        -> PageAnswer
+    {
+        let kind = Answer.Kind(rawValue: visit.query["answer"]) ?? .failed
+        var (lines, after) = (["device_uuid,answer"], AnswerCursor?.none)
+        try await visit.services.shares.holding(.exports, for: visit.holder(application)) {
+            repeat {
+                let found = try await visit.services.store.answers(
+                    in: receipt.push.key, kind: kind, after: after, limit: 1_000)
+                lines += found.answers.map { "\($0.uuid.lowercased),\($0.answer.name)" }
+                after = found.next
+            } while after != nil && lines.count < Self.csvRowsMax
+        }
+        let name = "push-\(receipt.push.receiptID.lowercased)-\(kind.rawValue).csv"
+        return .response(.file(lines.joined(separator: "\r\n") + "\r\n", named: name, type: "text/csv"))
+    }
+
+    @Sendable private func writeOff(
+        _ visit: Visit, _ receipt: Receipt, _ application: Application
+    ) async throws -> PageAnswer {
+        _ = try await visit.services.admin.writeOffDamage(of: receipt, of: application, by: visit.author)
+        return .redirect(Address.of(application, "pushes", receipt.push.receiptID.lowercased))
+    }
+}
+
+extension Push.Content {
+    /// As a sender writes it.
+    var shown: String {
+        var members: [String: JSONValue] = [:]
+        members["body"] = body.map(JSONValue.string)
+        if !custom.isEmpty { members["custom"] = .object(custom) }
+        if let apple {
+            members["apns"] = .object(["payload": .object(apple.payload), "type": .string(apple.type.rawValue)])
+        }
+        return JSONValue.object(members).storedText
+    }
+}
+
+extension Visit {
+    /// nil where it cannot be read.
+    func request(of receipt: Receipt) async throws -> PushRequest? {
+        do { return try await services.store.request(of: receipt.push.key) } catch StoreError.damaged { return nil }
+    }
+
+    func summaries(of receipts: [Receipt]) async throws -> [Key<Push>: String] {
+        var summaries: [Key<Push>: String] = [:]
+        for receipt in receipts { summaries[receipt.push.key] = try await request(of: receipt)?.content.summary }
+        return summaries
+    }
+}

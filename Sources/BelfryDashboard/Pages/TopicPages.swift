@@ -1,0 +1,156 @@
+import BelfryAPI
+import BelfryCore
+import FoundationEssentials
+
+/// Topics: the list with subscribers, new ones, and deletion.
+struct TopicPages {
+    let make: RouteMaker
+
+    var routes: [PageRoute] {
+        [
+            make.application(.get, "topics", .read, list), make.application(.post, "topics", .change, create),
+            make.application(.get, "topics/:topic", .read, show),
+            make.application(.post, "topics/:topic/delete", .change, delete),
+        ]
+    }
+
+    private static let perPage = 50
+
+    @Sendable private func list(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        .page(try await page(visit, application, Self.newForm(application)))
+    }
+
+    private func page(_ visit: Visit, _ application: Application, _ form: Form) async throws -> PageView {
+        let skip = Int(visit.number("from") ?? 0)
+        let text = visit.query["q"].lowercased()
+        let found = try await visit.searching(application) {
+            try await visit.services.store.topics(
+                TopicQuery(applicationKey: application.key, text: text.isEmpty ? nil : text), skip: skip,
+                limit: Self.perPage)
+        }
+        var page = Self.page(
+            application, found, search: visit.query["q"],
+            form: visit.may(.change, Permission.Subject(application)) ? form : nil)
+        if skip + found.elements.count < found.total, !found.elements.isEmpty {
+            page.sections[0].table?.next = Address.query(
+                Address.of(application, "topics"), [("q", visit.query["q"]), ("from", String(skip + Self.perPage))])
+        }
+        switch visit.query["done"] {
+        case "created": page.notice = "Created."
+        case "deleted": page.notice = "Deleted: its devices are unsubscribed."
+        default: break
+        }
+        return page
+    }
+
+    static func page(_ application: Application, _ topics: Listing<Topic>, search: String, form: Form?) -> PageView {
+        var page = PageView("Topics", lead: topics.total == 1 ? "One topic." : "\(topics.total.grouped) topics.")
+        page.crumbs = [Link(application.name, Address.of(application))]
+        var section = Section()
+        section.form = .filter(
+            Address.of(application, "topics"), [.text("q", "Name", search, type: "search")], "Search")
+        section.table = Table(
+            "Topics", ["Topic", "Expires", "Subscribers"],
+            topics.elements.map { topic in
+                [
+                    [.link(topic.name, Address.of(application, "topics", topic.name))], [.time(topic.expiresAt)],
+                    [.link("see", Address.query(Address.of(application, "devices"), [("topic", topic.name)]))],
+                ]
+            },
+            empty: search.isEmpty
+                ? "No topic yet: one appears when a device subscribes to it, or when you create it."
+                : "No topic has that in its name.")
+        page.sections = [section]
+        if let form {
+            var new = Section("New topics")
+            new.form = form
+            page.sections.append(new)
+        }
+        return page
+    }
+
+    private static func newForm(_ application: Application) -> Form {
+        Form(
+            Address.of(application, "topics"), "Create",
+            [
+                .area(
+                    "names", "Names",
+                    hint: "One a line, or with commas between them; at most \(NewTopic.perWrite) at once.",
+                    isRequired: true),
+                .text("expires_at", "Expires at", hint: "UTC. Empty: never.", type: "datetime-local"),
+            ])
+    }
+
+    @Sendable private func create(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        try await visit.trying(
+            Self.newForm(application), names: ["name": "names"], on: { try await page(visit, application, $0) }
+        ) {
+            let names = visit.form.list("names")
+            guard !names.isEmpty, names.count <= NewTopic.perWrite else {
+                throw InvalidInput(field: "names", "has \(names.count) names, it has to be 1 to \(NewTopic.perWrite)")
+            }
+            var expiresAt: Instant?
+            if !visit.form["expires_at"].isEmpty {
+                guard let instant = Instant(text: visit.form["expires_at"] + ":00Z"), instant > visit.services.clock.now
+                else {
+                    throw InvalidInput(field: "expires_at", "has to be a time in the future such as 2026-01-31T08:30")
+                }
+                expiresAt = instant
+            }
+            for name in names {
+                let topic = try NewTopic(name: name, expiresAt: expiresAt, now: visit.services.clock.now)
+                _ = try await visit.services.admin.create(topic, of: application, by: visit.author)
+            }
+            return .redirect(Address.query(Address.of(application, "topics"), [("done", "created")]))
+        }
+    }
+
+    private func topic(_ visit: Visit, _ application: Application) async throws -> Topic {
+        guard let name = try? Topic.normalized(visit.text("topic"), field: "topic"),
+            let topic = try await visit.services.store.topic(named: name, of: application.key)
+        else { throw APIError.none("topic") }
+        return topic
+    }
+
+    @Sendable private func show(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        let topic = try await topic(visit, application)
+        let platforms = try await visit.services.store.platforms(of: application.key)
+        let count = try await visit.searching(application) {
+            try await visit.services.store.deviceCount(DeviceSearch(platforms: platforms.map(\.key), topic: topic.name))
+        }
+        return .page(
+            Self.page(
+                topic, application, subscribers: count, mayChange: visit.may(.change, Permission.Subject(application)),
+                Self.deleteForm(topic, application, count)))
+    }
+
+    private static func deleteForm(_ topic: Topic, _ application: Application, _ count: Int) -> Form {
+        .button(
+            Address.of(application, "topics", topic.name, "delete"),
+            "Delete it, and unsubscribe \(count == 1 ? "one device" : "\(count.grouped) devices")", isDanger: true)
+    }
+
+    static func page(_ topic: Topic, _ application: Application, subscribers: Int, mayChange: Bool, _ deletion: Form)
+        -> PageView
+    {
+        var page = PageView(topic.name)
+        page.crumbs = [
+            Link(application.name, Address.of(application)), Link("Topics", Address.of(application, "topics")),
+        ]
+        var facts = Section()
+        facts.facts = [
+            Fact(
+                "Subscribers",
+                .link(subscribers.grouped, Address.query(Address.of(application, "devices"), [("topic", topic.name)]))),
+            Fact("Expires", .time(topic.expiresAt)),
+        ]
+        if mayChange { facts.buttons = [deletion] }
+        page.sections = [facts]
+        return page
+    }
+
+    @Sendable private func delete(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        try await visit.services.admin.delete(try await topic(visit, application), of: application, by: visit.author)
+        return .redirect(Address.query(Address.of(application, "topics"), [("done", "deleted")]))
+    }
+}

@@ -1,0 +1,74 @@
+import BelfryCore
+import CDashboard
+import Crypto
+import Mustache
+
+/// The files of the folder `dashboard/`, as they were when the server was built.
+enum Asset {
+    private static let files: [String: [UInt8]] = {
+        let assets = UnsafeBufferPointer(start: belfry_assets(), count: Int(belfry_asset_count()))
+        return Dictionary(
+            uniqueKeysWithValues: assets.map { asset in
+                (String(cString: asset.name), Array(UnsafeBufferPointer(start: asset.bytes, count: Int(asset.count))))
+            })
+    }()
+
+    static func bytes(_ name: String) -> [UInt8]? { files[name] }
+
+    static var templates: [(name: String, text: String)] {
+        files.filter { $0.key.hasSuffix(".mustache") }.map { name, bytes in
+            (String(name.dropLast(".mustache".count)), String(decoding: bytes, as: UTF8.self))
+        }
+    }
+
+    /// Part of the address of the style sheet and the script, so that browsers may keep them for ever.
+    static let version: String = {
+        var hash = SHA256()
+        for name in ["style.css", "script.js", "icon.svg"] { hash.update(data: files[name] ?? []) }
+        return Array(hash.finalize().prefix(6)).hex
+    }()
+}
+
+/// The templates, parsed once.
+package struct Templates: Sendable {
+    private let library: MustacheLibrary
+
+    package init() throws {
+        var library = MustacheLibrary()
+        for (name, text) in Asset.templates { try library.register(text, named: name) }
+        self.library = library
+    }
+
+    /// A page of a person who is logged in.
+    package func page(_ page: PageView, in shell: Shell) -> String { render(Shown(page: page, shell: shell), "page") }
+
+    /// A page before the login, with nothing beside its form.
+    package func plain(_ page: PageView, in shell: Shell) -> String { render(Shown(page: page, shell: shell), "plain") }
+
+    private func render(_ shown: Shown, _ name: String) -> String {
+        library.render(shown, withTemplate: name) ?? ""
+    }
+
+    private struct Shown {
+        let page: PageView
+        let shell: Shell
+    }
+}
+
+/// What stands around every page.
+package struct Shell: Sendable {
+    package var version = Asset.version
+    package var release = ""
+    package var csrf = ""
+    package var person = ""
+    package var role = ""
+    package var isSignedIn = false
+    package var menus: [Menu] = []
+
+    package struct Menu: Sendable {
+        package let label: String
+        package let links: [Link]
+    }
+
+    package init() {}
+}

@@ -1,0 +1,142 @@
+import BelfryCore
+import FoundationEssentials
+
+extension PlatformKind {
+    /// As people call it.
+    var title: String {
+        switch self {
+        case .apple(.app): "iOS, iPadOS, macOS"
+        case .apple(let use): "Apple: \(use.rawValue)"
+        case .android: "Android (GCM)"
+        case .androidFCM: "Android (Firebase)"
+        case .androidBaidu: "Android (Baidu)"
+        case .windows8: "Windows (WNS)"
+        case .windowsPhone: "Windows Phone (MPNS)"
+        case .bb10: "BlackBerry 10"
+        case .web: "Web Push"
+        case .huawei: "Huawei (Push Kit)"
+        case .amazon: "Amazon Fire (ADM)"
+        case .webhook: "Webhook"
+        }
+    }
+}
+
+extension Receipt.State {
+    var value: Value {
+        switch self {
+        case .settled: .badge("done", .good)
+        case .fanningOut, .delivering: .badge("sending", .calm)
+        case .parked: .badge("held back", .warn)
+        case .damaged: .badge("damaged", .bad)
+        }
+    }
+}
+
+extension Answer {
+    /// As a column of numbers groups it.
+    var tone: Value.Tone {
+        switch self {
+        case .accepted: .good
+        case .pending: .calm
+        case .gone, .expired, .skipped: .warn
+        case .unknown, .refused: .bad
+        }
+    }
+}
+
+extension Receipt {
+    func count(_ kind: Answer.Kind) -> Int { counts.reduce(0) { $0 + (kind.includes($1.key) ? $1.value : 0) } }
+}
+
+extension Push.Content {
+    /// The first line of what people see of it.
+    var summary: String {
+        if let body { return body.firstLine }
+        if let apple, case .object(let aps)? = apple.payload["aps"], let alert = aps["alert"] {
+            if let text = alert.stringValue { return text.firstLine }
+            if case .object(let members) = alert,
+                let text = members["body"]?.stringValue ?? members["title"]?.stringValue
+            {
+                return text.firstLine
+            }
+        }
+        return "[custom message]"
+    }
+}
+
+extension String {
+    /// Cut where it gets long.
+    fileprivate var firstLine: String {
+        let line = split(whereSeparator: \.isNewline).first.map(String.init) ?? self
+        return line.count > 90 ? String(line.prefix(90)) + "…" : line
+    }
+}
+
+extension Target {
+    var words: String {
+        var parts: [String] = []
+        if let devices { parts.append(devices.count == 1 ? "one device" : "\(devices.count.grouped) devices") }
+        if !topics.isEmpty {
+            parts.append("topics: \(topics.prefix(8).joined(separator: ", "))" + (topics.count > 8 ? ", …" : ""))
+        }
+        if !customUserIDs.isEmpty {
+            parts.append(customUserIDs.count == 1 ? "one user" : "\(customUserIDs.count.grouped) users")
+        }
+        if parts.isEmpty { parts.append("everyone") }
+        if let platforms { parts.append("on \(platforms.map(\.rawValue).joined(separator: ", "))") }
+        return parts.joined(separator: "; ")
+    }
+}
+
+extension Lane {
+    var word: String {
+        switch self {
+        case .urgent: "urgent"
+        case .normal: "normal"
+        case .bulk: "bulk"
+        }
+    }
+}
+
+extension AnalyticsKind {
+    var word: String {
+        switch self {
+        case .sent: "sent"
+        case .received: "received"
+        case .opened: "opened"
+        case .geofenceTriggered: "geofence triggers"
+        case .heartbeat: "heartbeats"
+        }
+    }
+}
+
+/// The periods that charts cover.
+enum Period: String, CaseIterable {
+    case day = "24h"
+    case week = "7d"
+    case month = "30d"
+    case quarter = "90d"
+
+    var duration: Duration {
+        switch self {
+        case .day: .seconds(86_400)
+        case .week: .seconds(7 * 86_400)
+        case .month: .seconds(30 * 86_400)
+        case .quarter: .seconds(90 * 86_400)
+        }
+    }
+
+    var width: AnalyticsBucket.Width { self == .day ? .hour : .day }
+
+    /// Links to all periods of a page.
+    static func tabs(_ path: String, current: Period) -> [Link] {
+        allCases.map { Link($0.rawValue, Address.query(path, [("period", $0.rawValue)]), isCurrent: $0 == current) }
+    }
+}
+
+extension Instant {
+    /// The name of an hour or a day under a chart.
+    func name(_ width: AnalyticsBucket.Width) -> String {
+        width == .hour ? "\(text.dropFirst(11).prefix(5)) UTC" : String(text.prefix(10))
+    }
+}

@@ -1,0 +1,25 @@
+import BelfryAPI
+package import BelfryCore
+import BelfryDashboard
+
+extension ServerResources {
+    /// The people of the dashboard, for commands beside a running server.
+    package var people: PersonService { people(lifetime: SessionLifetime()) }
+
+    func people(lifetime: SessionLifetime) -> PersonService {
+        PersonService(store: store, passwords: ScryptPasswords(), hash: SecretHash.of, clock: clock, lifetime: lifetime)
+    }
+}
+
+/// The link by which the first operator makes their account.
+package enum SetupLink {
+    /// A link that works once, as long as nobody has an account; nil when somebody has.
+    static func make(with people: PersonService, by author: AuditAuthor, at address: String) async throws -> String? {
+        guard try await people.store.people(within: .everything, after: nil, limit: 1).isEmpty else { return nil }
+        let token = try await people.invite(nil, scope: .operator, bounds: .everything, by: author)
+        return address + path(token)
+    }
+
+    /// Below the address of the server.
+    package static func path(_ token: String) -> String { "/\(Dashboard.root)/setup?token=\(token)" }
+}

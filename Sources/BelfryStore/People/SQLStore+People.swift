@@ -1,0 +1,162 @@
+package import BelfryCore
+
+extension SQLStore {
+    package func create(_ new: NewPerson) async throws -> Person {
+        try await write { try $0.insert(new) }
+    }
+
+    package func person(_ key: Key<Person>) async throws -> Person? {
+        try await read { db in try db.prepared(PersonStatements.byKey).first(key, as: Person.init) }
+    }
+
+    package func person(_ email: EmailAddress) async throws -> Person? {
+        try await read { db in try db.prepared(PersonStatements.byEmail).first(email.text, as: Person.init) }
+    }
+
+    package func people(within bounds: AdminKey.Bounds, after: Key<Person>?, limit: Int) async throws -> [Person] {
+        try await read { [damagedRows] db in
+            try DamagedRows.slice(of: limit, after: after ?? Key(0)) { after, limit in
+                try db.people(within: bounds, after: after, limit: limit, damagedRows)
+            }
+        }
+    }
+
+    package func setPassword(
+        of person: Key<Person>, to hash: String, keeping session: Key<DashboardSession>?
+    ) async throws {
+        try await write { write in
+            try write.change(PersonStatements.setPassword, hash, person, of: "person \(person)")
+            try write.prepared(SessionStatements.endOthers).send(person, session ?? Key(0))
+        }
+    }
+
+    package func setDisabled(_ isDisabled: Bool, _ person: Key<Person>) async throws {
+        try await write { write in
+            let since: Instant? = isDisabled ? write.now : nil
+            try write.change(PersonStatements.setDisabled, since, person, of: "person \(person)")
+            if isDisabled { try write.prepared(SessionStatements.endOthers).send(person, Key<DashboardSession>(0)) }
+        }
+    }
+}
+
+extension WriteSession {
+    func insert(_ new: NewPerson) throws -> Person {
+        guard try !prepared(PersonStatements.isTaken).hasRow(new.email.text) else {
+            throw StoreError.notEmpty("there is a person with the e-mail address \(new.email.text)")
+        }
+        let key = try insert(
+            PersonStatements.insert, new.email.text, new.name, new.scope.rawValue, new.bounds.tenant,
+            new.bounds.application, new.passwordHash, now)
+        return Person(
+            key: Key(key), email: new.email, name: new.name, scope: new.scope, bounds: new.bounds,
+            passwordHash: new.passwordHash, createdAt: now, lastLoginAt: nil, disabledAt: nil)
+    }
+}
+
+extension SQLConnection {
+    fileprivate func people(
+        within bounds: AdminKey.Bounds, after: Key<Person>, limit: Int, _ damaged: DamagedRows
+    ) throws -> [(position: Key<Person>, value: Person?)] {
+        func person(_ row: some SQLRow) throws -> (position: Key<Person>, value: Person?) {
+            let key = Key<Person>(row.integer(0))
+            return (key, try damaged.readable("person \(key)") { try Person(row) })
+        }
+        return switch bounds {
+        case .everything: try prepared(PersonStatements.all).all(after, limit, as: person)
+        case .tenant(let tenant): try prepared(PersonStatements.ofTenant).all(after, limit, tenant, as: person)
+        case .application(let application, _):
+            try prepared(PersonStatements.ofApplication).all(after, limit, application, as: person)
+        }
+    }
+}
+
+extension Person {
+    /// From the columns of `PersonStatements.all` and its like.
+    init(_ row: some SQLRow) throws {
+        guard let scope = AdminKey.Scope(rawValue: row.text(3)) else {
+            throw StoreError.damaged("person \(row.integer(0))")
+        }
+        self.init(
+            key: Key(row.integer(0)), email: EmailAddress(stored: row.text(1)), name: row.text(2), scope: scope,
+            bounds: AdminKey.Bounds(
+                tenant: row.integerIfAny(4).map { Key($0) }, application: row.integerIfAny(5).map { Key($0) }),
+            passwordHash: row.text(6), createdAt: Instant(milliseconds: row.integer(7)),
+            lastLoginAt: row.instantIfAny(8), disabledAt: row.instantIfAny(9))
+    }
+}
+
+enum PersonStatements {
+    static let insert: SQLText = """
+        INSERT INTO person /* people.insert */ (
+            email, name, scope, tenant_id, application_id, password_hash, created_at_ms)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        RETURNING id
+        """
+
+    static let isTaken: SQLText = "SELECT 1 /* people.is_taken */ FROM person WHERE email = $1"
+
+    static let any: SQLText = "SELECT 1 /* people.any */ FROM person LIMIT 1"
+
+    static let byKey: SQLText = """
+        SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
+               disabled_at_ms /* people.by_key */
+          FROM person
+         WHERE id = $1
+        """
+
+    static let byEmail: SQLText = """
+        SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
+               disabled_at_ms /* people.by_email */
+          FROM person
+         WHERE email = $1
+        """
+
+    static let all: SQLText = """
+        SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
+               disabled_at_ms /* people.all */
+          FROM person
+         WHERE id > $1
+         ORDER BY id
+         LIMIT $2
+        """
+
+    /// Scans `person_tenant`.
+    static let ofTenant: SQLText = """
+        SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
+               disabled_at_ms /* people.of_tenant */
+          FROM person
+         WHERE id > $1 AND tenant_id = $3
+         ORDER BY id
+         LIMIT $2
+        """
+
+    /// Scans `person_application`.
+    static let ofApplication: SQLText = """
+        SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
+               disabled_at_ms /* people.of_application */
+          FROM person
+         WHERE id > $1 AND application_id = $3
+         ORDER BY id
+         LIMIT $2
+        """
+
+    static let setPassword: SQLText = """
+        UPDATE person /* people.set_password */ SET password_hash = $1 WHERE id = $2
+        """
+
+    static let setDisabled: SQLText = """
+        UPDATE person /* people.set_disabled */ SET disabled_at_ms = $1 WHERE id = $2
+        """
+
+    static let disableOfTenant: SQLText = """
+        UPDATE person /* people.disable_of_tenant */ SET disabled_at_ms = $1
+         WHERE tenant_id = $2 AND disabled_at_ms IS NULL
+        """
+
+    static let disableOfApplication: SQLText = """
+        UPDATE person /* people.disable_of_application */ SET disabled_at_ms = $1
+         WHERE application_id = $2 AND disabled_at_ms IS NULL
+        """
+
+    static let noteLogin: SQLText = "UPDATE person /* people.note_login */ SET last_login_at_ms = $1 WHERE id = $2"
+}

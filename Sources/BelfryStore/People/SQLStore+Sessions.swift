@@ -1,0 +1,156 @@
+package import BelfryCore
+
+extension SQLStore {
+    package func begin(_ new: NewDashboardSession) async throws -> DashboardSession {
+        try await write { write in
+            let now = write.now
+            try write.change(PersonStatements.noteLogin, now, new.person, of: "person \(new.person)")
+            let key = try write.insert(
+                SessionStatements.insert, new.person, new.tokenHash, now, new.address, new.agent)
+            try write.prepared(SessionStatements.endOldest).send(new.person, DashboardSession.perPersonMax)
+            return DashboardSession(
+                key: Key(key), person: new.person, createdAt: now, lastSeenAt: now, address: new.address,
+                agent: new.agent)
+        }
+    }
+
+    package func session(tokenHash: [UInt8]) async throws -> (session: DashboardSession, person: Person)? {
+        try await read { db in
+            let session = try db.prepared(SessionStatements.byToken).first(tokenHash, as: DashboardSession.init)
+            guard let session else { return nil }
+            let person = try db.prepared(PersonStatements.byKey).first(session.person, as: Person.init)
+            guard let person, person.disabledAt == nil else { return nil }
+            return (session, person)
+        }
+    }
+
+    package func sessions(of person: Key<Person>) async throws -> [DashboardSession] {
+        try await read { db in
+            try db.prepared(SessionStatements.ofPerson).all(person, as: DashboardSession.init)
+        }
+    }
+
+    package func noteUse(of session: Key<DashboardSession>) async throws {
+        try await write { try $0.prepared(SessionStatements.noteUse).send($0.now, session) }
+    }
+
+    package func end(_ session: Key<DashboardSession>, of person: Key<Person>) async throws -> Bool {
+        try await write { try $0.prepared(SessionStatements.end).run(session, person) > 0 }
+    }
+
+    package func create(_ new: NewInvitation) async throws {
+        try await write { write in
+            try write.prepared(InvitationStatements.deleteEarlier).send(write.now, new.email?.text)
+            _ = try write.prepared(InvitationStatements.insert).run(
+                new.tokenHash, new.email?.text, new.scope.rawValue, new.bounds.tenant, new.bounds.application,
+                new.expiresAt)
+        }
+    }
+
+    package func invitation(tokenHash: [UInt8]) async throws -> Invitation? {
+        try await read { db in
+            try db.prepared(InvitationStatements.byToken).first(tokenHash, as: Invitation.init)
+        }
+    }
+
+    package func accept(_ invitation: Key<Invitation>, as new: NewPerson) async throws -> Person {
+        try await write { write in
+            let used = try write.prepared(InvitationStatements.use).first(invitation, write.now) { row in
+                row.textIfAny(0)
+            }
+            guard let used else { throw StoreError.unknown("invitation that may be used") }
+            if used == nil, try write.prepared(PersonStatements.any).hasRow() {
+                throw StoreError.unknown("invitation that may be used: there are people already")
+            }
+            guard let old = try write.prepared(PersonStatements.byEmail).first(new.email.text, as: Person.init) else {
+                return try write.insert(new)
+            }
+            try write.change(PersonStatements.setPassword, new.passwordHash, old.key, of: "person \(old.key)")
+            try write.prepared(SessionStatements.endOthers).send(old.key, Key<DashboardSession>(0))
+            return old
+        }
+    }
+}
+
+extension DashboardSession {
+    fileprivate init(_ row: some SQLRow) {
+        self.init(
+            key: Key(row.integer(0)), person: Key(row.integer(1)), createdAt: Instant(milliseconds: row.integer(2)),
+            lastSeenAt: Instant(milliseconds: row.integer(3)), address: row.textIfAny(4), agent: row.text(5))
+    }
+}
+
+extension Invitation {
+    fileprivate init(_ row: some SQLRow) throws {
+        guard let scope = AdminKey.Scope(rawValue: row.text(2)) else {
+            throw StoreError.damaged("invitation \(row.integer(0))")
+        }
+        self.init(
+            key: Key(row.integer(0)), email: row.textIfAny(1).map(EmailAddress.init(stored:)), scope: scope,
+            bounds: AdminKey.Bounds(
+                tenant: row.integerIfAny(3).map { Key($0) }, application: row.integerIfAny(4).map { Key($0) }),
+            expiresAt: Instant(milliseconds: row.integer(5)))
+    }
+}
+
+enum SessionStatements {
+    static let insert: SQLText = """
+        INSERT INTO dashboard_session /* sessions.insert */ (
+            person_id, token_hash, created_at_ms, last_seen_at_ms, address, agent)
+        VALUES ($1, $2, $3, $3, $4, $5)
+        RETURNING id
+        """
+
+    /// Scans `dashboard_session_person`.
+    static let endOldest: SQLText = """
+        DELETE FROM dashboard_session /* sessions.end_oldest */
+         WHERE person_id = $1 AND id NOT IN (
+                SELECT id FROM dashboard_session WHERE person_id = $1 ORDER BY id DESC LIMIT $2)
+        """
+
+    static let byToken: SQLText = """
+        SELECT id, person_id, created_at_ms, last_seen_at_ms, address, agent /* sessions.by_token */
+          FROM dashboard_session
+         WHERE token_hash = $1
+        """
+
+    /// Scans `dashboard_session_person` backwards.
+    static let ofPerson: SQLText = """
+        SELECT id, person_id, created_at_ms, last_seen_at_ms, address, agent /* sessions.of_person */
+          FROM dashboard_session
+         WHERE person_id = $1
+         ORDER BY id DESC
+        """
+
+    static let noteUse: SQLText = """
+        UPDATE dashboard_session /* sessions.note_use */ SET last_seen_at_ms = $1 WHERE id = $2
+        """
+
+    static let end: SQLText = "DELETE FROM dashboard_session /* sessions.end */ WHERE id = $1 AND person_id = $2"
+
+    static let endOthers: SQLText = """
+        DELETE FROM dashboard_session /* sessions.end_others */ WHERE person_id = $1 AND id <> $2
+        """
+}
+
+enum InvitationStatements {
+    static let insert: SQLText = """
+        INSERT INTO invitation /* invitations.insert */ (
+            token_hash, email, scope, tenant_id, application_id, expires_at_ms)
+        VALUES ($1, $2, $3, $4, $5, $6)
+        """
+
+    static let deleteEarlier: SQLText = """
+        DELETE FROM invitation /* invitations.delete_earlier */ WHERE expires_at_ms <= $1 OR email = $2
+        """
+
+    static let byToken: SQLText = """
+        SELECT id, email, scope, tenant_id, application_id, expires_at_ms /* invitations.by_token */
+          FROM invitation
+         WHERE token_hash = $1
+        """
+
+    static let use: SQLText = """
+        DELETE FROM invitation /* invitations.use */ WHERE id = $1 AND expires_at_ms > $2 RETURNING email
+        """
+}

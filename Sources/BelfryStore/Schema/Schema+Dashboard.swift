@@ -1,0 +1,46 @@
+extension Schema {
+    static let dashboard: SQLText = """
+        -- Found by `email`, in lower case. Bound as an admin key is, and kept as one is, so these are not foreign keys.
+        CREATE TABLE person (
+            id \(.key),
+            email text NOT NULL UNIQUE,
+            name text NOT NULL CHECK (length(name) > 0),
+            scope text NOT NULL CHECK (scope IN ('operator', 'tenant-admin', 'app-admin', 'sender', 'read-only')),
+            tenant_id \(.bigint),
+            application_id \(.bigint),
+            password_hash text NOT NULL,
+            created_at_ms \(.bigint) NOT NULL,
+            last_login_at_ms \(.bigint),
+            disabled_at_ms \(.bigint),
+            CHECK ((scope = 'operator') = (tenant_id IS NULL)),
+            CHECK (application_id IS NULL OR tenant_id IS NOT NULL),
+            CHECK (scope <> 'tenant-admin' OR application_id IS NULL),
+            CHECK (scope <> 'app-admin' OR application_id IS NOT NULL)
+        ) \(.byID);
+        CREATE INDEX person_tenant ON person (tenant_id\(postgres: ", id"));
+        CREATE INDEX person_application ON person (application_id\(postgres: ", id")) WHERE application_id IS NOT NULL;
+
+        -- The token itself is in the browser's cookie alone.
+        CREATE TABLE dashboard_session (
+            id \(.key),
+            person_id \(.bigint) NOT NULL REFERENCES person (id),
+            token_hash \(.bytes) NOT NULL UNIQUE,
+            created_at_ms \(.bigint) NOT NULL,
+            last_seen_at_ms \(.bigint) NOT NULL,
+            address text,
+            agent text NOT NULL
+        ) \(.byID);
+        CREATE INDEX dashboard_session_person ON dashboard_session (person_id\(postgres: ", id"));
+
+        CREATE TABLE invitation (
+            id \(.key),
+            token_hash \(.bytes) NOT NULL UNIQUE,
+            email text,
+            scope text NOT NULL,
+            tenant_id \(.bigint),
+            application_id \(.bigint),
+            expires_at_ms \(.bigint) NOT NULL
+        ) \(.byID);
+        CREATE INDEX invitation_expiry ON invitation (expires_at_ms);
+        """
+}

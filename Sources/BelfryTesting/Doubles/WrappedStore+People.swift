@@ -1,0 +1,38 @@
+package import BelfryCore
+
+extension WrappedStore {
+    package func create(_ person: NewPerson) async throws -> Person { try await base.create(person) }
+    package func person(_ key: Key<Person>) async throws -> Person? { try await base.person(key) }
+    package func person(_ email: EmailAddress) async throws -> Person? { try await base.person(email) }
+    package func people(within bounds: AdminKey.Bounds, after: Key<Person>?, limit: Int) async throws -> [Person] {
+        try await base.people(within: bounds, after: after, limit: limit)
+    }
+    package func setPassword(
+        of person: Key<Person>, to hash: String, keeping session: Key<DashboardSession>?
+    ) async throws {
+        try await base.setPassword(of: person, to: hash, keeping: session)
+    }
+    package func setDisabled(_ isDisabled: Bool, _ person: Key<Person>) async throws {
+        try await base.setDisabled(isDisabled, person)
+    }
+    package func begin(_ session: NewDashboardSession) async throws -> DashboardSession {
+        try await base.begin(session)
+    }
+    package func session(tokenHash: [UInt8]) async throws -> (session: DashboardSession, person: Person)? {
+        try await base.session(tokenHash: tokenHash)
+    }
+    package func sessions(of person: Key<Person>) async throws -> [DashboardSession] {
+        try await base.sessions(of: person)
+    }
+    package func noteUse(of session: Key<DashboardSession>) async throws { try await base.noteUse(of: session) }
+    package func end(_ session: Key<DashboardSession>, of person: Key<Person>) async throws -> Bool {
+        try await base.end(session, of: person)
+    }
+    package func create(_ invitation: NewInvitation) async throws { try await base.create(invitation) }
+    package func invitation(tokenHash: [UInt8]) async throws -> Invitation? {
+        try await base.invitation(tokenHash: tokenHash)
+    }
+    package func accept(_ invitation: Key<Invitation>, as person: NewPerson) async throws -> Person {
+        try await base.accept(invitation, as: person)
+    }
+}

@@ -1,0 +1,157 @@
+package import BelfryCore
+
+extension MemoryStore {
+    package func create(_ new: NewPerson) async throws -> Person {
+        let now = clock.now
+        return try transaction { try $0.insert(new, at: now) }
+    }
+
+    package func person(_ key: Key<Person>) async throws -> Person? { contents.people.people[key] }
+
+    package func person(_ email: EmailAddress) async throws -> Person? {
+        contents.people.people.values.first { $0.email == email }
+    }
+
+    package func people(within bounds: AdminKey.Bounds, after: Key<Person>?, limit: Int) async throws -> [Person] {
+        let found = contents.people.people.values.filter { person in
+            person.bounds.isWithin(bounds) && (after.map { person.key > $0 } ?? true)
+        }
+        return Array(found.sorted { $0.key < $1.key }.prefix(limit))
+    }
+
+    package func setPassword(
+        of person: Key<Person>, to hash: String, keeping session: Key<DashboardSession>?
+    ) async throws {
+        try transaction { contents in
+            guard let old = contents.people.people[person] else { throw StoreError.unknown("person \(person)") }
+            contents.people.people[person] = old.with(hash: hash)
+            contents.people.endSessions(of: person, except: session)
+        }
+    }
+
+    package func setDisabled(_ isDisabled: Bool, _ person: Key<Person>) async throws {
+        let now = clock.now
+        try transaction { contents in
+            guard let old = contents.people.people[person] else { throw StoreError.unknown("person \(person)") }
+            contents.people.people[person] = old.with(disabled: .some(isDisabled ? now : nil))
+            if isDisabled { contents.people.endSessions(of: person, except: nil) }
+        }
+    }
+
+    package func begin(_ new: NewDashboardSession) async throws -> DashboardSession {
+        let now = clock.now
+        return try transaction { contents in
+            guard let old = contents.people.people[new.person] else { throw StoreError.unknown("person") }
+            let session = DashboardSession(
+                key: contents.nextKey(), person: new.person, createdAt: now, lastSeenAt: now, address: new.address,
+                agent: new.agent)
+            contents.people.people[new.person] = old.with(login: now)
+            contents.people.sessions[new.tokenHash] = session
+            let own = contents.people.sessions.values.filter { $0.person == new.person }.map(\.key).sorted().reversed()
+            let ended = Set(own.dropFirst(DashboardSession.perPersonMax))
+            contents.people.sessions = contents.people.sessions.filter { !ended.contains($0.value.key) }
+            return session
+        }
+    }
+
+    package func session(tokenHash: [UInt8]) async throws -> (session: DashboardSession, person: Person)? {
+        let people = contents.people
+        guard let session = people.sessions[tokenHash], let person = people.people[session.person],
+            person.disabledAt == nil
+        else { return nil }
+        return (session, person)
+    }
+
+    package func sessions(of person: Key<Person>) async throws -> [DashboardSession] {
+        contents.people.sessions.values.filter { $0.person == person }.sorted { $0.key > $1.key }
+    }
+
+    package func noteUse(of session: Key<DashboardSession>) async throws {
+        let now = clock.now
+        transaction { contents in
+            guard let (hash, old) = contents.people.sessions.first(where: { $0.value.key == session }) else { return }
+            contents.people.sessions[hash] = DashboardSession(
+                key: old.key, person: old.person, createdAt: old.createdAt, lastSeenAt: now, address: old.address,
+                agent: old.agent)
+        }
+    }
+
+    package func end(_ session: Key<DashboardSession>, of person: Key<Person>) async throws -> Bool {
+        transaction { contents in
+            let count = contents.people.sessions.count
+            contents.people.sessions = contents.people.sessions.filter {
+                $0.value.key != session || $0.value.person != person
+            }
+            return contents.people.sessions.count < count
+        }
+    }
+
+    package func create(_ new: NewInvitation) async throws {
+        let now = clock.now
+        transaction { contents in
+            contents.people.invitations = contents.people.invitations.filter { _, old in
+                old.expiresAt > now && (old.email == nil || old.email != new.email)
+            }
+            contents.people.invitations[new.tokenHash] = Invitation(
+                key: contents.nextKey(), email: new.email, scope: new.scope, bounds: new.bounds,
+                expiresAt: new.expiresAt)
+        }
+    }
+
+    package func invitation(tokenHash: [UInt8]) async throws -> Invitation? { contents.people.invitations[tokenHash] }
+
+    package func accept(_ invitation: Key<Invitation>, as new: NewPerson) async throws -> Person {
+        let now = clock.now
+        return try transaction { contents in
+            let found = contents.people.invitations.first { $0.value.key == invitation && $0.value.expiresAt > now }
+            guard let found, found.value.email != nil || contents.people.people.isEmpty else {
+                throw StoreError.unknown("invitation that may be used")
+            }
+            contents.people.invitations[found.key] = nil
+            guard let old = contents.people.people.values.first(where: { $0.email == new.email }) else {
+                return try contents.insert(new, at: now)
+            }
+            contents.people.people[old.key] = old.with(hash: new.passwordHash)
+            contents.people.endSessions(of: old.key, except: nil)
+            return old
+        }
+    }
+}
+
+/// The people of the dashboard, their sessions and invitations by the hash of their token.
+package struct PeopleTables: Sendable {
+    var people: [Key<Person>: Person] = [:]
+    var sessions: [[UInt8]: DashboardSession] = [:]
+    var invitations: [[UInt8]: Invitation] = [:]
+
+    mutating func endSessions(of person: Key<Person>, except kept: Key<DashboardSession>?) {
+        sessions = sessions.filter { $0.value.person != person || $0.value.key == kept }
+    }
+}
+
+extension Contents {
+    fileprivate mutating func insert(_ new: NewPerson, at now: Instant) throws -> Person {
+        guard !people.people.values.contains(where: { $0.email == new.email }) else {
+            throw StoreError.notEmpty("there is a person with the e-mail address \(new.email.text)")
+        }
+        let person = Person(
+            key: nextKey(), email: new.email, name: new.name, scope: new.scope, bounds: new.bounds,
+            passwordHash: new.passwordHash, createdAt: now, lastLoginAt: nil, disabledAt: nil)
+        people.people[person.key] = person
+        return person
+    }
+
+    mutating func disablePeople(at now: Instant, where isMeant: (AdminKey.Bounds) -> Bool) {
+        for (key, old) in people.people where isMeant(old.bounds) && old.disabledAt == nil {
+            people.people[key] = old.with(disabled: .some(now))
+        }
+    }
+}
+
+extension Person {
+    fileprivate func with(hash: String? = nil, login: Instant? = nil, disabled: Instant?? = nil) -> Person {
+        Person(
+            key: key, email: email, name: name, scope: scope, bounds: bounds, passwordHash: hash ?? passwordHash,
+            createdAt: createdAt, lastLoginAt: login ?? lastLoginAt, disabledAt: disabled ?? disabledAt)
+    }
+}

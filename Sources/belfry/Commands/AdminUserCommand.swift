@@ -1,0 +1,165 @@
+import ArgumentParser
+import BelfryCore
+import BelfryServer
+import FoundationEssentials
+
+extension AdminCommand {
+    /// The people who may log in at the dashboard.
+    struct User: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "user", abstract: "Make, list, reset and shut out people of the dashboard, on this machine.",
+            subcommands: [Create.self, List.self, Reset.self, Disable.self, Enable.self])
+    }
+}
+
+extension AdminCommand.User {
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a person who may log in at the dashboard.",
+            discussion: "Without --password-file a link is printed with which they set a password, once.")
+
+        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
+        @Option(help: "The e-mail address to log in with; nothing is sent to it.") var email: String
+        @Option(help: "The display name. [default: the e-mail address]") var name: String?
+        @Option(help: "operator, tenant-admin, app-admin, sender or read-only.") var role = "operator"
+        @Option(help: "The tenant they are bound to.", transform: UUID.parse) var tenant: UUID?
+        @Option(help: "The application they are bound to.", transform: UUID.parse) var app: UUID?
+        @Option(help: ArgumentHelp("The password; - is standard input.", valueName: "file")) var passwordFile: String?
+
+        func run() async throws {
+            let scope = try AdminKey.Scope(argument: role, option: "--role")
+            guard tenant == nil || app == nil else { throw ValidationError("give --tenant or --app, not both") }
+            let password = try passwordFile.map { try Password(SecretFile.contents(of: $0)) }
+            let email = try EmailAddress(email)
+            let fields = try await common.withResources { resources in
+                let bounds = try await resources.operatorService.bounds(tenant: tenant, application: app)
+                let (people, author) = (resources.people, resources.operatorService.author)
+                var fields = [("email", email.text), ("role", scope.rawValue)]
+                if let password {
+                    let person = try await people.create(
+                        email: email, name: try Name(name ?? email.text), scope: scope, bounds: bounds,
+                        password: password, by: author)
+                    fields.append(("user_id", "\(person.key)"))
+                } else {
+                    let token = try await people.invite(email, scope: scope, bounds: bounds, by: author)
+                    fields.append(("setup_path", SetupLink.path(token)))
+                }
+                return fields
+            }
+            if output.json { return try Output.json(Dictionary(uniqueKeysWithValues: fields)) }
+            Output.fields(fields)
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "List everyone who may log in at the dashboard.")
+
+        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
+
+        func run() async throws {
+            let rows = try await common.withResources { resources in
+                var people: [Person] = []
+                while true {
+                    let found = try await resources.people.store.people(
+                        within: .everything, after: people.last?.key, limit: 200)
+                    people += found
+                    if found.count < 200 { return people.map(PersonRow.init) }
+                }
+            }
+            if output.json { return try Output.json(rows) }
+            Output.table(
+                ["email", "role", "name", "last_login_at", "state"],
+                rows.map { [$0.email, $0.role, $0.name, $0.last_login_at ?? "never", $0.state] })
+        }
+    }
+
+    struct Reset: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Give a person a new password, and end their sessions.",
+            discussion: "Without --password-file a link is printed with which they set one, once.")
+
+        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
+        @Option(help: "The e-mail address.") var email: String
+        @Option(help: ArgumentHelp("The password; - is standard input.", valueName: "file")) var passwordFile: String?
+
+        func run() async throws {
+            let password = try passwordFile.map { try Password(SecretFile.contents(of: $0)) }
+            let fields = try await common.withResources { resources in
+                let person = try await resources.person(email)
+                let (people, author) = (resources.people, resources.operatorService.author)
+                if let password {
+                    try await people.setPassword(of: person, to: password, by: author)
+                    return [("email", person.email.text)]
+                }
+                let token = try await people.invite(
+                    person.email, scope: person.scope, bounds: person.bounds, by: author)
+                return [("email", person.email.text), ("setup_path", SetupLink.path(token))]
+            }
+            if output.json { return try Output.json(Dictionary(uniqueKeysWithValues: fields)) }
+            Output.fields(fields)
+        }
+    }
+
+    struct Disable: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Shut a person out, and end their sessions.")
+
+        @OptionGroup var common: CommonOptions
+        @Option(help: "The e-mail address.") var email: String
+
+        func run() async throws {
+            try await common.withResources { resources in
+                try await resources.people.setDisabled(
+                    true, try await resources.person(email), by: resources.operatorService.author)
+            }
+            print("shut out \(email)")
+        }
+    }
+
+    struct Enable: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Let a person in again.")
+
+        @OptionGroup var common: CommonOptions
+        @Option(help: "The e-mail address.") var email: String
+
+        func run() async throws {
+            try await common.withResources { resources in
+                try await resources.people.setDisabled(
+                    false, try await resources.person(email), by: resources.operatorService.author)
+            }
+            print("let in \(email)")
+        }
+    }
+}
+
+/// A person as scripts see them.
+private struct PersonRow: Encodable {
+    let email: String
+    let role: String
+    let name: String
+    let created_at: String
+    let last_login_at: String?
+    /// `active` or `disabled`.
+    let state: String
+
+    init(_ person: Person) {
+        email = person.email.text
+        role = person.scope.rawValue
+        name = person.name
+        created_at = person.createdAt.text
+        last_login_at = person.lastLoginAt?.text
+        state = person.disabledAt == nil ? "active" : "disabled"
+    }
+}
+
+extension ServerResources {
+    fileprivate func person(_ email: String) async throws -> Person {
+        let email = try EmailAddress(email)
+        guard let person = try await people.store.person(email) else {
+            throw StoreError.unknown("person with the e-mail address \(email.text)")
+        }
+        return person
+    }
+}

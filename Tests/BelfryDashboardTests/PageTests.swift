@@ -1,0 +1,211 @@
+import BelfryCore
+import BelfryTesting
+import FoundationEssentials
+import HTTPTypes
+import Testing
+
+@testable import BelfryDashboard
+
+/// Pages as people use them: from one form to the next.
+@Suite struct PageTests {
+    @Test func `an application is made, and its secrets are shown once`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        #expect(try await browser.get("").contains("Welcome to Belfry"))
+        let refused = try await browser.post("/apps/new", [("name", ""), ("description", "kept text")])
+        #expect(refused.status == .unprocessableContent && refused.contains("has to be 1 to 255 bytes"))
+        #expect(refused.contains("kept text") && refused.contains("aria-invalid"))
+        let made = try await browser.post("/apps/new", [("name", "Dairy"), ("description", "")])
+        let application = try #require(try await dashboard.store.applications().first)
+        #expect(made.status == .ok && application.name == "Dairy")
+        let key = try #require(made.text.firstMatch(of: /API key<\/dt><dd><code>([0-9a-f-]{36})/)?.1)
+        let settings = try await browser.get("/apps/\(application.uuid.lowercased)/settings")
+        #expect(settings.status == .ok && !settings.contains(String(key)))
+        #expect(dashboard.store.contents.audit.last?.change.keyID == "root@a.example")
+    }
+
+    @Test func `what is deleted has to be named`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "Dairy")
+        let path = "/apps/\(contents.application.uuid.lowercased)"
+        let wrong = try await browser.post("\(path)/settings/delete", [("confirm", "dairy")])
+        #expect(wrong.status == .unprocessableContent && wrong.contains("has to be the name: Dairy"))
+        #expect(try await dashboard.store.applications().count == 1)
+        #expect(try await browser.post("\(path)/settings/delete", [("confirm", "Dairy")]).location == "/dashboard/apps")
+        #expect(try await dashboard.store.applications().isEmpty)
+    }
+
+    @Test func `a push is reviewed with its audience before it can be sent`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let path = "/apps/\(contents.application.uuid.lowercased)/compose"
+        let before = dashboard.store.contents.pushes.count
+        let fields = [("body", "Fresh milk"), ("title", "Today"), ("audience", "topics"), ("names", "dairy, butter")]
+        let review = try await browser.post(path, fields)
+        #expect(review.contains("1 device") && review.contains("Send it to 1 device"))
+        #expect(review.contains("of 4,096 bytes") && review.contains("Fresh milk"))
+        #expect(try await browser.post(path, fields + [("action", "send")]).status == .ok, "not reviewed")
+        #expect(dashboard.store.contents.pushes.count == before)
+        let sent = try await browser.post(path, fields + [("action", "send"), ("reviewed", "1")])
+        #expect(sent.status == .seeOther && sent.location.hasSuffix("?done=sent"))
+        let push = try #require(dashboard.store.contents.pushes.values.map(\.push).max { $0.key < $1.key })
+        #expect(push.content.body == "Fresh milk")
+        #expect(try await browser.get(String(sent.location.dropFirst("/dashboard".count))).contains("Fresh milk"))
+    }
+
+    @Test(arguments: [
+        ([("audience", "everyone")], "is empty"), ([("body", "a"), ("audience", "topics")], "who is meant?"),
+        ([("body", "a"), ("audience", "devices"), ("names", "x")], "which is no device UUID"),
+        ([("body", "a"), ("custom", "[1]")], "has to be an object"), ([("body", "a"), ("badge", "x")], "whole number"),
+        ([("body", "a"), ("audience", "everyone"), ("send_at", "soon")], "has to be a time"),
+    ])
+    func `a wrong push says what is wrong, and keeps what was written`(
+        fields: [(String, String)], words: String
+    ) async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let path = "/apps/\(contents.application.uuid.lowercased)/compose"
+        let page = try await browser.post(path, fields + [("title", "kept title")])
+        #expect(page.status == .unprocessableContent)
+        #expect(page.contains(words) && page.contains("kept title"))
+    }
+
+    @Test func `a push for later becomes a schedule, which can be cancelled`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let path = "/apps/\(contents.application.uuid.lowercased)"
+        let fields = [
+            ("body", "Later"), ("audience", "everyone"), ("send_at", "2199-01-31T08:30"), ("reviewed", "1"),
+            ("action", "send"),
+        ]
+        #expect(try await browser.post("\(path)/compose", fields).location.contains("schedules?done=scheduled"))
+        let schedule = try #require(
+            dashboard.store.contents.schedules.values.first { $0.pushRequest.content.body == "Later" })
+        #expect(schedule.dueAt == Instant(text: "2199-01-31T08:30:00Z"))
+        let list = try await browser.get("\(path)/schedules")
+        #expect(list.contains("Later") && list.contains("2199-01-31 08:30 UTC"))
+        _ = try await browser.post("\(path)/schedules/\(schedule.key.id)/cancel")
+        #expect(try await browser.get("\(path)/schedules?state=ended").contains("cancelled"))
+    }
+
+    @Test func `a platform is added with an uploaded key, and a wrong form is kept`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let path = "/dashboard/apps/\(contents.application.uuid.lowercased)/platforms/new"
+        let parts = [
+            ("csrf", "", FormToken.of(browser.session)), ("type", "", "ios"), ("name", "", "Phones"),
+            ("mode", "", "development"), ("topic", "", "com.example.app"),
+            ("apns_key", "; filename=\"a.p8\"", "-----BEGIN\r\n-edge\r\n--edg\r\nKEY-----"),
+        ]
+        let body =
+            parts.map { "--edge\r\nContent-Disposition: form-data; name=\"\($0.0)\"\($0.1)\r\n\r\n\($0.2)\r\n" }
+            .joined() + "--edge--\r\n"
+        let headers: HTTPFields = [
+            .cookie: "belfry_session=\(browser.session)", .contentType: "multipart/form-data; boundary=edge",
+        ]
+        let page = try await dashboard.send(.post, path, headers, body)
+        #expect(page.status == .ok && page.contains("Platform secret"))
+        let platform = try #require(
+            try await dashboard.store.platforms(of: contents.application.key).first { $0.name == "Phones" })
+        #expect(platform.mode == .development)
+        let form = try FormData(multipart: Array(body.utf8), boundary: "edge")
+        #expect(form.file("apns_key") == Array(parts[5].2.utf8), "line ends and dashes are kept")
+    }
+
+    @Test(arguments: ["", "--edge", "--edge\r\n", "--edge\r\n\r\n", "--edge--", String(repeating: "-", count: 4_096)])
+    func `a broken upload is refused`(body: String) throws {
+        let form = try? FormData(multipart: Array(body.utf8), boundary: "edge")
+        #expect(form == nil || form?.raw("csrf") == "")
+    }
+
+    @Test func `an import shows what it would do, and does it when it is told to`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let path = "/dashboard/apps/\(contents.application.uuid.lowercased)/import"
+        func run(_ isDryRun: Bool) async throws -> TestPage {
+            let token = String(repeating: "ab", count: 32)
+            var parts = [("csrf", "", FormToken.of(browser.session)), ("format", "", "csv")]
+            if isDryRun { parts.append(("dry_run", "", "yes")) }
+            parts.append(
+                ("list", "; filename=\"a.csv\"", "registration_token,device_alias\n\(token),Imported\nnot hex,b\n"))
+            let body =
+                parts.map { "--edge\r\nContent-Disposition: form-data; name=\"\($0.0)\"\($0.1)\r\n\r\n\($0.2)\r\n" }
+                .joined() + "--edge--\r\n"
+            let headers: HTTPFields = [
+                .cookie: "belfry_session=\(browser.session)", .contentType: "multipart/form-data; boundary=edge",
+            ]
+            return try await dashboard.send(.post, path, headers, body)
+        }
+        let before = try await dashboard.store.deviceCount(on: contents.platform.key)
+        #expect(try await run(true).contains("What the import would do"))
+        #expect(try await dashboard.store.deviceCount(on: contents.platform.key) == before)
+        let done = try await run(false)
+        #expect(done.contains("What the import did") && done.contains("Refused rows"))
+        #expect(try await dashboard.store.deviceCount(on: contents.platform.key) == before + 1)
+    }
+
+    @Test func `a new password ends other sessions, and needs the old one`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let person = try #require(try await dashboard.store.person(EmailAddress("root@a.example")))
+        let other = try await dashboard.people.begin(person, address: nil, agent: "other")
+        let new = "another long password"
+        let wrong = [("old", "not it at all"), ("password", new), ("again", new)]
+        #expect(try await browser.post("/account/password", wrong).contains("is not your password"))
+        let right = [("old", TestDashboard.password), ("password", new), ("again", new)]
+        #expect(try await browser.post("/account/password", right).status == .seeOther)
+        #expect(try await browser.get("/account").status == .ok)
+        #expect(try await TestBrowser(dashboard: dashboard, session: other.token).get("").status == .seeOther)
+    }
+
+    @Test func `somebody is invited for an application, and sees that one alone`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let mine = try await TestContents(dashboard, text: "Dairy")
+        let other = try await dashboard.admin.createApplication(name: Name("Butcher"), by: TestDashboard.author)
+        let fields = [
+            ("email", "sam@a.example"), ("scope", "sender"), ("bounds", "app:\(mine.application.uuid.lowercased)"),
+        ]
+        let page = try await browser.post("/admin/people", fields)
+        let token = try #require(page.text.firstMatch(of: /token=([0-9a-f]{64})/)?.1)
+        let invitation = try #require(try await dashboard.people.invitation(token: String(token)))
+        let sam = try await dashboard.people.accept(
+            invitation, email: try EmailAddress("eve@a.example"), name: Name("Sam"),
+            password: Password("a long password"), address: nil)
+        #expect(sam.email.text == "sam@a.example", "the address of the invitation")
+        let login = try await dashboard.people.begin(sam, address: nil, agent: "")
+        let theirs = TestBrowser(dashboard: dashboard, session: login.token)
+        let apps = try await theirs.get("/apps")
+        #expect(apps.contains("Dairy") && !apps.contains("Butcher"))
+        #expect(try await theirs.get("/apps/\(other.application.uuid.lowercased)").status == .notFound)
+        #expect(try await theirs.get("/admin/people").status == .forbidden)
+        let wrong = try await browser.post(
+            "/admin/people", [("email", "x@a.example"), ("scope", "tenant-admin"), ("bounds", "")])
+        #expect(wrong.status == .unprocessableContent && wrong.contains("does not fit the role"))
+    }
+
+    @Test func `the style sheet and the script are small, and are for ever under their address`() async throws {
+        let dashboard = try TestDashboard()
+        for name in ["style.css", "script.js"] {
+            let file = try await dashboard.send(.get, "/dashboard/assets/\(name)", [:])
+            #expect(file.status == .ok && file.text.utf8.count <= 25 * 1_024)
+            #expect(file.headers[.cacheControl]?.contains("immutable") == true)
+        }
+    }
+
+    @Test func `a cell of the audit log is no formula to a spreadsheet`() {
+        #expect("=1+1".csvCell == "\"'=1+1\"")
+        #expect("a \"b\"".csvCell == "\"a \"\"b\"\"\"")
+    }
+
+    @Test(arguments: [(0, 2), (2, 2), (3, 4), (9, 10), (11, 20), (399, 400), (401, 1_000)])
+    func `a chart ends at a round number above its highest`(value: Int, top: Int) {
+        #expect(Chart.ceiling(value) == top)
+    }
+}

@@ -1,0 +1,157 @@
+import BelfryAPI
+import BelfryCore
+import BelfryTesting
+import FoundationEssentials
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Logging
+import NIOCore
+import Testing
+
+@testable import BelfryDashboard
+
+/// The dashboard on a store in memory, with an operator, as a browser without a script would use it.
+final class TestDashboard: Sendable {
+    let store: MemoryStore
+    let clock = ManualClock()
+    let admin: AdminService
+    let people: PersonService
+    let routes: DashboardRoutes
+    static let author = AuditAuthor.local(systemUser: "test")
+    static let password = "correct horse battery"
+
+    init(isSecure: Bool = false) throws {
+        let vault = PlaintextVault()
+        let (store, clock) = (MemoryStore(clock: clock), clock)
+        let credentials = PlaintextCredentials(vault: vault, end: nil)
+        self.store = store
+        admin = AdminService(
+            store: store, vault: vault, credentials: credentials, hash: SecretHash.of, clock: clock)
+        people = PersonService(
+            store: store, passwords: ScryptPasswords(cost: .cheap), hash: SecretHash.of, clock: clock)
+        routes = try DashboardRoutes(
+            Dashboard.Services(
+                store: store, admin: admin, pushes: PushService(store: store), people: people, clock: clock,
+                requestLimiter: RequestLimiter(clock: clock), shares: ShareLimiter(),
+                events: EventHub(
+                    store: store, clock: clock, logger: Logger(label: "test"), options: EventHub.Options()),
+                options: Dashboard.Options(isSecure: isSecure, release: "Belfry test", verdictDeadline: .zero)))
+    }
+
+    func person(
+        _ email: String, _ scope: AdminKey.Scope = .operator, _ bounds: AdminKey.Bounds = .everything
+    ) async throws -> Person {
+        try await people.create(
+            email: EmailAddress(email), name: Name(email), scope: scope, bounds: bounds,
+            password: Password(Self.password), by: Self.author)
+    }
+
+    /// A browser of somebody who is logged in.
+    func browser(
+        _ email: String, _ scope: AdminKey.Scope = .operator, _ bounds: AdminKey.Bounds = .everything
+    ) async throws -> TestBrowser {
+        let person = try await person(email, scope, bounds)
+        let login = try await people.begin(person, address: nil, agent: "test")
+        return TestBrowser(dashboard: self, session: login.token)
+    }
+
+    func send(
+        _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields, _ body: String? = nil
+    ) async throws -> TestPage {
+        let router = ResponseMiddleware.router(clock: clock)
+        routes.add(to: router)
+        let app = Hummingbird.Application(router: router)
+        return try await app.test(.router) { client in
+            let response = try await client.execute(
+                uri: path, method: method, headers: headers, body: body.map(ByteBuffer.init(string:)))
+            return TestPage(
+                status: response.status, headers: response.headers, text: String(buffer: response.body))
+        }
+    }
+}
+
+/// An answer as a browser gets it.
+struct TestPage: Sendable {
+    let status: HTTPResponse.Status
+    let headers: HTTPFields
+    let text: String
+
+    var location: String { headers[.location] ?? "" }
+
+    func contains(_ text: String) -> Bool { self.text.contains(text) }
+}
+
+struct TestBrowser: Sendable {
+    let dashboard: TestDashboard
+    let session: String
+
+    func get(_ path: String) async throws -> TestPage {
+        try await dashboard.send(.get, "/dashboard" + path, [.cookie: "belfry_session=\(session)"])
+    }
+
+    /// Posts a form as a page of the dashboard does.
+    func post(
+        _ path: String, _ fields: [(String, String)] = [], token: String? = nil, headers more: HTTPFields = [:]
+    ) async throws -> TestPage {
+        var headers: HTTPFields = [
+            .cookie: "belfry_session=\(session)", .contentType: "application/x-www-form-urlencoded",
+        ]
+        headers.append(contentsOf: more)
+        let fields = [("csrf", token ?? FormToken.of(session))] + fields
+        let body = fields.map { "\(Address.encoded($0.0))=\(Address.encoded($0.1))" }.joined(separator: "&")
+        return try await dashboard.send(.post, "/dashboard" + path, headers, body)
+    }
+}
+
+/// A thing of every kind that pages show, all with the same text in every field that takes one.
+struct TestContents {
+    let application: BelfryCore.Application
+    let platform: Platform
+    let device: Device
+    let push: Push
+    let schedule: Schedule
+    let location: Location
+    let geofence: Geofence
+
+    init(_ dashboard: TestDashboard, text: String, of tenant: Key<Tenant> = Tenant.first) async throws {
+        let (store, admin, author) = (dashboard.store, dashboard.admin, TestDashboard.author)
+        application = try await admin.createApplication(
+            name: try Name(text), description: try Description(text), of: tenant, by: author
+        ).application
+        platform = try await admin.createPlatform(
+            of: application, kind: .ios, mode: .production, name: try Name(text), description: try Description(text),
+            credentials: ["topic": .string("org.example.app")], by: author
+        ).platform
+        let registration = try Registration(
+            token: DeviceToken(bytes: Array(repeating: UInt8(truncatingIfNeeded: application.key.rawValue), count: 32)),
+            about: Device.About(os: text, osVersion: text, model: text, manufacturer: text, alias: text),
+            customUserID: .set(text), topics: .replace([text.lowercased()]))
+        device = try await store.register(registration, as: nil, on: platform)
+        let pushes = PushService(store: store)
+        let request = PushRequest(content: Push.Content(body: text), target: try Target(topics: [text]))
+        push = try await pushes.send(request, for: application.key)
+        schedule = try await pushes.schedule(
+            request, at: dashboard.clock.now + .seconds(3_600), for: application.key)
+        location = try await admin.create(
+            try Place(name: text, latitude: 1, longitude: 2, radius: 100), of: application, by: author)
+        geofence = try await admin.create(
+            try GeofencePlan(
+                locations: [location.key], groups: [], trigger: .enter, platform: .all, tags: [],
+                data: GeofenceData([:]), startsAt: .zero, expiresAt: dashboard.clock.now + .seconds(86_400)),
+            of: application, by: author)
+        try await store.park(platform.key, Parking(cause: .operator, detail: text, since: dashboard.clock.now))
+    }
+
+    /// The path with the ids of these things in place of its names.
+    func filled(_ path: String, person: Person, key: String = "0123456789abcdef") -> String {
+        let names = [
+            ("app_uuid", application.uuid.lowercased), ("platform_uuid", platform.uuid.lowercased),
+            ("device_uuid", device.uuid.lowercased), ("receipt_id", push.receiptID.lowercased),
+            ("schedule_id", schedule.key.id), ("location_id", "\(location.key)"), ("geofence_id", "\(geofence.key)"),
+            ("topic", Address.encoded(device.topics[0])), ("person_id", "\(person.key)"), ("key_id", key),
+            ("session_id", "999"),
+        ]
+        return names.reduce(path.isEmpty ? "" : "/" + path) { $0.replacing(":\($1.0)", with: $1.1) }
+    }
+}

@@ -1,0 +1,179 @@
+// What the pages gain where scripts run. Each works without.
+document.documentElement.classList.add("scripted");
+
+// Times in the viewer's zone; the exact one stands in the title.
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+function showTimes(root) {
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    const date = new Date(time.dateTime);
+    if (Number.isNaN(date.getTime())) continue;
+    time.textContent = day.format(date);
+    time.title = `${time.dateTime} · ${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
+  }
+}
+showTimes(document);
+
+// A field for a time in UTC says what it is here.
+for (const input of document.querySelectorAll('input[type="datetime-local"]')) {
+  const hint = input.closest(".field").querySelector(".hint");
+  const words = hint.textContent;
+  const tell = () => {
+    const date = new Date(input.value + "Z");
+    hint.textContent = Number.isNaN(date.getTime()) ? words : `${words} Here: ${day.format(date)}.`;
+  };
+  input.addEventListener("input", tell);
+  tell();
+}
+
+// The menu on narrow screens.
+const menu = document.querySelector("#menu");
+const menuButton = document.querySelector(".menu-button");
+if (menu && menuButton) {
+  menuButton.hidden = false;
+  menuButton.addEventListener("click", () => {
+    menuButton.setAttribute("aria-expanded", String(menu.classList.toggle("open")));
+  });
+}
+
+// Copies codes: secrets, ids and commands.
+function addCopying(place, text) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(text());
+      button.textContent = "Copied";
+    } catch {
+      button.textContent = "Select it and copy";
+    }
+    setTimeout(() => { button.textContent = "Copy"; }, 2000);
+  });
+  place.append(" ", button);
+}
+for (const code of document.querySelectorAll(".secret .facts code")) addCopying(code.parentElement, () => code.textContent);
+for (const figure of document.querySelectorAll("figure.code")) {
+  const label = figure.querySelector("figcaption");
+  if (label.textContent === "Shell") addCopying(label, () => figure.querySelector("code").textContent);
+}
+
+// A form is sent once.
+for (const form of document.querySelectorAll('form[method="post"]')) {
+  form.addEventListener("submit", event => {
+    if (form.dataset.sent) event.preventDefault();
+    form.dataset.sent = "yes";
+  });
+}
+addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
+});
+// The first wrong field is where one goes on.
+document.querySelector(".wrong input, .wrong select, .wrong textarea")?.focus();
+
+// Live pages are loaded again when something happened, unless someone is typing.
+const live = document.body.dataset.live;
+const isTyping = () => document.activeElement?.matches("input, select, textarea");
+const log = [...document.querySelectorAll("figure.code")].find(figure => figure.querySelector("figcaption").textContent === "log");
+if (live === "reload") {
+  setInterval(() => { if (!document.hidden && !isTyping()) location.reload(); }, 5000);
+} else if (live) {
+  let waiting = null;
+  const stream = new EventSource(live);
+  const names = ["accepted", "started", "progress", "settled", "parked", "resumed", "lost"];
+  const onEvent = event => {
+    if (log) return tell(event);
+    waiting ??= setTimeout(() => {
+      waiting = null;
+      if (!isTyping()) location.reload();
+    }, 1500);
+  };
+  for (const name of names) stream.addEventListener(name, onEvent);
+  addEventListener("pagehide", () => stream.close());
+  // What happened before the stream was open, and a stream that a proxy holds back.
+  if (!log) setInterval(() => { if (!document.hidden && !isTyping()) location.reload(); }, 4000);
+}
+
+// The log page: a line for each event, and a button that stores them.
+const lines = [];
+function tell(event) {
+  const data = JSON.parse(event.data);
+  lines.push(JSON.stringify({ at: new Date().toISOString(), event: event.type, ...data }));
+  if (lines.length > 2000) lines.shift();
+  const code = log.querySelector("code");
+  code.textContent = lines.slice(-200).join("\n");
+  code.parentElement.scrollTop = code.parentElement.scrollHeight;
+}
+if (log) {
+  log.querySelector("code").textContent = "Nothing yet. Events appear here as they happen.";
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "Download as JSON lines";
+  button.addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([lines.join("\n") + "\n"], { type: "application/x-ndjson" }));
+    link.download = "events.jsonl";
+    link.click();
+    URL.revokeObjectURL(link.href);
+  });
+  log.querySelector("figcaption").append(" ", button);
+}
+
+// Ctrl-K or ⌘K: every page by its name, and what is typed as a search among devices, users and topics.
+const finder = document.createElement("dialog");
+finder.className = "find";
+finder.setAttribute("aria-label", "Find");
+const field = document.createElement("input");
+field.type = "search";
+field.placeholder = "Find a page, a device, a user, a topic …";
+field.setAttribute("aria-label", "Find");
+const list = document.createElement("ul");
+finder.append(field, list);
+document.body.append(finder);
+const pages = [...document.querySelectorAll("#menu a")].map(link => ({ text: link.textContent, href: link.getAttribute("href") }));
+const app = pages.find(page => /^\/dashboard\/apps\/[0-9a-f-]{36}$/.test(page.href))?.href;
+let chosen = 0;
+function choices(text) {
+  const wanted = text.trim().toLowerCase();
+  const found = pages.filter(page => page.text.toLowerCase().includes(wanted));
+  if (!wanted) return found;
+  const query = encodeURIComponent(text.trim());
+  if (app) {
+    found.push({ text: `Devices with “${text}”`, href: `${app}/devices?q=${query}` });
+    found.push({ text: `Users with “${text}”`, href: `${app}/users?q=${query}` });
+    found.push({ text: `Topics with “${text}”`, href: `${app}/topics?q=${query}` });
+    if (/^[0-9a-f-]{36}$/i.test(text.trim())) found.push({ text: `Push ${text}`, href: `${app}/pushes/${query}` });
+  }
+  found.push({ text: `Applications with “${text}”`, href: `/dashboard/apps?q=${query}` });
+  return found;
+}
+function draw() {
+  const found = choices(field.value);
+  chosen = Math.max(0, Math.min(chosen, found.length - 1));
+  list.replaceChildren(...found.map((choice, index) => {
+    const item = document.createElement("li");
+    const link = document.createElement("a");
+    link.href = choice.href;
+    link.textContent = choice.text;
+    link.setAttribute("aria-selected", String(index === chosen));
+    item.append(link);
+    return item;
+  }));
+}
+field.addEventListener("input", () => { chosen = 0; draw(); });
+field.addEventListener("keydown", event => {
+  if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+    chosen += event.key === "ArrowDown" ? 1 : -1;
+    draw();
+    event.preventDefault();
+  } else if (event.key === "Enter") {
+    list.querySelectorAll("a")[chosen]?.click();
+    event.preventDefault();
+  }
+});
+addEventListener("keydown", event => {
+  if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || !menu) return;
+  event.preventDefault();
+  field.value = "";
+  draw();
+  finder.showModal();
+});
