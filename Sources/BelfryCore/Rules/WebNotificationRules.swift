@@ -1,6 +1,6 @@
 /// The members of a web notification and what each of them has to be.
 ///
-/// Source: WHATWG Notifications API, `NotificationOptions`; W3C Push API, "Declarative push message".
+/// Source: WHATWG Notifications API, options of a notification; W3C Push API, "Declarative push message".
 enum WebNotificationRules {
     /// What browsers show at most. Source: Chromium and WebKit show two.
     static let actionsMax = 4

@@ -1,0 +1,69 @@
+#if canImport(UIKit) && canImport(UserNotifications)
+public import Foundation
+public import UIKit
+public import UserNotifications
+
+/// The six calls that an app delegate and a notification centre's delegate forward. Nothing is swizzled: what is not forwarded does not
+/// happen.
+@MainActor
+public struct AppDelegateCalls {
+    private let belfry: Belfry
+    private let wish: @Sendable (_ token: String) async -> Registration
+
+    /// - Parameter wish: what the app wants to be registered as, once it has a token.
+    public init(_ belfry: Belfry, wish: @escaping @Sendable (_ token: String) async -> Registration) {
+        self.belfry = belfry
+        self.wish = wish
+    }
+
+    /// From `application(_:didFinishLaunchingWithOptions:)`.
+    public func didFinishLaunching() {
+        UIApplication.shared.registerForRemoteNotifications()
+        let belfry = belfry
+        Task { try? await belfry.resume() }
+    }
+
+    /// From `application(_:didRegisterForRemoteNotificationsWithDeviceToken:)`.
+    public func didRegister(deviceToken: Data) async throws(BelfryError) {
+        try await belfry.register(await wish(AppleToken.hex(deviceToken)))
+    }
+
+    /// From `application(_:didFailToRegisterForRemoteNotificationsWithError:)`.
+    public func didFailToRegister(_ error: any Error) async {
+        await belfry.tell(.failed(.unreachable("\(error)")))
+    }
+
+    /// From `application(_:didReceiveRemoteNotification:fetchCompletionHandler:)`; its answer is for the handler.
+    public func didReceive(_ userInfo: [AnyHashable: Any]) async -> UIBackgroundFetchResult {
+        if userInfo["pivotal.push.geofence_update_available"] != nil {
+            do throws(BelfryError) { try await belfry.updateGeofences() } catch { return .failed }
+            return .newData
+        }
+        guard let message = PushMessage(userInfo) else { return .noData }
+        do throws(BelfryError) {
+            try await belfry.received(message)
+            try await belfry.resume()
+            return .newData
+        } catch {
+            return .failed
+        }
+    }
+
+    /// From `userNotificationCenter(_:willPresent:withCompletionHandler:)`.
+    public func willPresent(_ notification: UNNotification) async {
+        _ = await didReceive(notification.request.content.userInfo)
+    }
+
+    /// From `userNotificationCenter(_:didReceive:withCompletionHandler:)`.
+    public func didOpen(_ response: UNNotificationResponse) async {
+        guard let message = PushMessage(response.notification.request.content.userInfo) else { return }
+        do throws(BelfryError) {
+            try await belfry.opened(receiptID: message.receiptID)
+            try await belfry.resume()
+        } catch {
+            // What was noted is kept, and listeners were told.
+            return
+        }
+    }
+}
+#endif

@@ -1,0 +1,106 @@
+#if canImport(UserNotifications)
+import Foundation
+public import UserNotifications
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// The base class of a notification service extension: downloads the picture that a push names, and notes that the push was received.
+///
+/// A subclass gives ``belfry``, made with the folder of the app group.
+open class BelfryNotificationService: UNNotificationServiceExtension {
+    private var delivery: Delivery?
+    private var work: Task<Void, Never>?
+
+    /// The same server and folder as the app's. nil notes nothing.
+    open var belfry: Belfry? { nil }
+
+    open override func didReceive(
+        _ request: UNNotificationRequest, withContentHandler contentHandler: @escaping (UNNotificationContent) -> Void
+    ) {
+        guard let content = request.content.mutableCopy() as? UNMutableNotificationContent else {
+            return contentHandler(request.content)
+        }
+        let delivery = Delivery(content, contentHandler)
+        self.delivery = delivery
+        let message = PushMessage(content.userInfo)
+        let address = Self.attachment(in: content.userInfo)
+        let belfry = belfry
+        work = Task { await BelfryNotificationService.complete(delivery, message, address, belfry) }
+    }
+
+    private static func complete(
+        _ delivery: Delivery, _ message: PushMessage?, _ address: URL?, _ belfry: Belfry?
+    ) async {
+        if let message, let belfry { try? await belfry.received(message) }
+        if let file = await download(address) { delivery.attach(file) }
+        delivery.finish()
+        if let belfry { try? await belfry.resume() }
+    }
+
+    /// The system waits about 30 seconds, then it shows what there is.
+    open override func serviceExtensionTimeWillExpire() {
+        work?.cancel()
+        delivery?.finish()
+    }
+
+    /// The URL of a picture in the payload, under `attachment_url`.
+    static func attachment(in userInfo: [AnyHashable: Any]) -> URL? {
+        guard let text = userInfo["attachment_url"] as? String, let url = URL(string: text) else { return nil }
+        return url.scheme == "https" ? url : nil
+    }
+
+    /// The system tells the type of an attachment by the name of its file.
+    private static func download(_ address: URL?) async -> URL? {
+        guard let address, let (file, _) = try? await URLSession.shared.download(from: address) else { return nil }
+        let name = "\(UUID().uuidString)-\(address.lastPathComponent)"
+        let named = file.deletingLastPathComponent().appendingPathComponent(name)
+        do { try FileManager.default.moveItem(at: file, to: named) } catch { return nil }
+        return named
+    }
+}
+
+/// A notification that is handed to the system once: when it is whole, or when the time is over.
+private final class Delivery: @unchecked Sendable {
+    // SAFETY: both are read and written under the lock alone.
+    private var handler: ((UNNotificationContent) -> Void)?
+    private let content: UNMutableNotificationContent
+    private let lock = NSLock()
+
+    init(_ content: UNMutableNotificationContent, _ handler: @escaping (UNNotificationContent) -> Void) {
+        self.content = content
+        self.handler = handler
+    }
+
+    func attach(_ file: URL) {
+        lock.withLock {
+            guard handler != nil, let made = try? UNNotificationAttachment(identifier: "", url: file, options: nil)
+            else {
+                return
+            }
+            content.attachments = [made]
+        }
+    }
+
+    func finish() {
+        lock.withLock {
+            handler?(content)
+            handler = nil
+        }
+    }
+}
+
+extension PushMessage {
+    /// nil for a push of another server.
+    init?(_ userInfo: [AnyHashable: Any]) {
+        guard let receiptID = userInfo["receiptId"] as? String else { return nil }
+        let alert = (userInfo["aps"] as? [String: Any])?["alert"]
+        let parts = alert as? [String: Any]
+        self.init(
+            receiptID: receiptID, title: parts?["title"] as? String,
+            body: parts?["body"] as? String ?? alert as? String,
+            receivedAt: Int64(Date().timeIntervalSince1970 * 1_000))
+    }
+}
+#endif

@@ -1,0 +1,67 @@
+import Foundation
+
+extension Belfry {
+    /// The most events that are kept while the server cannot be reached; the oldest go first.
+    static let eventsMax = 1_000
+    /// The most that one request carries.
+    static let eventsPerRequest = 100
+    /// Servers count what is reported within thirty days.
+    private static let lateMax: Int64 = 29 * 86_400_000
+
+    /// Notes that a push arrived. It is counted at the next ``resume()``, once however often it is sent.
+    public func received(_ message: PushMessage) throws(BelfryError) {
+        try change { state in
+            state.messages = Array((state.messages + [message]).suffix(50))
+            state.note(StoredEvent(kind: .received, receiptID: message.receiptID, time: clock(), device: state.device))
+        }
+        tell(.received(message))
+    }
+
+    /// Notes that the user opened a push.
+    public func opened(receiptID: String) throws(BelfryError) {
+        try change { state in
+            state.note(StoredEvent(kind: .opened, receiptID: receiptID, time: clock(), device: state.device))
+        }
+    }
+
+    /// The last pushes that this device got, newest last.
+    public var latestMessages: [PushMessage] { state.messages }
+
+    /// How many events have not been counted yet.
+    public var waitingEvents: Int { state.events.count }
+
+    func sendEvents() async throws(BelfryError) {
+        while !state.events.isEmpty, let device = state.device {
+            try await fixNext(for: device)
+            let batch = Array(state.events.prefix(Self.eventsPerRequest))
+            try await client.report(batch)
+            try change { $0.events.removeFirst(min(batch.count, $0.events.count)) }
+        }
+    }
+
+    /// Gives the events their last form before they are sent for the first time. A clock that was wrong must not lose them: their times
+    /// are put where the server counts them, each at a time of its own: the server takes events of one time for repetitions.
+    private func fixNext(for device: String) async throws(BelfryError) {
+        let next = state.events.prefix(Self.eventsPerRequest)
+        guard next.contains(where: { !$0.isFixed }) else { return }
+        let now = try await client.serverTime() ?? clock()
+        try change { state in
+            for index in state.events.indices.prefix(Self.eventsPerRequest) where !state.events[index].isFixed {
+                state.events[index].device = state.events[index].device ?? device
+                var time = min(max(state.events[index].time, now - Self.lateMax), now)
+                while state.usedTimes.contains(time) { time -= 1 }
+                state.usedTimes = Array((state.usedTimes + [time]).suffix(Self.eventsMax))
+                state.events[index].time = time
+                state.events[index].isFixed = true
+            }
+        }
+    }
+}
+
+extension StoredState {
+    mutating func note(_ event: StoredEvent) {
+        events.append(event)
+        // Those in flight stand first and stay.
+        if events.count > Belfry.eventsMax { events.remove(at: min(Belfry.eventsPerRequest, events.count - 1)) }
+    }
+}

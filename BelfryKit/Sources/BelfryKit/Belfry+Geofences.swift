@@ -1,0 +1,40 @@
+import Foundation
+
+extension Belfry {
+    /// The most places that iOS watches for an app.
+    public static let placesMax = 20
+
+    /// Asks for the changes since the last time.
+    public func updateGeofences() async throws(BelfryError) {
+        let answer = try await client.geofences(since: state.geofences.stamp, device: state.device)
+        let before = state.geofences.known
+        try change { $0.geofences.take(answer) }
+        if before != state.geofences.known { tell(.geofencesChanged) }
+    }
+
+    /// The places to watch now: the nearest of those that concern this device.
+    public func nearestPlaces(
+        latitude: Double, longitude: Double, count: Int = placesMax
+    ) -> [(geofence: Geofence, location: Geofence.Location)] {
+        state.geofences.nearest(
+            count, toLatitude: latitude, longitude: longitude, topics: state.wish?.topics ?? [], now: clock())
+    }
+
+    /// Notes that the device entered or left a place. The answer is what to show, once for each place; nil for nothing.
+    public func triggered(
+        geofence id: Int64, location: Int64, by trigger: Geofence.Trigger
+    ) throws(BelfryError) -> Geofence? {
+        guard let geofence = state.geofences.known[id], geofence.expiresAt > clock(), geofence.trigger == trigger else {
+            return nil
+        }
+        var isFirst = false
+        try change { state in
+            isFirst = state.geofences.use(id, at: location)
+            guard isFirst else { return }
+            state.note(
+                StoredEvent(
+                    kind: .geofenceTriggered, geofence: id, location: location, time: clock(), device: state.device))
+        }
+        return isFirst ? geofence : nil
+    }
+}

@@ -1,0 +1,169 @@
+public import Foundation
+
+/// This device at a Belfry server: registers it, keeps it registered as the app wants, and counts what becomes of its pushes.
+///
+/// What the app asks for is on the disk before anything is sent, and is sent again until the server has confirmed it, over restarts.
+/// Repeating a call costs no request.
+public actor Belfry {
+    let client: Client
+    let clock: @Sendable () -> Int64
+    private let file: StateFile
+    private(set) var state: StoredState
+    private var listeners: [UUID: AsyncStream<BelfryChange>.Continuation] = [:]
+    private var isBusy = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    /// - Parameters:
+    ///   - identity: of this very device; see ``DeviceIdentity``.
+    ///   - legacy: what an SDK of PCF left behind, if the app had one before; read once.
+    ///   - clock: milliseconds since 1970.
+    public init(
+        _ configuration: BelfryConfiguration, identity: any DeviceIdentity,
+        transport: any Transport = URLSessionTransport(), legacy: PCFInstallation? = nil,
+        clock: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1_000) }
+    ) throws(BelfryError) {
+        client = Client(configuration: configuration, transport: transport)
+        file = StateFile(in: configuration.folder)
+        self.clock = clock
+        let own: UUID
+        do { own = try identity.identity() } catch { throw .storage("\(error)") }
+        switch file.read() {
+        case let known? where known.identity == own: state = known
+        case let known?: state = StoredState(restoring: known, on: own)
+        case nil:
+            state = StoredState(identity: own)
+            state.device = legacy?.device
+        }
+        try file.write(state)
+    }
+
+    // MARK: Registration
+
+    /// The UUID by which a back end can name this device; nil until the server gave one.
+    public var device: String? { state.device }
+
+    /// What the app wants; nil for no registration.
+    public var registration: Registration? { state.wish }
+
+    /// Registers this device as given, or brings it up to date. Without a change nothing is sent.
+    ///
+    /// A throw means that the server has not confirmed it yet; ``resume()`` goes on with it.
+    @discardableResult
+    public func register(_ registration: Registration) async throws(BelfryError) -> String {
+        try change { $0.wish = registration }
+        try await resume()
+        guard let device = state.device else { throw .unregistered }
+        return device
+    }
+
+    /// Subscribes to topics and ends other subscriptions, and leaves the rest as it is.
+    public func changeTopics(
+        adding added: Set<String> = [], removing removed: Set<String> = []
+    ) async throws(BelfryError) {
+        guard var wish = state.wish else { throw .unregistered }
+        wish.topics = wish.topics.subtracting(removed.map { $0.lowercased() }).union(added.map { $0.lowercased() })
+        try await register(wish)
+    }
+
+    /// Ends the registration: no push reaches this device.
+    public func unregister() async throws(BelfryError) {
+        try change { $0.wish = nil }
+        try await resume()
+    }
+
+    /// Does what is still to do: call it when the app starts, and when the network is back.
+    public func resume() async throws(BelfryError) {
+        await begin()
+        defer { end() }
+        do throws(BelfryError) {
+            try await registerAsWanted()
+            try await sendEvents()
+        } catch {
+            tell(.failed(error))
+            throw error
+        }
+    }
+
+    /// Goes on until the server has what the app wants, which may change meanwhile.
+    private func registerAsWanted() async throws(BelfryError) {
+        while state.wish != state.confirmed || (state.wish == nil && state.unanswered != nil) {
+            try await findUnanswered()
+            if let wish = state.wish {
+                try await register(once: wish)
+            } else {
+                if let device = state.device { try await client.delete(device) }
+                try change { $0.confirmed = nil }
+                tell(.unregistered)
+            }
+        }
+    }
+
+    private func register(once wish: Registration) async throws(BelfryError) {
+        let device: String
+        if let known = state.device {
+            device = try await client.update(known, wish)
+        } else {
+            try change { $0.unanswered = wish }
+            device = try await client.create(wish)
+        }
+        try change { state in
+            state.device = device
+            state.confirmed = wish
+            state.unanswered = nil
+        }
+        tell(.registered(device: device))
+    }
+
+    /// Asks for the UUID of a device that an unanswered request may have made, before another token makes a second one.
+    private func findUnanswered() async throws(BelfryError) {
+        guard let sent = state.unanswered, state.device == nil, sent.token != state.wish?.token else { return }
+        let device = try await client.create(sent)
+        try change { state in
+            state.device = device
+            state.confirmed = sent
+            state.unanswered = nil
+        }
+    }
+
+    // MARK: Keeping and telling
+
+    func change(_ edit: (inout StoredState) -> Void) throws(BelfryError) {
+        var changed = state
+        edit(&changed)
+        guard changed != state else { return }
+        try file.write(changed)
+        state = changed
+    }
+
+    func tell(_ change: BelfryChange) {
+        for listener in listeners.values { listener.yield(change) }
+    }
+
+    /// What happens from now on.
+    public func changes() -> AsyncStream<BelfryChange> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: BelfryChange.self, bufferingPolicy: .bufferingNewest(64))
+        let id = UUID()
+        listeners[id] = continuation
+        continuation.onTermination = { [weak self] _ in
+            // The stream ended elsewhere; its listener is removed when the actor gets to it.
+            Task { await self?.forget(id) }
+        }
+        return stream
+    }
+
+    private func forget(_ id: UUID) { listeners[id] = nil }
+
+    /// One exchange with the server at a time, so that answers come in the order of the wishes.
+    private func begin() async {
+        if !isBusy {
+            isBusy = true
+            return
+        }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    private func end() {
+        if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
+    }
+}

@@ -1,0 +1,67 @@
+public import Foundation
+
+/// Where the server is, which platform the app's devices belong to, and where the SDK keeps what it must not forget.
+public struct BelfryConfiguration: Sendable {
+    /// Gives the form of a user's id that the app's back end has signed with the application's shared secret.
+    public typealias UserSigner = @Sendable (_ user: String) async throws -> String
+
+    public var server: URL
+    public var platform: UUID
+    public var platformSecret: String
+    /// A folder of the SDK's own, which is made if it is missing. An app and its extensions share one in their app group.
+    public var folder: URL
+    /// nil sends users' ids as they are, to servers that do not ask for signatures.
+    public var signer: UserSigner?
+
+    public init(
+        server: URL, platform: UUID, platformSecret: String, folder: URL, signer: UserSigner? = nil
+    ) {
+        self.server = server
+        self.platform = platform
+        self.platformSecret = platformSecret
+        self.folder = folder
+        self.signer = signer
+    }
+}
+
+/// What an app wants the server to know of this device.
+public struct Registration: Sendable, Hashable, Codable {
+    /// As the platform's provider gave it: of APNs the bytes in hex digits.
+    public var token: String
+    public var topics: Set<String>
+    /// The app's own name for its user; nil for none.
+    public var user: String?
+    public var alias: String?
+    public var system: String
+    public var systemVersion: String?
+    public var model: String?
+    /// Of newer servers; older ones ignore it.
+    public var attributes: [String: String]
+    /// A language tag such as `de-CH`.
+    public var language: String?
+    /// A name of the IANA's such as `Europe/Zurich`.
+    public var timeZone: String?
+
+    public init(
+        token: String, topics: Set<String> = [], user: String? = nil, alias: String? = nil, system: String = "ios",
+        systemVersion: String? = nil, model: String? = nil, attributes: [String: String] = [:],
+        language: String? = Locale.preferredLanguages.first, timeZone: String? = TimeZone.current.identifier
+    ) {
+        self.token = token
+        self.topics = Set(topics.map { $0.lowercased() })
+        self.user = user
+        self.alias = alias
+        self.system = system
+        self.systemVersion = systemVersion
+        self.model = model
+        self.attributes = attributes
+        self.language = language
+        self.timeZone = timeZone
+    }
+}
+
+/// Identifies this very device, so that a phone that was restored from another's backup knows that it is a new one.
+public protocol DeviceIdentity: Sendable {
+    /// The same for as long as this is the same device; another one, or a new one, elsewhere.
+    func identity() throws -> UUID
+}

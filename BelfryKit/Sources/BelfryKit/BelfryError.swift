@@ -1,0 +1,56 @@
+/// Why something could not be done now. None is fatal: what was asked for is kept, and tried again at the next call or start.
+public enum BelfryError: Error, Sendable, Hashable {
+    /// No answer: offline, a time-out, or the app was suspended.
+    case unreachable(String)
+    /// The server is there and has no time; how many seconds it asks to wait, if it says.
+    case busy(retryAfter: Int?)
+    /// The platform's UUID or secret is wrong.
+    case unauthorized
+    /// The server refuses what was sent, and says why. The same again would be refused again.
+    case refused(status: Int, reason: String)
+    /// The server answered what this version does not understand.
+    case unreadable(String)
+    /// The app's back end did not sign the user's id.
+    case unsigned(String)
+    /// The SDK's folder cannot be written or read.
+    case storage(String)
+    /// The app has not asked for a registration yet.
+    case unregistered
+}
+
+extension BelfryError {
+    /// Whether the same request may do later what it did not now.
+    public var isTemporary: Bool {
+        switch self {
+        case .unreachable, .busy, .unsigned, .storage: true
+        case .unauthorized, .refused, .unreadable, .unregistered: false
+        }
+    }
+}
+
+/// What the SDK tells an app that listens.
+public enum BelfryChange: Sendable, Hashable {
+    /// The server knows this device as the app wants it.
+    case registered(device: String)
+    case unregistered
+    /// What was wanted could not be done; it is kept.
+    case failed(BelfryError)
+    case received(PushMessage)
+    case geofencesChanged
+}
+
+/// A push as this device got it.
+public struct PushMessage: Sendable, Hashable, Codable {
+    public let receiptID: String
+    public let title: String?
+    public let body: String?
+    /// Milliseconds since 1970, by this device's clock.
+    public let receivedAt: Int64
+
+    public init(receiptID: String, title: String? = nil, body: String? = nil, receivedAt: Int64) {
+        self.receiptID = receiptID
+        self.title = title
+        self.body = body
+        self.receivedAt = receivedAt
+    }
+}

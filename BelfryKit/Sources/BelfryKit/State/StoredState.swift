@@ -1,0 +1,82 @@
+import Foundation
+
+/// All that has to survive the end of the app, in one file that is replaced as a whole.
+struct StoredState: Codable, Sendable, Equatable {
+    /// The device that wrote it.
+    var identity: UUID
+    /// What the app wants; nil for no registration.
+    var wish: Registration?
+    /// What the server last confirmed.
+    var confirmed: Registration?
+    /// The UUID that the server gave.
+    var device: String?
+    /// A registration that was sent before the server gave a UUID, and was not answered. It may have made a device, which has to be
+    /// found before the token changes.
+    var unanswered: Registration?
+    var events: [StoredEvent] = []
+    /// The times of the events that were sent last.
+    var usedTimes: [Int64] = []
+    var messages: [PushMessage] = []
+    var geofences = GeofenceList()
+
+    init(identity: UUID) { self.identity = identity }
+
+    /// What a restored phone takes over from the one whose backup it has: what its user has seen. The registration and the events are the
+    /// other phone's.
+    init(restoring old: StoredState, on identity: UUID) {
+        self.identity = identity
+        messages = old.messages
+    }
+}
+
+/// Something that happened on this device and that the server is to count.
+struct StoredEvent: Codable, Sendable, Equatable {
+    var kind: Kind
+    var receiptID: String?
+    var geofence: Int64?
+    var location: Int64?
+    /// Milliseconds since 1970.
+    var time: Int64
+    /// The device that it is sent for.
+    var device: String?
+    /// Whether it may have been sent: from then on its words stay the same, so that the server knows a repetition.
+    var isFixed = false
+
+    enum Kind: String, Codable, Sendable {
+        case received, opened, geofenceTriggered
+    }
+
+    /// How the server names it. Source: the PCF Push API, "Analytics".
+    var wireType: String {
+        switch kind {
+        case .received: "pcf_push_event_type_push_notification_received"
+        case .opened: "pcf_push_event_type_push_notification_opened"
+        case .geofenceTriggered: "pcf_push_event_type_geofence_location_triggered"
+        }
+    }
+}
+
+/// Reads and replaces the file.
+struct StateFile: Sendable {
+    private let folder: URL
+    private let file: URL
+
+    init(in folder: URL) {
+        self.folder = folder
+        file = folder.appendingPathComponent("belfry.json")
+    }
+
+    /// nil where there is none. One that cannot be read is none: the server finds the device by its token.
+    func read() -> StoredState? {
+        (try? Data(contentsOf: file)).flatMap { try? JSONDecoder().decode(StoredState.self, from: $0) }
+    }
+
+    func write(_ state: StoredState) throws(BelfryError) {
+        do {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try JSONEncoder().encode(state).write(to: file, options: .atomic)
+        } catch {
+            throw .storage("\(error)")
+        }
+    }
+}
