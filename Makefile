@@ -1,6 +1,6 @@
 # One entry to everything. `make` prints what there is.
 .DEFAULT_GOAL := help
-.PHONY: help run release install uninstall deb docs sdk kit quick test check format lint bench count soak simulate fuzz contract browser tsan clean
+.PHONY: help run release install uninstall deb docs sdk kit senders quick test check format lint bench count soak simulate fuzz contract browser tsan clean
 
 # With the standard library inside: the program runs where no Swift is, and its calls are shorter.
 RELEASE := --configuration release --scratch-path .build-release --static-swift-stdlib
@@ -49,6 +49,11 @@ kit: ## BelfryKit on Linux: 500 random lives of an app on either database, and t
 	@Scripts/setup sdk
 	swift build $(DEBUG) --product belfry
 	@Scripts/kit .build/debug/belfry
+
+senders: ## Push with a Python client that openapi-generator makes of the contract; needs Java
+	@Scripts/setup sdk
+	swift build $(DEBUG) --product belfry
+	@Scripts/senders .build/debug/belfry
 
 quick: ## What to run on every change: rules, stores in memory and SQLite, a few simulations
 	@Scripts/setup run

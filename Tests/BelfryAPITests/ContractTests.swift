@@ -130,7 +130,8 @@ private struct ContractFile {
                 if let key = line.key(behind: 2) { path = key }
                 guard let key = line.key(behind: 4) else { continue }
                 switch key {
-                case "get", "put", "post", "delete", "patch": methods[path, default: []].insert(key.uppercased())
+                case "get", "put", "post", "delete", "patch", "options":
+                    methods[path, default: []].insert(key.uppercased())
                 case "$ref": aliases[path] = try Self.target(of: line)
                 case "parameters", "summary", "description": continue
                 default: throw Odd(line: String(line))

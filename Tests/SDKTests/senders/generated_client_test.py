@@ -27,6 +27,7 @@ def main(binary):
                 receipt_id = server.admin("GET", f"apps/{app}/pushes")["pushes"][0]["receipt_id"]
                 assert receipt_id in text, text
                 receipt = api.admin_v1_pushes_receipt_id_get(receipt_id)
+                client.rest_client.pool_manager.clear()
                 assert receipt.state in ("settled", "pending", "sending", "accepted"), receipt
         finally:
             server.stop()

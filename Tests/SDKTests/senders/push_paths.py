@@ -1,7 +1,8 @@
 """The part of a contract that sends pushes: two paths, and what they refer to. Prints it as YAML.
 
 The generator knows no schema whose only type is null, which PCF's answers have, so it gets what a sender needs; and it writes wrong Python
-for the enum of what counts as a boolean, which becomes one.
+for the enum of what counts as a boolean, which becomes one. Of schemas that say which of their members there have to be, it loses the
+members: a message and a target become objects of any shape.
 """
 
 import sys
@@ -44,7 +45,10 @@ def main(path):
         if kind != "securitySchemes":
             contract["components"][kind] = {
                 name: part for name, part in parts.items() if f"#/components/{kind}/{name}" in seen}
-    contract["components"]["schemas"]["LenientBoolean"] = {"type": ["boolean", "null"]}
+    schemas = contract["components"]["schemas"]
+    schemas["LenientBoolean"] = {"type": ["boolean", "null"]}
+    for name in ("AdminMessage", "AdminTarget"):
+        schemas[name] = {"type": "object", "additionalProperties": True}
     yaml.safe_dump(contract, sys.stdout, sort_keys=False)
 
 
