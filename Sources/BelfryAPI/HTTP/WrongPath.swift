@@ -46,8 +46,8 @@ enum WrongPath {
 
     private static func dashboard(_ parts: [String]) -> String? {
         guard ["console", "login"].contains(parts.first?.lowercased()) else { return nil }
-        return "The dashboard stands at '/dashboard'. An SDK or sender takes the root of the host as its service URL, without "
-            + "'/\(parts[0])'"
+        return "The dashboard stands at '/dashboard'. An SDK or sender takes the root of the host as its service URL, "
+            + "without '/\(parts[0])'"
     }
 
     private static func admin(_ parts: [String]) -> String? {

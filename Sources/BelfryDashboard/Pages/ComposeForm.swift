@@ -36,6 +36,9 @@ struct ComposeForm: Sendable {
                     ("everyone", "Everyone"), ("topics", "Subscribers of topics"), ("users", "Users"),
                     ("devices", "Devices"),
                 ]),
+            .select(
+                "urgency", "Urgency", earlier?.lane?.word ?? "",
+                [("", "By the size of the audience"), ("urgent", "Urgent"), ("normal", "Normal"), ("bulk", "Bulk")]),
             .area(
                 "names", "Which topics, users or devices", names.joined(separator: "\n"),
                 hint: "One a line, or with commas between them: topic names, custom user ids or device UUIDs."),
@@ -46,9 +49,6 @@ struct ComposeForm: Sendable {
             }
         }
         fields += [
-            .select(
-                "urgency", "Urgency", earlier?.lane?.word ?? "",
-                [("", "By the size of the audience"), ("urgent", "Urgent"), ("normal", "Normal"), ("bulk", "Bulk")]),
             .text("send_at", "Send at", hint: "UTC. Empty: now.", type: "datetime-local"),
             .text("expires_at", "Expires at", hint: "UTC. Empty: the provider decides.", type: "datetime-local"),
             .check("at_most_once", "Rather lose it than deliver it twice", earlier?.guarantee == .atMostOnce),

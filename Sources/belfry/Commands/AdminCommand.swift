@@ -6,7 +6,10 @@ import FoundationEssentials
 
 struct AdminCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "admin", abstract: "Make, list, rotate and revoke the keys of the admin API, and the people of the dashboard, on this machine.",
+        commandName: "admin",
+        abstract: """
+            Make, list, rotate and revoke the keys of the admin API, and the people of the dashboard, on this machine.
+            """,
         subcommands: [Create.self, List.self, Rotate.self, Revoke.self, User.self])
 
     struct Create: AsyncParsableCommand {
