@@ -46,6 +46,9 @@ private final class TestServer: Sendable {
             health: { PCFv1.Health(database: part, queue: part, scheduler: part) }
         ).add(to: router)
         AdminRoutes(store: store, vault: vault, clock: clock, credentials: credentials).add(to: router)
+        CarmaRoutes(store: store, clock: clock).add(to: router)
+        AcrobitsRoutes(store: store, vault: vault, clock: clock).add(to: router)
+        MediatorRoutes(store: store, clock: clock).add(to: router)
         Contract().add(to: router)
         HealthRoutes { [] }.add(to: router)
         responder = router.buildResponder()

@@ -48,6 +48,7 @@ struct TestResources {
                 locations: [location.key], trigger: .enter, data: try GeofenceData([:]), expiresAt: later),
             of: application.key)
         let channel = try await channels.createChannel(.latest, on: platform)
+        let trigger = try await Self.otherClients(of: application, platforms, in: store)
         let text = AdminKey.Text(id: String(repeating: "0", count: 16), secret: String(repeating: "0", count: 64))
         let key = try await store.create(
             try NewAdminKey(
@@ -56,6 +57,7 @@ struct TestResources {
         credentials = [
             "operator": "Bearer \(text.text)", "application": Self.basic(application.uuid),
             "device": Self.basic(platform.uuid),
+            "carma": "Basic \(Data("anna:\(Self.secret)".utf8).base64EncodedString())",
         ]
         ids = [
             "tenant_uuid": try await store.tenant(Tenant.first)?.uuid.lowercased ?? "",
@@ -65,7 +67,29 @@ struct TestResources {
             "location_id": "\(location.key)",
             "group_id": "\(group.key)", "location_group_id": "\(group.key)", "geofence_id": "\(geofence.key)",
             "channel_id": channel.id.replacing("/", with: "%2F").replacing("+", with: "%2B"),
+            "key": Self.secret, "customer_id": "1", "app_id": "a", "original_id": "o",
+            "trigger_id": "\(trigger.key)", "list_id": "1000000001",
         ]
+    }
+
+    /// What softphones of Acrobits and apps of Carma need.
+    private static func otherClients(
+        of application: Application, _ platforms: [Platform], in store: MemoryStore
+    ) async throws -> CarmaTrigger {
+        for platform in platforms where [.ios, .androidFCM].contains(platform.kind) {
+            try await store.set(
+                AcrobitsAppID(name: "a", applicationKey: application.key, platformKey: platform.key))
+        }
+        _ = try await store.create(
+            try NewOpenEndpoint(
+                kind: .acrobitsReporter, application: application.key, keyHash: SecretHash.of(secret),
+                options: [AcrobitsOption.template: "/t/%account[username]%/%pushToken%&a=%pushappid%"]))
+        _ = try await store.createCarmaAccount(
+            customerID: 1, user: "anna",
+            passwordHash: SecretHash.of(CarmaAccount.salted(secret, customerID: 1, user: "anna")), tokenHash: hash)
+        let app = try await store.createCarmaApp(customerID: 1, appID: "a", for: application.key)
+        let template = try JSONValue(json: #"{"languages":{"en":{"alert":"{{a}}","html":"{{b}}"}}}"#.utf8)
+        return try await store.createCarmaTrigger(try CarmaTemplate(template), of: app)
     }
 
     /// A path with what its parameters stand for.

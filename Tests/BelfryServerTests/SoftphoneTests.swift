@@ -42,4 +42,50 @@ extension ServerTests.SoftphoneTests {
             #expect(payload["s"] == .string("S1") && payload["Id"] == .string("77"))
         }
     }
+
+    @Test func `a message for an app id that nobody has here is passed on, and its answer too`() async throws {
+        try await TestServer.open { far in
+            try await open(far, "phone")
+            let address = far.addresses.http
+            try await TestServer.open(configure: { $0.mediatorRelayURL = address }) { near in
+                try await open(near, "other")
+                for (path, body) in [
+                    (
+                        "/pnm2/send",
+                        #"{"verb":"NotifyTextMessage","AppId":"phone","DeviceToken":"\#(Self.hex)","Selector":"S"}"#
+                    ),
+                    ("/pnm2", "verb=NotifyTextMessage&AppId=phone&DeviceToken=\(Self.hex)"),
+                ] {
+                    let answer = try await near.sender.send("POST", path, body)
+                    #expect(answer.status == 200 && answer.body.contains(#""code":200"#), "\(answer)")
+                }
+                let unknown = #"{"verb":"NotifyTextMessage","AppId":"x","DeviceToken":"\#(Self.hex)","Selector":"S"}"#
+                let refused = try await near.sender.send("POST", "/pnm2/send", unknown)
+                #expect(refused.status == 400 && refused.body.contains(#""code":400"#), "\(refused)")
+            }
+            let bytes = try #require([UInt8](hex: Self.hex.utf8))
+            try await eventually("both messages are told") { far.simulator.ledger.token(bytes)?.told == 2 }
+        }
+    }
+
+    @Test func `a mediator that cannot be reached is said so`() async throws {
+        try await TestServer.open(configure: { $0.mediatorRelayURL = "http://127.0.0.1:9" }) { server in
+            try await open(server, "phone")
+            let call = #"{"verb":"NotifyTextMessage","AppId":"x","DeviceToken":"\#(Self.hex)","Selector":"S"}"#
+            let answer = try await server.sender.send("POST", "/pnm2/send", call)
+            #expect(answer.status == 502 && answer.body.contains(#""code":500"#), "\(answer)")
+        }
+    }
+
+    /// Lets callers of this machine send to the server's iOS platform by an app id.
+    private func open(_ server: TestServer, _ appID: String) async throws {
+        let application = server.application.application
+        try await server.store.set(
+            AcrobitsAppID(
+                name: appID, applicationKey: application.key, platformKey: server.platform.platform.key))
+        _ = try await server.store.create(
+            try NewOpenEndpoint(
+                kind: .acrobitsMediator, application: application.key, keyHash: Array(appID.utf8),
+                allowed: ["127.0.0.0/8"]))
+    }
 }

@@ -20,16 +20,16 @@ package struct AcrobitsPayload: Sendable {
     package var timeToLive: Duration { .seconds(call.verb.isCall ? Self.callSeconds : Self.otherSeconds) }
 
     package func content(for kind: PlatformKind) throws(InvalidInput) -> Push.Content {
-        guard case .apple(let use) = kind else { return android }
-        let (type, payload) = apple(for: use)
+        guard case .apple(let use) = kind else { return try android() }
+        let (type, payload) = try apple(for: use)
         return Push.Content(
             body: nil, apple: try ApplePush(type: type, priority: nil, payload: payload, field: call.verb.name))
     }
 
     // MARK: Apple
 
-    private func apple(for use: AppleTokenUse) -> (ApplePush.Kind, [String: JSONValue]) {
-        var payload = data
+    private func apple(for use: AppleTokenUse) throws(InvalidInput) -> (ApplePush.Kind, [String: JSONValue]) {
+        var payload = try data()
         var aps = payload.removeValue(forKey: "aps")?.objectMembers ?? notification
         if use == .voip {
             payload["aps"] = .object(aps)
@@ -70,8 +70,8 @@ package struct AcrobitsPayload: Sendable {
     // MARK: Android
 
     /// Data for the app at high priority: a device that dozes gets it too.
-    private var android: Push.Content {
-        var members = data
+    private func android() throws(InvalidInput) -> Push.Content {
+        var members = try data()
         members["aps"] = nil
         if case .genericTextMessage = call.verb, members["message"] == nil {
             members["message"] = call.message.map(JSONValue.string)
@@ -82,7 +82,7 @@ package struct AcrobitsPayload: Sendable {
 
     // MARK: Data
 
-    private var data: [String: JSONValue] { template?.members(for: call) ?? usual }
+    private func data() throws(InvalidInput) -> [String: JSONValue] { try template?.members(for: call) ?? usual }
 
     private var usual: [String: JSONValue] {
         let selector = JSONValue.string(call.selector ?? "")

@@ -36,35 +36,51 @@ package struct AcrobitsPayloadTemplate: Sendable, Hashable {
     /// As it is stored.
     package var text: String { json.storedText }
 
+    /// The most bytes of a text once it is filled: a field may stand in it many times.
+    private static let filledBytesMax = 8_192
+
     /// The payload with the fields of a call in it; nil where the verb has none.
-    package func members(for call: AcrobitsCall) -> [String: JSONValue]? {
+    package func members(for call: AcrobitsCall) throws(InvalidInput) -> [String: JSONValue]? {
         guard let payload = payloads[call.verb.name] ?? payloads["*"],
-            case .object(let members)? = filled(payload, from: call)
+            case .object(let members)? = try filled(payload, from: call)
         else { return nil }
         return members
     }
 
     /// nil where nothing is left.
-    private func filled(_ value: JSONValue, from call: AcrobitsCall) -> JSONValue? {
+    private func filled(_ value: JSONValue, from call: AcrobitsCall) throws(InvalidInput) -> JSONValue? {
         switch value {
-        case .string(let text): filled(text, from: call)
-        case .array(let items): .array(items.compactMap { filled($0, from: call) })
-        case .object(let members): .object(members.compactMapValues { filled($0, from: call) })
-        default: value
+        case .string(let text): return try filled(text, from: call)
+        case .array(let items):
+            var kept: [JSONValue] = []
+            for item in items {
+                if let item = try filled(item, from: call) { kept.append(item) }
+            }
+            return .array(kept)
+        case .object(let members):
+            var kept: [String: JSONValue] = [:]
+            for (name, member) in members { kept[name] = try filled(member, from: call) }
+            return .object(kept)
+        default: return value
         }
     }
 
-    private func filled(_ text: String, from call: AcrobitsCall) -> JSONValue? {
+    private func filled(_ text: String, from call: AcrobitsCall) throws(InvalidInput) -> JSONValue? {
         let parts = text.split(separator: "%", omittingEmptySubsequences: false)
         if parts.count == 3, parts[0].isEmpty, parts[2].isEmpty {
             if parts[1] == "Badge" { return call.badge.map(JSONValue.integer) }
             return field(parts[1], of: call).map(JSONValue.string)
         }
-        guard parts.count.isMultiple(of: 2) == false else { return .string(text) }
-        let pieces = parts.enumerated().map { index, part in
-            index.isMultiple(of: 2) ? String(part) : field(part, of: call) ?? ""
+        guard !parts.count.isMultiple(of: 2) else { return .string(text) }
+        var result = ""
+        for (index, part) in parts.enumerated() {
+            result += index.isMultiple(of: 2) ? String(part) : field(part, of: call) ?? ""
+            guard result.utf8.count <= Self.filledBytesMax else {
+                throw InvalidInput(
+                    field: call.verb.name, "makes a text of the payload longer than \(Self.filledBytesMax) bytes")
+            }
         }
-        return .string(pieces.joined())
+        return .string(result)
     }
 
     private func field(_ name: Substring, of call: AcrobitsCall) -> String? {

@@ -15,6 +15,8 @@ package struct CarmaTemplate: Sendable, Hashable {
 
     package static let bytesMax = 262_144
     package static let languagesMax = 64
+    /// The most bytes of a page once it is filled: a value may stand in it many times.
+    package static let filledBytesMax = 65_536
 
     /// From `{"name": …, "default_language": "en", "languages": {"en": {"alert": …, "message": …, "html": …}}}`.
     package init(_ value: JSONValue, field: String = "template") throws(InvalidInput) {
@@ -60,26 +62,38 @@ package struct CarmaTemplate: Sendable, Hashable {
     package var text: String { json.storedText }
 
     /// The texts for a language tag, with values in them: `de-AT` takes `de` where it has none of its own.
-    package func texts(in language: String?, values: [String: String]) -> Texts {
+    package func texts(in language: String?, values: [String: String]) throws(InvalidInput) -> Texts {
         let tag = language?.lowercased() ?? usual
         let base = String(tag.prefix { $0 != "-" && $0 != "_" })
         let texts = languages[tag] ?? languages[base] ?? languages[usual]
         guard let texts else { return Texts(alert: "", message: "", html: "") }
         return Texts(
-            alert: Self.filled(texts.alert) { values[$0] ?? "" },
-            message: Self.filled(texts.message) { values[$0] ?? "" },
-            html: Self.filled(texts.html) { Self.escaped(values[$0] ?? "") })
+            alert: try Self.filled(texts.alert, "alert") { values[$0] ?? "" },
+            message: try Self.filled(texts.message, "message") { values[$0] ?? "" },
+            html: try Self.filled(texts.html, "html") { Self.escaped(values[$0] ?? "") })
     }
 
-    private static func filled(_ text: String, _ value: (String) -> String) -> String {
+    private static func filled(
+        _ text: String, _ field: String, _ value: (String) -> String
+    ) throws(InvalidInput) -> String {
         var result = ""
         var rest = text[...]
         while let start = rest.firstRange(of: "{{"), let end = rest[start.upperBound...].firstRange(of: "}}") {
             result += rest[..<start.lowerBound]
             result += value(String(rest[start.upperBound..<end.lowerBound].filter { $0 != " " }))
             rest = rest[end.upperBound...]
+            try check(result, field)
         }
-        return result + rest
+        result += rest
+        try check(result, field)
+        return result
+    }
+
+    private static func check(_ text: String, _ field: String) throws(InvalidInput) {
+        guard text.utf8.count <= filledBytesMax else {
+            throw InvalidInput(
+                field: "properties", "make the trigger's \(field) longer than \(filledBytesMax) bytes")
+        }
     }
 
     private static func escaped(_ text: String) -> String {

@@ -28,7 +28,7 @@ extension CarmaService {
         let user = try await store.user(id, of: app.applicationKey)
         let rows = try await store.carmaDevices(of: id, app.applicationKey)
         guard user != nil || !rows.isEmpty else { throw StoreError.unknown("such contact") }
-        let texts = trigger.template.texts(
+        let texts = try trigger.template.texts(
             in: user?.profile.language, values: Self.values(id, user, request.properties))
         let page = (0..<2).map { _ in UUID().lowercased.replacing("-", with: "") }.joined()
         let message = try await store.create(

@@ -64,6 +64,10 @@ package struct CarmaService: Sendable {
         guard change.devices.allSatisfy({ $0.token?.isEmpty == false }) else {
             throw InvalidInput(field: "devicetoken", "is missing")
         }
+        guard change.devices.allSatisfy({ ($0.country?.utf8.count ?? 0) <= CarmaDevice.countryBytesMax }) else {
+            throw InvalidInput(
+                field: "deviceInfo.country", "is longer than \(CarmaDevice.countryBytesMax) bytes")
+        }
         return id
     }
 

@@ -171,6 +171,9 @@ enum CarmaContactStatements {
          ORDER BY id DESC
         """
 
+    static let deleteExpired = SQLText.deleteSome(
+        "carma_contacts.delete_expired", from: "carma_message", key: "id", where: "sent_at_ms < $1")
+
     static let deleteMessages: SQLText = """
         DELETE FROM carma_message /* carma_contacts.delete_messages */ WHERE application_id = $1 AND contact = $2
         """

@@ -73,7 +73,10 @@ extension WriteSession {
         try prepared(RetentionStatements.deleteExpiredPushes).each(SQLKeys(pushes)) { row in
             note(-Int(row.integer(1)), .content, of: Key(row.integer(0)))
         }
-        return DeletedRows(rows: pushes.count, isMore: pushes.count == DeletedRows.pushesMax)
+        let messages = try prepared(CarmaContactStatements.deleteExpired).run(before, DeletedRows.rowsMax)
+        return DeletedRows(
+            rows: pushes.count + messages,
+            isMore: pushes.count == DeletedRows.pushesMax || messages == DeletedRows.rowsMax)
     }
 
     fileprivate func deleteExpiredAudit(before: Instant) throws -> DeletedRows {

@@ -59,6 +59,7 @@ extension Schema {
             sent_at_ms \(.bigint) NOT NULL,
             read_at_ms \(.bigint)
         ) \(.byID);
+        CREATE INDEX carma_message_sent ON carma_message (sent_at_ms);
         CREATE INDEX carma_message_contact ON carma_message (application_id, contact\(postgres: ", id"));
         """
 }

@@ -33,7 +33,9 @@ extension Contents {
             events.pushes[key] = nil
             fanOuts = fanOuts.filter { $0.key.push != key }
         }
-        return gone.count
+        let messages = carmaMessages.count
+        carmaMessages.removeAll { $0.message.sentAt < before }
+        return gone.count + messages - carmaMessages.count
     }
 
     fileprivate mutating func deleteExpiredAudit(before: Instant) -> Int {

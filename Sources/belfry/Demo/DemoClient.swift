@@ -11,7 +11,7 @@ struct DemoClient: Sendable {
     let application: CreatedApplication
     let platforms: [PlatformKind: CreatedPlatform]
 
-    private let http = HTTPClient(eventLoopGroupProvider: .singleton)
+    let http = HTTPClient(eventLoopGroupProvider: .singleton)
 
     private static let registrationsAtOnce = 64
 

@@ -42,7 +42,12 @@ struct DemoRun: Sendable {
         DemoRow.show(rows)
         print("")
         DemoPlatformRow.show(platforms)
-        let isRight = rows.allSatisfy(\.isRight) && platforms.allSatisfy(\.isRight)
+        print("")
+        let othersAreTold = try await DemoOtherClients(
+            client: client, operatorService: operatorService, apple: providers.all[0].provider
+        ).play()
+        let isRight =
+            othersAreTold && rows.allSatisfy(\.isRight) && platforms.allSatisfy(\.isRight)
         print(isRight ? "\n✓ Every device has the answer it must have." : "\n✗ Some counts are not what they must be.")
         if staysUp {
             client.explain(addressee: addressee, management: addresses.management, dataDirectory: dataDirectory)

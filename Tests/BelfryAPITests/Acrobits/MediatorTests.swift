@@ -194,6 +194,21 @@ import Testing
         }
     }
 
+    @Test func `a field that a template repeats may not make a payload without bounds`() async throws {
+        try await SoftphoneServer.with { server in
+            let voip = try #require(server.platforms[.apple(.voip)])
+            let texts = String(repeating: "%Message%", count: 400)
+            try await server.store.set(
+                AcrobitsAppID(
+                    name: SoftphoneServer.callsAppID, applicationKey: server.application.key, platformKey: voip.key,
+                    payload: try AcrobitsPayloadTemplate(#"{"*":{"m":"\#(texts)"}}"#)))
+            let long = String(repeating: "y", count: 10_000)
+            let call = Self.call("NotifyTextMessage", calls: true, #","Message":"\#(long)""#)
+            let answer = try await server.post("/pnm2/send", Self.json, call)
+            #expect(answer.status == 400 && server.pushes.isEmpty, "\(answer)")
+        }
+    }
+
     @Test(arguments: [nil, ["10.0.0.0/8"], []] as [[String]?])
     func `who is not at an address that was named finds no mediator`(allowed: [String]?) async throws {
         try await SoftphoneServer.with(mediators: allowed) { server in

@@ -158,6 +158,22 @@ import Testing
         }
     }
 
+    @Test func `a user that is erased leaves no contact behind`() async throws {
+        try await CarmaServer.with { server in
+            _ = try await server.contact("PUT", CarmaServer.devices, Self.full)
+            try await server.store.note(
+                AcrobitsRegistration(
+                    applicationKey: server.application.key, appID: "a", selector: "S", token: "T",
+                    platformKey: try #require(server.platforms[.android]).key,
+                    device: try #require(server.devices(.android).first).uuid, account: "abcabc123123"))
+            try await UserService(store: server.store).erase(
+                "abcabc123123", of: server.application, by: .local(systemUser: "test"))
+            let answer = try await server.send("GET", CarmaServer.devices + "/abcabc123123")
+            #expect(answer.status == 404)
+            #expect(server.store.contents.acrobitsRegistrations.isEmpty && server.store.contents.carmaDevices.isEmpty)
+        }
+    }
+
     // MARK: Refusals
 
     @Test(arguments: [

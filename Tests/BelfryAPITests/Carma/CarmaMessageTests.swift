@@ -107,6 +107,22 @@ import Testing
         }
     }
 
+    @Test func `values that make a page too long are refused`() async throws {
+        try await CarmaServer.with { server in
+            try await Self.register(server)
+            let app = try #require(try await server.store.carmaApp(CarmaServer.appID, of: CarmaServer.customerID))
+            let html = String(repeating: "{{x}}", count: 100)
+            let template = try CarmaTemplate(
+                try JSONValue(json: #"{"languages":{"en":{"alert":"a","html":"\#(html)"}}}"#.utf8))
+            let trigger = try await server.store.createCarmaTrigger(template, of: app)
+            for (length, status) in [(655, 200), (656, 400)] {
+                let body = #"{"originalId":"o","properties":{"x":"\#(String(repeating: "y", count: length))"}}"#
+                let answer = try await server.send("POST", "/rest/42/triggers/\(trigger.key)/messages", body)
+                #expect(answer.status == status, "\(answer)")
+            }
+        }
+    }
+
     @Test func `an unknown trigger, contact, list or page is a 404`() async throws {
         try await CarmaServer.with { server in
             try await Self.register(server)

@@ -108,6 +108,11 @@ import Testing
             #expect(kept.count == CarmaMessage.perContact && kept.first?.name == "n100" && kept.last?.name == "n1")
             try await store.forgetCarmaContact("a", of: application)
             #expect(try await store.carmaMessages(of: "a", application).isEmpty)
+            let old = try await store.create(message(1))
+            #expect(try await store.deleteExpired(.pushes, before: old.sentAt).rows == 0)
+            #expect(try await store.carmaMessage(pageHash: message(1).pageHash) == old)
+            #expect(try await store.deleteExpired(.pushes, before: old.sentAt + .milliseconds(1)).rows == 1)
+            #expect(try await store.carmaMessage(pageHash: message(1).pageHash) == nil)
         }
     }
 }

@@ -24,6 +24,7 @@ package struct CarmaDevice: Sendable, Hashable {
 
     /// The most tokens that are kept of a contact: those added last.
     package static let perContact = 100
+    package static let countryBytesMax = 255
 
     package init(
         applicationKey: Key<Application>, contact: String, token: String, platformKey: Key<Platform>, device: UUID,

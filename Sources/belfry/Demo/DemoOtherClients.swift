@@ -1,0 +1,89 @@
+import AsyncHTTPClient
+import BelfryAPI
+import BelfryCore
+import BelfryServer
+import Foundation
+import NIOCore
+import NIOHTTP1
+
+/// Clients that were written for other servers, one of each: they register a device and send to it, by their own words alone.
+struct DemoOtherClients: Sendable {
+    let client: DemoClient
+    let operatorService: OperatorService
+    let apple: any DemoProvider
+
+    private static let customer: Int64 = 42
+    private static let appID = "org.example.belfry-demo"
+
+    /// Returns whether each device was told.
+    func play() async throws -> Bool {
+        let application = try await operatorService.createApplication(name: "Clients of other servers").application
+        let platform = try await operatorService.createPlatform(
+            of: application, kind: apple.kind, mode: .development, name: "\(apple.name) (simulated)",
+            credentials: apple.credentials
+        ).platform
+        let before = apple.told
+        try await carma(application)
+        try await acrobits(application, platform)
+        return try await areTold(2, since: before)
+    }
+
+    private func carma(_ application: Application) async throws {
+        let (admin, author) = (operatorService.admin, operatorService.author)
+        let password = DemoProviders.randomHex(bytes: 8)
+        _ = try await admin.createCarmaAccount(
+            customerID: Self.customer, user: "demo", password: password, by: author)
+        let app = try await admin.createCarmaApp(
+            customerID: Self.customer, appID: Self.appID, for: application, by: author)
+        let template = try JSONValue(json: #"{"languages":{"en":{"alert":"Hi {{firstName}}"}}}"#.utf8)
+        let trigger = try await admin.createCarmaTrigger(try CarmaTemplate(template), of: app, by: author)
+        let basic = ["Authorization": "Basic \(Data("demo:\(password)".utf8).base64EncodedString())"]
+        let root = "/rest/\(Self.customer)"
+        try await send(
+            .PUT, "\(root)/apps/\(Self.appID)/pushdevices", basic,
+            #"{"originalId":"lars","firstName":"Lars","deviceInfo":[{"devicetoken":"\#(apple.tokens(1)[0])"}]}"#)
+        try await send(.POST, "\(root)/triggers/\(trigger.key)/messages", basic, #"{"originalId":"lars"}"#)
+        print("→ An app of Carma registered, and a back end of Carma sent it a trigger.")
+    }
+
+    private func acrobits(_ application: Application, _ platform: Platform) async throws {
+        let author = operatorService.author
+        _ = try await operatorService.admin.setAcrobitsAppID(
+            Self.appID, on: platform, payload: nil, of: application, by: author)
+        let endpoints = OpenEndpointService(store: operatorService.store, hash: SecretHash.of)
+        let key = try await endpoints.create(.acrobitsReporter, of: application, by: author).key
+        _ = try await endpoints.create(
+            .acrobitsMediator, of: application, allowed: ["127.0.0.0/8", "::1"], by: author)
+        let token = apple.tokens(1)[0]
+        try await send(.GET, "/acrobits/\(key)/?username=ada&selector=S1&token=\(token)&appid=\(Self.appID)")
+        try await send(
+            .POST, "/pnm2/send", [:],
+            #"{"verb":"NotifyTextMessage","AppId":"\#(Self.appID)","DeviceToken":"\#(token)","Selector":"S1","Message":"Hi"}"#
+        )
+        print("→ A softphone of Acrobits reported its token, and its back end sent it a text message.")
+    }
+
+    private func send(
+        _ method: HTTPMethod, _ path: String, _ headers: [String: String] = [:], _ body: String? = nil
+    ) async throws {
+        var request = HTTPClientRequest(url: client.base + path)
+        request.method = method
+        request.headers = HTTPHeaders(headers.map { ($0.key, $0.value) })
+        if let body {
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(ByteBuffer(string: body))
+        }
+        let response = try await client.http.execute(request, timeout: .seconds(30))
+        let answer = String(buffer: try await response.body.collect(upTo: 1 << 20))
+        guard response.status == .ok else {
+            throw DemoFault("\(method) \(path) was answered \(response.status): \(answer)")
+        }
+    }
+
+    /// The provider counts a moment after a push is accepted.
+    private func areTold(_ count: Int, since before: Int) async throws -> Bool {
+        let end = ContinuousClock.now + .seconds(10)
+        while apple.told < before + count, ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(50)) }
+        return apple.told == before + count
+    }
+}
