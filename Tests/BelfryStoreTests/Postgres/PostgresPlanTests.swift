@@ -81,7 +81,7 @@ import Testing
         Plan(BatchStatements.forSettling, "bigint[]", "using batch_pkey", sorts: true),
         Plan(
             BatchStatements.settle, "bytea[], bigint[], bigint[], boolean[], bigint[], bigint[]", "using batch_pkey"),
-        Plan(DeviceStatements.places, "bigint[], bigint[]", "using device_pkey"),
+        Plan(DeviceStatements.platforms, "bigint[]", "using device_pkey"),
         Plan(PostgresBurstStatements.ofUsers, "bigint[], text[], bigint", "using device_custom_user"),
         Plan(PushStatements.whole, "bigint[]", "using batch_device"),
         Plan(CountStatements.sentOfWhole, "bigint", "using batch_device"),
