@@ -54,7 +54,7 @@ extension Outcome {
         switch self {
         case .accepted, .moved: nil
         case .gone: APIError(.unprocessableContent, "The subscription has ended: its push service knows it no more")
-        case .refused(let refusal):
+        case .refused(let refusal, _):
             APIError(.unprocessableContent, "The subscription cannot be used: its push service answered \(refusal)")
         case .throttled, .failed, .unreachable, .unanswered, .credentialsRefused:
             APIError(

@@ -138,7 +138,7 @@ struct PushPages {
         let receipt = details.receipt
         var section = Section()
         section.facts = [
-            Fact("State", [receipt.state.value] + receipt.parked.map { .text($0.detail) }),
+            Fact("State", [receipt.state.value] + receipt.parked.map { .text("\($0.name): \($0.parking.detail)") }),
             Fact("Target", .text(details.request?.target.words ?? "not known")),
             Fact("Receipt id", .code(receipt.push.receiptID.lowercased)),
             Fact("Accepted", .time(receipt.push.acceptedAt)),
