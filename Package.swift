@@ -224,7 +224,7 @@ let package = Package(
         tests("BelfryDeliveryTests", ["BelfryCore", "BelfryDelivery", "BelfryTesting", logging, lifecycle]),
         tests(
             "BelfryGatewayTests",
-            ["BelfryGateway", "BelfryCore", "BelfryTesting", nioCore, nioSSL, nioEmbedded, crypto]),
+            ["BelfryGateway", "BelfryCore", "BelfryTesting", nioCore, nioTLS, nioSSL, nioEmbedded]),
         tests(
             "BelfryAPITests",
             [
@@ -234,8 +234,7 @@ let package = Package(
         tests(
             "BelfryDashboardTests",
             [
-                "BelfryCore", "BelfryAPI", "BelfryDashboard", "BelfryTesting", nioCore, nioPosix, httpTypes,
-                hummingbird,
+                "BelfryCore", "BelfryAPI", "BelfryDashboard", "BelfryTesting", nioCore, httpTypes, hummingbird,
                 .product(name: "HummingbirdTesting", package: "hummingbird"), logging,
             ]),
         tests(

@@ -12,7 +12,7 @@ enum Genero {
     }
 
     /// The answer to every command: HTTP 200 whatever came of it.
-    struct Reply: Sendable, Hashable {
+    struct StatusReply: Sendable, Hashable {
         let status: Int64
         let message: String
 
