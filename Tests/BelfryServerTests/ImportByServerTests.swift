@@ -96,7 +96,9 @@ extension ServerTests.ImportByServerTests {
                 return Caller(base: base, user: installation.application, secret: rotated.api_key)
             }
             func status(_ caller: Caller) async throws -> Int {
-                caller.send("POST", "/v1/push", #"{"message":{"body":"x"},"target":{"topics":["t"]}}"#).status
+                let body = #"{"message":{"body":"x"},"target":{"topics":["t"]}}"#
+                let reply = try await caller.send("POST", "/v1/push", body)
+                return reply.status
             }
             let next = try await rotate("--grace", "3600")
             try await eventually("the new key is known") { try await status(next) == 200 }

@@ -44,7 +44,7 @@ struct IgnoredFields: Sendable, Hashable {
     /// Such as `expires_at was ignored, expiryTime is meant?`.
     var text: String { fields.map { "\($0.written) was ignored (is \($0.meant) meant?)" }.joined(separator: "; ") }
 
-    /// The value of a Warning header. Source: RFC 7234 §5.5, code 299, miscellaneous persistent warning.
+    /// The value of the header that warns of them. Source: RFC 7234 §5.5, code 299, miscellaneous persistent warning.
     var warning: String { "299 - \"\(text)\"" }
 
     private static func meaning(of key: String, among known: [String]) -> String? {

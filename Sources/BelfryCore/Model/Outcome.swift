@@ -5,13 +5,13 @@ package enum Outcome: Sendable, Hashable {
     /// Accepted, and the provider now knows the device by another token; the one used will be refused some day.
     case moved(to: DeviceToken)
     /// Refused for good: the same bytes would be refused again.
-    case refused(Refusal, said: ProviderWords? = nil)
+    case refused(Refusal, said: ProviderWords = .none)
     /// The token is dead. Devices that registered before `since` are deactivated; without it, none are.
     case gone(since: Instant?)
     /// The provider asked us to wait; `retryAfter` is its own figure, when it gave one.
-    case throttled(retryAfter: Duration?, said: ProviderWords? = nil)
+    case throttled(retryAfter: Duration?, said: ProviderWords = .none)
     /// Certainly not delivered: the provider had an internal error. Retried.
-    case failed(retryAfter: Duration?, said: ProviderWords? = nil)
+    case failed(retryAfter: Duration?, said: ProviderWords = .none)
     /// Certainly not delivered: the provider could not be connected to. Retried.
     case unreachable(ConnectionFault)
     /// Sent, and no answer came. The device may have been notified.
@@ -28,9 +28,11 @@ extension Outcome {
     /// The same outcome, with the words that the provider answered with.
     package func saying(_ words: @autoclosure () -> String) -> Outcome {
         switch self {
-        case .refused(let refusal, nil): .refused(refusal, said: ProviderWords(words()))
-        case .throttled(let wait, nil): .throttled(retryAfter: wait, said: ProviderWords(words()))
-        case .failed(let wait, nil): .failed(retryAfter: wait, said: ProviderWords(words()))
+        case .refused(let refusal, let said) where said.text.isEmpty: .refused(refusal, said: ProviderWords(words()))
+        case .throttled(let wait, let said) where said.text.isEmpty:
+            .throttled(retryAfter: wait, said: ProviderWords(words()))
+        case .failed(let wait, let said) where said.text.isEmpty:
+            .failed(retryAfter: wait, said: ProviderWords(words()))
         default: self
         }
     }
@@ -40,10 +42,10 @@ extension Outcome {
         switch self {
         case .accepted: "accepted"
         case .moved: "accepted, with a new token for later"
-        case .refused(let refusal, let said): "refused: \(refusal)" + (said?.afterComma ?? "")
+        case .refused(let refusal, let said): "refused: \(refusal)" + said.afterComma
         case .gone: "gone: the token is dead"
-        case .throttled(_, let said): "the provider asked to wait" + (said?.afterComma ?? "")
-        case .failed(_, let said): "failed" + (said?.afterComma ?? "")
+        case .throttled(_, let said): "the provider asked to wait" + said.afterComma
+        case .failed(_, let said): "failed" + said.afterComma
         case .unreachable(let fault): "unreachable (\(fault.kind.rawValue)): \(fault.detail)"
         case .unanswered: "sent, and no answer came in time"
         case .credentialsRefused(let words): "credentials refused: \(words)"
@@ -56,6 +58,9 @@ package struct ProviderWords: Sendable, Hashable {
     /// Printable ASCII.
     package let text: String
 
+    /// It said nothing that is worth keeping.
+    package static let none = ProviderWords("")
+
     private static let bytesMax = 120
 
     package init(_ text: String) {
@@ -63,7 +68,7 @@ package struct ProviderWords: Sendable, Hashable {
             decoding: text.utf8.prefix(Self.bytesMax).map { 0x20..<0x7F ~= $0 ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
     }
 
-    fileprivate var afterComma: String { ", \"\(text)\"" }
+    fileprivate var afterComma: String { text.isEmpty ? "" : ", \"\(text)\"" }
 
     package static func == (left: Self, right: Self) -> Bool { true }
     package func hash(into hasher: inout Hasher) {}
