@@ -81,7 +81,8 @@ final class GatewayHandler: ChannelDuplexHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard state == .open else { return }
+        // What came with the end of the handshake waits until the certificate is known.
+        guard state == .open || state == .judged else { return }
         decoder.append(unwrapInboundIn(data).readableBytesView)
         decode(context)
     }
@@ -144,7 +145,9 @@ final class GatewayHandler: ChannelDuplexHandler {
             return context.triggerUserOutboundEvent(event, promise: promise)
         }
         switch command {
-        case .admit where state == .judged: state = .open
+        case .admit where state == .judged:
+            state = .open
+            decode(context)
         case .settled(let count): settle(count, context)
         case .stop: stop(context)
         case .end(let error): end(error, context)

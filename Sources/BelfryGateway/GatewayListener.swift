@@ -1,5 +1,4 @@
 package import BelfryCore
-import Crypto
 package import Logging
 import NIOCore
 import NIOPosix
@@ -31,8 +30,8 @@ package struct GatewayListener: Service {
         let held = HeldRecords(limit: options.heldBytesMax)
         let server = try await TLSServer.bind(address, options) { channel in
             try channel.pipeline.syncOperations.addHandler(GatewayHandler(options, held: held))
-            return try NIOAsyncChannel<GatewayInbound, Never>(
-                wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
+            // Without half closure: a channel without output ends its output at once.
+            return try NIOAsyncChannel<GatewayInbound, Never>(wrappingChannelSynchronously: channel)
         }
         await withGracefulShutdownHandler {
             await TLSServer.serve(server) { connection in

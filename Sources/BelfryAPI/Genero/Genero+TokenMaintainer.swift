@@ -13,7 +13,7 @@ extension Genero {
         /// The option by which an unregistration of an unknown token succeeds, as it did not in the original.
         static let lenientOption = "unregister_unknown"
 
-        func answer(_ command: Command, _ message: Message) async -> StatusReply {
+        func answer(_ command: Command, _ message: Message) async -> CommandResult {
             do {
                 switch command {
                 case .register: return try await register(message)
@@ -21,19 +21,19 @@ extension Genero {
                 case .badge: return try await setBadge(message)
                 }
             } catch {
-                return StatusReply(failure(of: command), Self.words(for: error), token: message.token)
+                return CommandResult(failure(of: command), Self.words(for: error), token: message.token)
             }
         }
 
         /// Those of a token that is registered already change nothing, not even its user.
-        private func register(_ message: Message) async throws -> StatusReply {
+        private func register(_ message: Message) async throws -> CommandResult {
             let name = message.isApple ? "APNS" : "FCM"
             guard let platform = try await platforms(isApple: message.isApple).first else {
-                return StatusReply(.notInserted, "This application takes no tokens of \(name)", token: message.token)
+                return CommandResult(.notInserted, "This application takes no tokens of \(name)", token: message.token)
             }
             let token = try DeviceToken(anySpelling: message.token, for: platform.kind)
             if let holder = try await store.holders(of: [token], on: platform.key)[token], holder.isActive {
-                return StatusReply(.known, "\(name) token is already registered", token: message.token)
+                return CommandResult(.known, "\(name) token is already registered", token: message.token)
             }
             if let user = message.user, !user.isEmpty { try User.check(id: user) }
             let device = try await store.register(
@@ -42,7 +42,7 @@ extension Genero {
                     customUserID: message.user.map { $0.isEmpty ? .clear : .set($0) } ?? .clear, topics: .keep),
                 as: nil, on: platform)
             try await reset(device, on: platform, token, as: message.token)
-            return StatusReply(.done, "\(name) token is now registered", token: message.token)
+            return CommandResult(.done, "\(name) token is now registered", token: message.token)
         }
 
         /// The badge number begins at 0, and an unusual spelling of the token is kept for those who read the list.
@@ -54,22 +54,22 @@ extension Genero {
             try await store.setDetail(of: device.key, on: platform.key, badge: 0, spelling: text)
         }
 
-        private func unregister(_ message: Message) async throws -> StatusReply {
+        private func unregister(_ message: Message) async throws -> CommandResult {
             guard let (holder, platform) = try await holder(of: message), holder.isActive else {
                 let isLenient = options[Self.lenientOption] == "0"
-                return StatusReply(isLenient ? .done : .unknownToken, "Token is not registered", token: message.token)
+                return CommandResult(isLenient ? .done : .unknownToken, "Token is not registered", token: message.token)
             }
             try await store.unregister(holder.uuid, on: platform.key)
-            return StatusReply(.done, "Token is no longer registered", token: message.token)
+            return CommandResult(.done, "Token is no longer registered", token: message.token)
         }
 
         /// An unknown token is no error, as an update of no row was none.
-        private func setBadge(_ message: Message) async throws -> StatusReply {
+        private func setBadge(_ message: Message) async throws -> CommandResult {
             let badge = max(0, message.badge)
             if let (holder, platform) = try await holder(of: message) {
                 try await store.setDetail(of: holder.device, on: platform.key, badge: badge, spelling: nil)
             }
-            return StatusReply(.done, "Badge number is now \(badge)", token: message.token)
+            return CommandResult(.done, "Badge number is now \(badge)", token: message.token)
         }
 
         /// The device that has the token, on whichever platform.

@@ -12,7 +12,7 @@ enum Genero {
     }
 
     /// The answer to every command: HTTP 200 whatever came of it.
-    struct StatusReply: Sendable, Hashable {
+    struct CommandResult: Sendable, Hashable {
         let status: Int64
         let message: String
 

@@ -52,9 +52,9 @@ package struct GeneroRoutes: Sendable {
 
     private func reply(
         _ command: String, _ request: Request, of application: Application, _ endpoint: OpenEndpoint
-    ) async throws -> Genero.StatusReply {
+    ) async throws -> Genero.CommandResult {
         guard let command = Genero.Command(rawValue: command) else {
-            return Genero.StatusReply(.exception, "Unknown command")
+            return Genero.CommandResult(.exception, "Unknown command")
         }
         let body = try await request.bytes(atMost: Genero.Message.bytesMax)
         do {
@@ -62,7 +62,7 @@ package struct GeneroRoutes: Sendable {
                 store: store, application: application, options: endpoint.options)
             return await maintainer.answer(command, try Genero.Message(json: body))
         } catch {
-            return Genero.StatusReply(.exception, "\(error)")
+            return Genero.CommandResult(.exception, "\(error)")
         }
     }
 
