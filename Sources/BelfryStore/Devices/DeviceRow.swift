@@ -143,8 +143,8 @@ enum DeviceStatements {
         SELECT count(*) /* devices.unseen_count */ FROM device WHERE platform_id = $1 AND import_stage = 0
         """
 
-    /// Reads a column that `device_reach` has not, so that PostgreSQL looks each up in the primary key.
+    /// Reads a column that `device_reach` has not, and in order, so that PostgreSQL looks each up in the primary key.
     static let platforms: SQLText = """
-        SELECT id, platform_id, registered_at_ms /* devices.platforms */ FROM device WHERE id \(among: "$1")
+        SELECT id, platform_id, registered_at_ms /* devices.platforms */ FROM device WHERE id \(among: "$1") ORDER BY id
         """
 }
