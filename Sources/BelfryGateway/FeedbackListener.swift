@@ -111,5 +111,8 @@ private final class HandshakeHandler: ChannelInboundHandler {
         context.fireChannelInactive()
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if case .uncleanShutdown? = error as? NIOSSLError { return }
+        context.close(promise: nil)
+    }
 }

@@ -11,6 +11,8 @@ enum GatewayInbound: Sendable {
     case fault(GatewayDecoder.Fault)
     /// The server is to stop: nothing comes after this.
     case stopping
+    /// The sender has closed its side, and may still read.
+    case finished
 }
 
 /// What the one that serves a connection tells its handler.
@@ -41,6 +43,8 @@ final class GatewayHandler: ChannelDuplexHandler {
     private var state = State.handshaking
     private var decoder = GatewayDecoder()
     private var hasFault = false
+    /// Whether the sender has closed its side, and whether that was passed on behind its last record.
+    private var (hasInputEnded, isEndPassed) = (false, false)
     /// Records that were passed on and are not settled.
     private var outstanding = 0
     /// Their bytes, as `held` counts them.
@@ -76,6 +80,10 @@ final class GatewayHandler: ChannelDuplexHandler {
             pass(.certificate((try? certificate?.toDERBytes()) ?? []), context)
         } else if case .read? = event as? IdleStateHandler.IdleStateEvent {
             context.close(promise: nil)
+        } else if case .inputClosed? = event as? ChannelEvent {
+            // Passed on as it is, it would end our side too.
+            hasInputEnded = true
+            return decode(context)
         }
         context.fireUserInboundEventTriggered(event)
     }
@@ -87,7 +95,11 @@ final class GatewayHandler: ChannelDuplexHandler {
         decode(context)
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    /// A sender that closes its side without a word of TLS may still read.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if case .uncleanShutdown? = error as? NIOSSLError { return }
+        context.close(promise: nil)
+    }
 
     private func decode(_ context: ChannelHandlerContext) {
         guard state == .open, !hasFault else { return }
@@ -97,11 +109,19 @@ final class GatewayHandler: ChannelDuplexHandler {
                 records.append(record)
             }
             pass(records, context)
+            passEnd(context)
         } catch {
             hasFault = true
             pass(records, context)
             pass(.fault(error), context)
         }
+    }
+
+    /// With room in the window there is no whole record left.
+    private func passEnd(_ context: ChannelHandlerContext) {
+        guard hasInputEnded, !isEndPassed, outstanding < options.window else { return }
+        isEndPassed = true
+        pass(.finished, context)
     }
 
     private func pass(_ records: [GatewayRecord], _ context: ChannelHandlerContext) {

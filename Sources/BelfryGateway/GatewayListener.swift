@@ -53,8 +53,6 @@ package struct GatewayListener: Service {
                 for try await event in inbound {
                     try await handle(event, &session)
                 }
-                // The sender has written all it will, and may still read.
-                if channel.isActive { await session.silence(options.silence) }
             }
         } catch {
             logger.debug("a connection of the gateway ended", metadata: ["error": "\(error)"])
@@ -72,6 +70,9 @@ package struct GatewayListener: Service {
             }
         case .records(let records): await take(records, &session)
         case .fault(let fault): session.end(fault.isSilent ? nil : fault.error)
+        case .finished:
+            await session.silence(options.silence)
+            session.end(nil)
         case .stopping:
             await session.silence(options.silence)
             session.end(GatewayError(.shutdown, identifier: session.lastAccepted))
