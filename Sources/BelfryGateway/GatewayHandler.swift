@@ -82,8 +82,7 @@ final class GatewayHandler: ChannelDuplexHandler {
             context.close(promise: nil)
         } else if case .inputClosed? = event as? ChannelEvent {
             // Passed on as it is, it would end our side too.
-            hasInputEnded = true
-            return decode(context)
+            return endInput(context)
         }
         context.fireUserInboundEventTriggered(event)
     }
@@ -114,6 +113,15 @@ final class GatewayHandler: ChannelDuplexHandler {
             hasFault = true
             pass(records, context)
             pass(.fault(error), context)
+        }
+    }
+
+    /// Later, since TLS tells of the end before it passes on what it has just read.
+    private func endInput(_ context: ChannelHandlerContext) {
+        context.eventLoop.assumeIsolated().execute { [weak self] in
+            guard let self, let context = self.context else { return }
+            hasInputEnded = true
+            decode(context)
         }
     }
 

@@ -71,7 +71,7 @@ package struct GatewayListener: Service {
         case .records(let records): await take(records, &session)
         case .fault(let fault): session.end(fault.isSilent ? nil : fault.error)
         case .finished:
-            await session.silence(options.silence)
+            await session.silence(options.lateVerdicts)
             session.end(nil)
         case .stopping:
             await session.silence(options.silence)

@@ -15,6 +15,9 @@ package struct GatewayOptions: Sendable {
     /// How long a connection stays open after a good record: Genero's provider takes an end within 2 s for a failure.
     package var silence = Duration.milliseconds(2_500)
 
+    /// How long a sender that has closed its side may still hear what APNs refuses, after its last record.
+    package var lateVerdicts = Duration.seconds(10)
+
     package init() {}
 }
 
