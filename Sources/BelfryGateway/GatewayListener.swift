@@ -84,13 +84,13 @@ package struct GatewayListener: Service {
         guard let platform = session.platform, !session.hasEnded else { return }
         let tell = session.late
         let result = await intake.take(records, on: platform, tell: tell)
-        Metric.records(result.accepted, isAccepted: true)
+        GatewayMetric.records(result.accepted, isAccepted: true)
         if result.accepted > 0 {
             session.lastAccepted = records[result.accepted - 1].identifier
             session.acceptedAt = .now
         }
         if let fault = result.fault {
-            Metric.records(1, isAccepted: false)
+            GatewayMetric.records(1, isAccepted: false)
             session.end(records[result.accepted].command == .simple ? nil : fault)
         }
         session.tell(.settled(records.count))

@@ -45,6 +45,7 @@ struct ServerParts: Sendable {
         let requestLimiter = RequestLimiter(options: configuration.requestLimiter, clock: clock)
         let events = EventHub(
             store: resources.store, clock: clock, logger: logger, options: Self.streams(configuration))
+        GatewayMetric.declare()
         let verdicts = configuration.gateway.map { _ in GatewayVerdicts(next: events) }
         let delivery = Delivery(
             store: resources.store, providers: providers, clock: clock, policy: configuration.retry,

@@ -66,7 +66,7 @@ import Webhook
 
     @Test(
         arguments: [
-            (.addressRefused, .refused(.forbidden)), (.url, .refused(.badToken)),
+            (.addressRefused, .refused(.addressNotAllowed)), (.url, .refused(.badToken)),
             (.connect, .unreachable(ConnectionFault(.connect, ""))),
             (.connectDeadline, .unreachable(ConnectionFault(.timeout, ""))),
             (.unresolved, .unreachable(ConnectionFault(.dns, ""))), (.tls, .unreachable(ConnectionFault(.tls, ""))),
