@@ -33,18 +33,16 @@ extension BelfryProcess {
         return try cpu - before
     }
 
-    /// Waits until it does no more work: it uses less than a twentieth of a core, however slowly the looks come on a busy
-    /// machine.
+    /// Waits until it does no more work: within a second it uses less than a twentieth of a core. In a shorter time a busy
+    /// machine may not have let it run at all.
     func waitUntilIdle() throws {
         let clock = ContinuousClock()
         var last = (cpu: try cpu, at: clock.now)
-        var quietLooks = 0
-        _ = try waitUntil("the server is idle") {
-            usleep(40_000)
+        _ = try waitUntil("the server is idle", seconds: 180) {
+            usleep(1_000_000)
             let now = (cpu: try cpu, at: clock.now)
-            quietLooks = now.cpu - last.cpu < (now.at - last.at) / 20 ? quietLooks + 1 : 0
-            last = now
-            return quietLooks == 3 ? true : nil
+            defer { last = now }
+            return now.cpu - last.cpu < (now.at - last.at) / 20 ? true : nil
         }
     }
 
