@@ -86,13 +86,17 @@ public actor Belfry {
 
     /// Goes on until the server has what the app wants, which may change meanwhile.
     private func registerAsWanted() async throws(BelfryError) {
-        while state.wish != state.confirmed || (state.wish == nil && state.unanswered != nil) {
+        while state.wish != state.confirmed || state.isUncertain {
             try await findUnanswered()
             if let wish = state.wish {
                 try await register(once: wish)
             } else {
+                try change { $0.isUncertain = true }
                 if let device = state.device { try await client.delete(device) }
-                try change { $0.confirmed = nil }
+                try change { state in
+                    state.confirmed = nil
+                    state.isUncertain = false
+                }
                 tell(.unregistered)
             }
         }
@@ -101,15 +105,20 @@ public actor Belfry {
     private func register(once wish: Registration) async throws(BelfryError) {
         let device: String
         if let known = state.device {
+            try change { $0.isUncertain = true }
             device = try await client.update(known, wish)
         } else {
-            try change { $0.unanswered = wish }
+            try change { state in
+                state.unanswered = wish
+                state.isUncertain = true
+            }
             device = try await client.create(wish)
         }
         try change { state in
             state.device = device
             state.confirmed = wish
             state.unanswered = nil
+            state.isUncertain = false
         }
         tell(.registered(device: device))
     }

@@ -8,6 +8,8 @@ struct StoredState: Codable, Sendable, Equatable {
     var wish: Registration?
     /// What the server last confirmed.
     var confirmed: Registration?
+    /// Whether something was sent since that was not answered: the server may have done it or not.
+    var isUncertain = false
     /// The UUID that the server gave.
     var device: String?
     /// A registration that was sent before the server gave a UUID, and was not answered. It may have made a device, which has to be
