@@ -59,6 +59,20 @@ extension ServerTests.StopTests {
         }
     }
 
+    @Test func `a client that sits idle and never closes its side holds no stop up`() async throws {
+        try await TestInstallation.with { installation in
+            let server = try await installation.serve()
+            defer { server.endAtOnce() }
+            let client = try DeafClient(
+                port: UInt16(try await server.addresses().http.split(separator: ":").last ?? "") ?? 0)
+            defer { client.close() }
+            try client.get("/v1/version")
+            try await server.end(SIGTERM)
+            #expect(server.ending == 0)
+            #expect(!server.logged.contains("time-out is over"), "\(server.logged)")
+        }
+    }
+
     @Test func `what a provider does not answer in time is handed back, and not waited for until its lease ends`()
         async throws
     {
@@ -130,4 +144,33 @@ private struct SlowPush: Sendable {
     func finish() async throws { try await connection.send(rest) }
 
     var isAccepted: Bool { connection.received.hasPrefix("HTTP/1.1 200") }
+}
+
+/// A keep-alive connection that does not look at what the server does once it has its answer.
+private struct DeafClient {
+    private let descriptor: Int32
+
+    init(port: UInt16) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let connected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard connected == 0 else { throw POSIXError(.ECONNREFUSED) }
+    }
+
+    func get(_ path: String) throws {
+        let request = Array("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+        var answer = [UInt8](repeating: 0, count: 4_096)
+        guard send(descriptor, request, request.count, 0) == request.count,
+            recv(descriptor, &answer, answer.count, 0) > 0
+        else { throw POSIXError(.EPIPE) }
+    }
+
+    func close() { Foundation.close(descriptor) }
 }

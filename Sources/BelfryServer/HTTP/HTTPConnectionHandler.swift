@@ -35,11 +35,15 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     /// The client has closed its side; it may have disconnected.
     private var isClientFinished = false
     private var callingOff: Scheduled<Void>?
+    /// The server stops.
+    private var isLeaving = false
     /// Bytes of responses that the client has not read.
     private var unsent = 0
 
     /// Grace for a client that closed its side; most are gone.
     private static var finishedClientTimeout: TimeAmount { .seconds(1) }
+    /// How long a client may take to close its side when the server stops; some never look while they are idle.
+    private static var leavingTimeout: TimeAmount { .seconds(2) }
 
     init(
         on channel: any Channel, behind gate: InboundGate, buffered: BufferedBytes, responder: Responder,
@@ -82,7 +86,10 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         case ChannelEvent.inputClosed:
             body?.finish(ChannelError.inputClosed)
             perform(state.inputEnded())
-        case is ChannelShouldQuiesceEvent: perform(state.leave())
+        case is ChannelShouldQuiesceEvent:
+            isLeaving = true
+            if answering == nil { closeSoon() }
+            perform(state.leave())
         default: context.fireUserInboundEventTriggered(event)
         }
     }
@@ -238,5 +245,10 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         }
         // A full close with unread bytes would discard the response.
         channel.close(mode: .output, promise: nil)
+        if isLeaving { closeSoon() }
+    }
+
+    private func closeSoon() {
+        channel.eventLoop.scheduleTask(in: Self.leavingTimeout) { [channel] in channel.close(promise: nil) }
     }
 }
