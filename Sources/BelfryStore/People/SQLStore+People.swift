@@ -1,4 +1,4 @@
-package import BelfryCore
+import BelfryCore
 
 extension SQLStore {
     package func create(_ new: NewPerson) async throws -> Person {

@@ -1,4 +1,4 @@
-package import BelfryCore
+import BelfryCore
 
 extension SQLStore {
     package func begin(_ new: NewDashboardSession) async throws -> DashboardSession {
