@@ -87,8 +87,13 @@ extension ServerTests.GatewayTests {
             #expect(bad["status"] == .integer(8) && bad["identifier"]?.stringValue == "00000001", "\(bad)")
             let gone = try await gateway.send("stream", to: ports.gateway, ["--first", "2"])
             #expect(gone["end"]?.stringValue == "silence", "\(gone)")
-            let first = try await gateway.send("feedback", to: ports.feedback, ["--half-close"])
-            guard case .array(let tuples)? = first["tuples"], case .array(let tuple)? = tuples.first else {
+            // The verdict may come after the sender has gone.
+            var (tuples, first): ([JSONValue], JSONValue) = ([], .null)
+            for _ in 0..<30 where tuples.isEmpty {
+                first = try await gateway.send("feedback", to: ports.feedback)
+                if case .array(let found)? = first["tuples"] { tuples = found }
+            }
+            guard case .array(let tuple)? = tuples.first else {
                 Issue.record("no tuple: \(first)")
                 return
             }
@@ -96,18 +101,6 @@ extension ServerTests.GatewayTests {
             #expect(first["end"]?.stringValue == "closed")
             let second = try await gateway.send("feedback", to: ports.feedback)
             #expect(second["tuples"] == .array([]) && second["end"]?.stringValue == "closed", "\(second)")
-            try await program.end(SIGTERM)
-        }
-    }
-
-    @Test func `a sender that closed its side is told of refusals all the same`() async throws {
-        try await TestGateway.with { gateway in
-            let (program, ports) = try await gateway.serve()
-            defer { program.endAtOnce() }
-            gateway.simulator.script.answer(ScriptedAnswer(.badDeviceToken), for: [TestGateway.token(7).hex])
-            let end = try await gateway.send(
-                "stream", to: ports.gateway, ["--first", "7", "--half-close", "--silence", "10"])
-            #expect(end["status"] == .integer(8) && end["identifier"]?.stringValue == "00000007", "\(end)")
             try await program.end(SIGTERM)
         }
     }
