@@ -4,7 +4,7 @@ struct JSONParts {
 
     private static let push = """
         {"message": {"body": "Your code is 482 913", "custom": {"ios": {"badge": 1, "extra": {"thread": "a-17"}}}},
-         "target": {"devices": ["0F1E2D3C-4B5A-4978-8796-A5B4C3D2E1F0"]}, "expiry_time": 1893456000}
+         "target": {"devices": ["0F1E2D3C-4B5A-4978-8796-A5B4C3D2E1F0"]}, "expiryTime": 1893456000000}
         """
     private static let registration = """
         {"registration_token": "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", "os": "ios",

@@ -56,8 +56,8 @@ struct IgnoredFields: Sendable, Hashable {
                 return known.contains("target") ? "target.\(synonym)" : known.contains("tags") ? "tags" : nil
             }
         }
-        let nearest = known.min { Self.plain($0).edits(to: plain) < Self.plain($1).edits(to: plain) }
-        return nearest.flatMap { Self.plain($0).edits(to: plain) <= (plain.utf8.count < 5 ? 1 : 2) ? $0 : nil }
+        let nearest = known.map { (field: $0, edits: Self.plain($0).edits(to: plain)) }.min { $0.edits < $1.edits }
+        return nearest.flatMap { $0.edits <= (plain.utf8.count < 5 ? 1 : 2) ? $0.field : nil }
     }
 
     /// Without case and separators.

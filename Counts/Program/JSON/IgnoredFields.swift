@@ -1,0 +1,1 @@
+../../../Sources/BelfryAPI/PCF/IgnoredFields.swift
