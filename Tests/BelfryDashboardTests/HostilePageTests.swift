@@ -8,7 +8,9 @@ import Testing
 
 /// What a hostile visitor, tenant or other site can do to the dashboard: nothing.
 @Suite struct HostilePageTests {
-    private static let attack = "<img src=x onerror=alert(1)>\"'&{{x}}"
+    private static let attack = "<img src=x onerror=alert(1)>\"'&{{x}}" + marked
+    /// A quotation mark to a browser, and another character to Swift.
+    private static let marked = "\"\u{301}"
 
     @Test func `no stored text is ever markup, on any page`() async throws {
         let dashboard = try TestDashboard()
@@ -22,6 +24,7 @@ import Testing
             // What else there is are files to be stored, which no browser shows.
             guard page.headers[.contentType]?.hasPrefix("text/html") == true else { continue }
             #expect(!page.contains("<img src=x") && !page.contains("\"'&{{"), "\(route.path)")
+            #expect(page.text.utf8.firstRange(of: Self.marked.utf8) == nil, "\(route.path)")
             if page.contains("&lt;img src=x onerror=alert(1)&gt;") { shown += 1 }
         }
         // Otherwise nothing was tried.

@@ -70,7 +70,7 @@ package struct CarmaTemplate: Sendable, Hashable {
         return Texts(
             alert: try Self.filled(texts.alert, "alert") { values[$0] ?? "" },
             message: try Self.filled(texts.message, "message") { values[$0] ?? "" },
-            html: try Self.filled(texts.html, "html") { Self.escaped(values[$0] ?? "") })
+            html: try Self.filled(texts.html, "html") { (values[$0] ?? "").html })
     }
 
     private static func filled(
@@ -94,20 +94,5 @@ package struct CarmaTemplate: Sendable, Hashable {
             throw InvalidInput(
                 field: "properties", "make the trigger's \(field) longer than \(filledBytesMax) bytes")
         }
-    }
-
-    private static func escaped(_ text: String) -> String {
-        var result = ""
-        for character in text {
-            switch character {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            case "'": result += "&#39;"
-            default: result.append(character)
-            }
-        }
-        return result
     }
 }

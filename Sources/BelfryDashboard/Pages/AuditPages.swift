@@ -103,10 +103,6 @@ struct AuditPages {
 }
 
 extension String {
-    /// Quoted, and never a formula to a spreadsheet. Source: OWASP, CSV Injection.
-    var csvCell: String {
-        let isFormula = first.map { "=+-@\t\r".contains($0) } ?? false
-        let text = (isFormula ? "'" : "") + self
-        return "\"" + text.replacing("\"", with: "\"\"") + "\""
-    }
+    /// Quoted, and never a formula to a spreadsheet.
+    var csvCell: String { withoutFormula.csvQuoted }
 }

@@ -34,8 +34,9 @@ package struct Templates: Sendable {
     private let library: MustacheLibrary
 
     package init() throws {
+        MustacheContentTypes.register(EscapedText(), named: EscapedText.name)
         var library = MustacheLibrary()
-        for (name, text) in Asset.templates { try library.register(text, named: name) }
+        for (name, text) in Asset.templates { try library.register(EscapedText.pragma + text, named: name) }
         self.library = library
     }
 
@@ -47,6 +48,15 @@ package struct Templates: Sendable {
 
     private func render(_ shown: Shown, _ name: String) -> String {
         library.render(shown, withTemplate: name) ?? ""
+    }
+
+    /// Mustache itself escapes by the character: `String.html` says why not to. Each template asks for it, since each partial
+    /// begins with its own.
+    private struct EscapedText: MustacheContentType {
+        static let name = "ESCAPED"
+        static var pragma: String { "{{% CONTENT_TYPE: \(name)}}" }
+
+        func escapeText(_ text: String) -> String { text.html }
     }
 
     private struct Shown {

@@ -66,17 +66,10 @@ struct GeneroCommand: AsyncParsableCommand {
                 let reply = try await options.ask(
                     "GET", ["genero-tokens"], query: [("limit", "200"), ("cursor", cursor)])
                 if case .array(let rows)? = reply?["tokens"] {
-                    for row in rows { print(Self.columns.map { (row[$0] ?? .null).flat.inCSV }.joined(separator: ",")) }
+                    for row in rows { print(Self.columns.map { (row[$0] ?? .null).flat.csv }.joined(separator: ",")) }
                 }
                 cursor = reply?["next_cursor"]?.stringValue
             } while cursor != nil
         }
-    }
-}
-
-extension String {
-    /// Quoted where it has to be. Source: RFC 4180 §2.
-    fileprivate var inCSV: String {
-        contains { ",\"\r\n".contains($0) } ? "\"\(replacing("\"", with: "\"\""))\"" : self
     }
 }

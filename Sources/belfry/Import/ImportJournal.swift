@@ -74,15 +74,7 @@ final class ImportJournal {
 extension ImportService.Verdict {
     fileprivate var line: String {
         let reason = if case .refused(let words) = outcome { words } else { "" }
-        return "\(row),\((id ?? "").quoted),\(platform?.lowercased ?? ""),\(outcome.name),\(reason.quoted)\n"
-    }
-}
-
-extension String {
-    /// As a value of a CSV. Source: RFC 4180 §2. What a spreadsheet would take for a formula is kept from being one.
-    fileprivate var quoted: String {
-        let text = first.map { "=+-@".contains($0) } ?? false ? "'" + self : self
-        guard text.contains(where: { ",\"\n\r".contains($0) }) else { return text }
-        return "\"" + text.replacing("\"", with: "\"\"") + "\""
+        let (id, words) = ((id ?? "").withoutFormula.csv, reason.withoutFormula.csv)
+        return "\(row),\(id),\(platform?.lowercased ?? ""),\(outcome.name),\(words)\n"
     }
 }
