@@ -7,12 +7,6 @@ extension Admin {
     /// open endpoints, which are listed and closed as such.
     struct AcrobitsPhones: Sendable {
         let factory: RouteFactory
-        private let endpoints: OpenEndpointService
-
-        init(factory: RouteFactory) {
-            self.factory = factory
-            endpoints = OpenEndpointService(store: factory.store, hash: SecretHash.of)
-        }
 
         var routes: [Route] {
             [
@@ -31,7 +25,7 @@ extension Admin {
             var options: [String: String] = [:]
             if !body.template.isEmpty { options[AcrobitsOption.template] = body.template }
             if body.hasDigest { options[AcrobitsOption.digest] = "md5" }
-            let made = try await endpoints.create(
+            let made = try await factory.openEndpoints.create(
                 .acrobitsReporter, of: application, allowed: body.allowed, options: options, by: call.author)
             let digest = body.hasDigest ? try factory.admin.digest(of: made.endpoint, application) : nil
             return try .created(AcrobitsReporterReply(made.endpoint, key: made.key, digest: digest))
@@ -41,7 +35,7 @@ extension Admin {
             let body = try await call.body(as: NewMediator.self)
             guard !body.allowed.isEmpty else { throw InvalidInput.missing("allowed") }
             let options = body.answersNotFound ? [AcrobitsOption.notFound: "404"] : [:]
-            let made = try await endpoints.create(
+            let made = try await factory.openEndpoints.create(
                 .acrobitsMediator, of: application, allowed: body.allowed, options: options, by: call.author)
             return try .created(AcrobitsMediatorReply(made.endpoint))
         }

@@ -6,12 +6,6 @@ extension Admin {
     /// Paths without credentials that serve an application: `/admin/v1/apps/:app_uuid/open-endpoints`.
     struct OpenEndpoints: Sendable {
         let factory: RouteFactory
-        private let endpoints: OpenEndpointService
-
-        init(factory: RouteFactory) {
-            self.factory = factory
-            endpoints = OpenEndpointService(store: factory.store, hash: SecretHash.of)
-        }
 
         var routes: [Route] {
             [
@@ -28,14 +22,14 @@ extension Admin {
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: NewEndpoint.self)
-            let made = try await endpoints.create(
+            let made = try await factory.openEndpoints.create(
                 try body.required(), of: application, allowed: body.allowed, options: body.options, by: call.author)
             return try .created(OpenEndpointReply(made.endpoint, key: made.key))
         }
 
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
             guard let key: Key<OpenEndpoint> = call.key("endpoint_id") else { throw APIError.missing("open endpoint") }
-            try await endpoints.delete(key, of: application, by: call.author)
+            try await factory.openEndpoints.delete(key, of: application, by: call.author)
             return Response(status: .noContent)
         }
     }

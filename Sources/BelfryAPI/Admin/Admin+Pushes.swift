@@ -100,14 +100,12 @@ extension Admin {
 
         /// How far the push has come for one device. While the audience is being looked up, that is not known of any device.
         private func answer(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
-            guard let uuid = call.uuid("device_uuid") else { throw APIError.missing("device in this push") }
-            for platform in try await factory.store.platforms(of: application.key) {
-                guard let device = try await factory.store.device(uuid, on: platform.key) else { continue }
-                let delivery = try await factory.store.delivery(of: device.key, in: receipt.push.key)
-                guard delivery != nil || !receipt.isFannedOut else { break }
-                return try Response(DeviceAnswerReply(device, on: platform, delivery))
-            }
-            throw APIError.missing("device in this push")
+            guard let uuid = call.uuid("device_uuid"),
+                let (device, platform) = try await factory.store.device(uuid, of: application.key)
+            else { throw APIError.missing("device in this push") }
+            let delivery = try await factory.store.delivery(of: device.key, in: receipt.push.key)
+            guard delivery != nil || !receipt.isFannedOut else { throw APIError.missing("device in this push") }
+            return try Response(DeviceAnswerReply(device, on: platform, delivery))
         }
     }
 }

@@ -70,6 +70,8 @@ extension Admin {
 
         func note(_ push: Push, _ call: Call) { acceptedPushes.note(push, call.logger) }
 
+        var openEndpoints: OpenEndpointService { OpenEndpointService(store: store, hash: SecretHash.of) }
+
         /// The devices that broadcast channels are; nil where none are named.
         func devices(of channels: [String]?, _ application: Application) async throws -> [UUID]? {
             guard let channels else { return nil }
@@ -125,13 +127,10 @@ extension Admin {
             _ handler: @escaping @Sendable (Call, Device, Platform, Application) async throws -> Response
         ) -> Route {
             application(method, path, action) { call, application in
-                guard let uuid = call.uuid("device_uuid") else { throw APIError.missing("device") }
-                for platform in try await store.platforms(of: application.key) {
-                    if let device = try await store.device(uuid, on: platform.key) {
-                        return try await handler(call, device, platform, application)
-                    }
-                }
-                throw APIError.missing("device")
+                guard let uuid = call.uuid("device_uuid"),
+                    let found = try await store.device(uuid, of: application.key)
+                else { throw APIError.missing("device") }
+                return try await handler(call, found.device, found.platform, application)
             }
         }
 

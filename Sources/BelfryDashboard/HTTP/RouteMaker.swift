@@ -47,13 +47,9 @@ struct RouteMaker: Sendable {
         _ handler: @escaping @Sendable (Visit, Device, Platform, Application) async throws -> PageAnswer
     ) -> PageRoute {
         application(method, "devices/:device_uuid\(path)", action) { visit, application in
-            guard let uuid = visit.uuid("device_uuid") else { throw APIError.none("device") }
-            for platform in try await store.platforms(of: application.key) {
-                if let device = try await store.device(uuid, on: platform.key) {
-                    return try await handler(visit, device, platform, application)
-                }
-            }
-            throw APIError.none("device")
+            guard let uuid = visit.uuid("device_uuid"), let found = try await store.device(uuid, of: application.key)
+            else { throw APIError.none("device") }
+            return try await handler(visit, found.device, found.platform, application)
         }
     }
 
