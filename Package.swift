@@ -3,8 +3,8 @@ import PackageDescription
 
 // What each target holds: docs/Architecture.md. Who may import whom stands here: `ImportTests` holds the imports to it.
 
-/// Set by Scripts/fuzz: our code is built to report its coverage to libFuzzer.
-let isFuzzing = Context.environment["BELFRY_FUZZING"] != nil
+/// The fuzzer is built too: `replay` gives it what is kept, `coverage` builds our code to report its coverage to libFuzzer.
+let fuzzing = Context.environment["BELFRY_FUZZING"]
 
 /// Set by Scripts/count: the program whose instructions are counted is built.
 let isCounting = Context.environment["BELFRY_COUNTING"] != nil
@@ -16,7 +16,7 @@ let settings: [SwiftSetting] =
         .enableUpcomingFeature("InternalImportsByDefault"),
         // A call stays on its caller's executor: a request of the API is handled without a hop for each function.
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
-    ] + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
+    ] + (fuzzing == "coverage" ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
 
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
@@ -249,7 +249,7 @@ let package = Package(
     ]
 )
 
-if isFuzzing {
+if fuzzing != nil {
     package.targets.append(.target(name: "Allocations", path: "Fuzzers/Allocations"))
     package.targets.append(
         .executableTarget(

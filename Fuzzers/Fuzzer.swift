@@ -25,7 +25,7 @@ struct Fuzzer {
 
     /// What a byte may cost where it is not the usual: each piece of a connection, of a byte even, goes through all of its
     /// handlers and a turn of the event loop.
-    private static let nanosecondsPerByte = ["HTTPConnections": 100_000]
+    private static let nanosecondsPerByte = ["HTTPConnections": 600_000]
 
     nonisolated(unsafe) fileprivate static var judge = CostJudge { _ in }
 
