@@ -152,7 +152,7 @@ let package = Package(
                 cryptoExtras,
             ]),
 
-        // Layer 4: the only target that imports all others.
+        // Layer 4: wires the layers below into a server.
         module(
             "BelfryServer",
             [

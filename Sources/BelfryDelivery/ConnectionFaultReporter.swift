@@ -28,7 +28,7 @@ final class ConnectionFaultReporter: Sendable {
         self.logger = logger
     }
 
-    /// - Parameter outcomes: the outcomes of one batch.
+    /// - Parameter outcomes: the outcomes of the settled batches of a burst.
     func report(_ outcomes: [Outcome], of platform: Platform) async throws {
         reportAddresses(outcomes, of: platform)
         guard let fault = outcomes.lazy.compactMap(\.connectionFault).first else { return }

@@ -6,7 +6,7 @@ import ServiceLifecycle
 /// schedules.
 ///
 /// Fan-out and delivery workers each run twice: once for all lanes, and once for the urgent lane alone, so that a
-/// server full of broadcasts never delays an urgent push. All state is in the store, so another instance can take over.
+/// server full of broadcasts never delays an urgent push. All work is in the store, so another instance can take over.
 package struct Delivery: Service {
     private let fanOutWorkers: [FanOutWorker]
     private let pools: [DeliveryWorkerPool]
@@ -71,7 +71,7 @@ package struct Delivery: Service {
                 for fanOutWorker in fanOutWorkers { group.addTask { try await fanOutWorker.run() } }
                 for pool in pools { group.addTask { try await pool.run() } }
                 group.addTask { try await scheduler.run() }
-                for waker in wakers { group.addTask { await waker.passHintsOn(from: store) } }
+                for waker in wakers { group.addTask { await waker.forwardHints(from: store) } }
                 group.addTask { try await signalAtIntervals(wakers) }
                 for _ in wakers { try await group.next() }
                 group.cancelAll()
@@ -98,7 +98,7 @@ private struct Waker: Sendable {
     let work: DueWork
     let wakeSignal: WakeSignal
 
-    func passHintsOn(from store: any DeliveryStore) async {
+    func forwardHints(from store: any DeliveryStore) async {
         for await _ in store.hints(of: work) { wakeSignal.raise() }
         // The stream ends with the task or the store; the workers decide when the delivery is over.
         await WakeSignal().wait()

@@ -4,7 +4,8 @@ import Logging
 /// Sends a burst of batches to their provider and stores the outcome of each device.
 ///
 /// A claimed batch is a lease. When a worker dies, the lease lapses and another worker sends the batch again: a device
-/// may be notified twice, never not at all. Where the provider supports it, the repeated message replaces the first.
+/// may be notified twice, but none is missed. Where the provider supports it, the repeated message replaces the first. A
+/// lapsed batch of an at-most-once push is settled as `unknown` instead.
 struct DeliveryWorker: Sendable {
     let store: any DeliveryStore
     let providers: any ProviderDirectory
@@ -28,7 +29,7 @@ struct DeliveryWorker: Sendable {
                 guard clock.now < end else { return try await handBack(Array(open)) }
                 let loads = try await load(Array(open))
                 try await deliver(
-                    zip(open, loads).compactMap { batch, load in load.map { Part(batch: batch, load: $0) } })
+                    zip(open, loads).compactMap { batch, load in load.map { LoadedBatch(batch: batch, load: $0) } })
                 open = open.dropFirst(loads.count)
             }
         } catch is CancellationError {
@@ -36,20 +37,20 @@ struct DeliveryWorker: Sendable {
         } catch {
             Metric.fault()
             logger.error(
-                "batches were not settled and will be sent again",
+                "batches were not settled, their leases will lapse",
                 metadata: ["batch.keys": "\(open.map(\.key))", "error": "\(error)"])
         }
     }
 
-    /// A batch made ready to be sent.
-    private struct Part {
+    /// A batch with what the store loaded for it.
+    private struct LoadedBatch {
         let batch: Batch
         let load: BatchLoad
     }
 
     /// The result of a part.
     private struct Sent {
-        let part: Part
+        let part: LoadedBatch
         var settlement: Settlement
         var outcomes: [Outcome] = []
     }
@@ -74,9 +75,9 @@ struct DeliveryWorker: Sendable {
         _ = try await store.settle(fresh.map { Settlement(handingBack: $0, at: clock.now) })
     }
 
-    private func deliver(_ parts: [Part]) async throws {
+    private func deliver(_ parts: [LoadedBatch]) async throws {
         guard let platform = parts.first?.load.platform else { return }
-        let sent = spare(try await send(parts, on: platform), on: platform)
+        let sent = checkDeadTokens(try await send(parts, on: platform), on: platform)
         let areSettled = try await store.settle(sent.map(\.settlement))
         for (sent, isSettled) in zip(sent, areSettled) {
             if isSettled { report(sent.settlement, of: sent.part.load) } else { reportLoss(of: sent.part.batch) }
@@ -90,9 +91,9 @@ struct DeliveryWorker: Sendable {
     }
 
     /// All batches that are to be sent leave together.
-    private func send(_ parts: [Part], on platform: Platform) async throws -> [Sent] {
+    private func send(_ parts: [LoadedBatch], on platform: Platform) async throws -> [Sent] {
         var sent: [Sent] = []
-        var open: [Part] = []
+        var open: [LoadedBatch] = []
         for part in parts {
             let batch = part.batch
             if batch.attempt == 1 { Metric.batchTaken(in: batch.lane, age: clock.now - part.load.push.acceptedAt) }
@@ -104,7 +105,7 @@ struct DeliveryWorker: Sendable {
         }
         guard !open.isEmpty else { return sent }
         do {
-            let outcomes = await tell(open, by: try await providers.provider(for: platform), on: platform.kind)
+            let outcomes = await send(open, by: try await providers.provider(for: platform), on: platform.kind)
             for (part, outcomes) in zip(open, outcomes) {
                 let settlement = Settlement(
                     of: part.batch, sending: part.load, outcomes: outcomes, policy: policy, now: clock.now,
@@ -122,25 +123,25 @@ struct DeliveryWorker: Sendable {
     }
 
     /// What becomes of a batch that is not to be sent any more; nil for one that is.
-    private func ending(of part: Part) -> Settlement? {
+    private func ending(of part: LoadedBatch) -> Settlement? {
         let push = part.load.push
         if part.batch.isLapsed, push.guarantee == .atMostOnce { return Settlement(abandoned: part.batch) }
         return policy.end(of: push) <= clock.now ? Settlement(expired: part.batch) : nil
     }
 
-    private func tell(_ parts: [Part], by provider: any Provider, on kind: PlatformKind) async -> [[Outcome]] {
-        let told = parts.indices.filter { !parts[$0].load.recipients.isEmpty }
+    private func send(_ parts: [LoadedBatch], by provider: any Provider, on kind: PlatformKind) async -> [[Outcome]] {
+        let withRecipients = parts.indices.filter { !parts[$0].load.recipients.isEmpty }
         var outcomes = [[Outcome]](repeating: [], count: parts.count)
-        guard !told.isEmpty else { return outcomes }
+        guard !withRecipients.isEmpty else { return outcomes }
         let start = ContinuousClock.now
-        let answers = await provider.send(told.map { (parts[$0].load.push, parts[$0].load.recipients) })
+        let answers = await provider.send(withRecipients.map { (parts[$0].load.push, parts[$0].load.recipients) })
         Metric.sent(to: kind, in: start.duration(to: .now))
-        for (index, answered) in zip(told, answers) { outcomes[index] = answered }
+        for (index, answered) in zip(withRecipients, answers) { outcomes[index] = answered }
         return outcomes
     }
 
-    /// Once the platform is parked for its dead tokens, no more of them is believed.
-    private func spare(_ sent: [Sent], on platform: Platform) -> [Sent] {
+    /// After the breaker parks the platform, later batches of the burst deactivate no device.
+    private func checkDeadTokens(_ sent: [Sent], on platform: Platform) -> [Sent] {
         var halt: Settlement.Halt?
         return sent.map { sent in
             var sent = sent
@@ -154,7 +155,8 @@ struct DeliveryWorker: Sendable {
 
     private func reportLoss(of batch: Batch) {
         Metric.leaseLost()
-        logger.warning("batch was settled by another delivery worker", metadata: ["batch.key": "\(batch.key)"])
+        logger.warning(
+            "the lease was lost: another delivery worker claimed the batch", metadata: ["batch.key": "\(batch.key)"])
     }
 
     private func report(_ settlement: Settlement, of load: BatchLoad) {

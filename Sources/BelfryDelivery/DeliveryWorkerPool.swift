@@ -35,7 +35,7 @@ struct DeliveryWorkerPool: Sendable {
 
     func run() async throws {
         try await withThrowingDiscardingTaskGroup { group in
-            try await loop.run(until: wakeSignal) {
+            try await loop.run(wokenBy: wakeSignal) {
                 var hasFound = false
                 for pace in InFlightBudget.Pace.allCases {
                     guard let claim = nextClaim(pace) else { continue }

@@ -15,7 +15,7 @@ struct FanOutWorker: Sendable {
     private static let fanOutsPerRound = 4
 
     func run() async throws {
-        try await loop.run(until: wakeSignal) {
+        try await loop.run(wokenBy: wakeSignal) {
             let fanOuts = try await store.claimFanOuts(atMost: Self.fanOutsPerRound, lanes: lanes, for: options.lease)
             var open = fanOuts[...]
             while let fanOut = open.first {

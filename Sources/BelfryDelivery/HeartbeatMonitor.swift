@@ -4,8 +4,8 @@ package import Logging
 import Metrics
 import ServiceLifecycle
 
-/// Sends heartbeat pushes to the devices that subscribe to their topic, and watches that they come back: the canary of an
-/// installation, which finds what no answer of a provider tells.
+/// Sends heartbeat pushes to the devices that subscribe to their topic, and watches that they come back: an end-to-end probe
+/// for faults that providers do not report.
 ///
 /// Every node does so. The receipt id of a heartbeat is the same on all of them, so each is sent once.
 package struct HeartbeatMonitor: Service {

@@ -12,7 +12,7 @@ struct InFlightBudget {
     /// What may be claimed for the platforms of one pace.
     struct Share: Equatable {
         var burstsMax: Int
-        /// How many more batches each platform may have. Platforms not named here may have `roomElsewhere`.
+        /// How many more bursts each platform may have. Platforms not named here may have `roomElsewhere`.
         var room: [Key<Platform>: Int]
         var roomElsewhere: Int
     }

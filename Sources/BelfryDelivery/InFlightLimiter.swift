@@ -23,7 +23,7 @@ final class InFlightLimiter: Sendable {
             state.budget.take(burst[0].platformKey)
             state.batches += burst.count
         }
-        Metric.batchesTaken(burst.count)
+        Metric.batchesInFlight(changedBy: burst.count)
     }
 
     func release(_ burst: [Batch], after stay: Duration) {
@@ -31,6 +31,6 @@ final class InFlightLimiter: Sendable {
             state.budget.release(burst[0].platformKey, after: stay)
             state.batches -= burst.count
         }
-        Metric.batchesTaken(-burst.count)
+        Metric.batchesInFlight(changedBy: -burst.count)
     }
 }

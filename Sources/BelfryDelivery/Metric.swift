@@ -72,7 +72,7 @@ enum Metric {
     }
 
     static func fanOut(_ devices: Int) { devicesFannedOut.increment(by: devices) }
-    static func batchesTaken(_ count: Int) { batchesInFlight.increment(by: Double(count)) }
+    static func batchesInFlight(changedBy count: Int) { batchesInFlight.increment(by: Double(count)) }
     static func leaseLost() { leasesLost.increment() }
     static func fault() { faults.increment() }
     static func heartbeatAge(of kind: PlatformKind, _ age: Duration) {

@@ -9,7 +9,7 @@ struct RetryingLoop: Sendable {
     let logger: Logger
 
     /// - Parameter work: returns whether it found any work.
-    func run(until wakeSignal: WakeSignal, _ work: () async throws -> Bool) async throws {
+    func run(wokenBy wakeSignal: WakeSignal, _ work: () async throws -> Bool) async throws {
         while !wakeSignal.isClosed {
             try Task.checkCancellation()
             do {

@@ -19,7 +19,7 @@ struct Scheduler: Sendable {
 
     func run() async throws {
         let pushService = PushService(store: store)
-        try await loop.run(until: wakeSignal) {
+        try await loop.run(wokenBy: wakeSignal) {
             let due = try await store.dueSchedules(atMost: Self.releasesAtOnce)
             if due.isEmpty { try await waitForDueSchedule() }
             try await withThrowingDiscardingTaskGroup { group in

@@ -1,5 +1,3 @@
-// What was made, with the secrets that are shown this once.
-
 /// A new application, with its secrets, which are shown this once.
 package struct CreatedApplication: Sendable {
     package let application: Application

@@ -3,9 +3,9 @@ package import FoundationEssentials
 /// One installation of an app: a token of its platform's provider, and what the app reported about itself.
 package struct Device: Sendable, Hashable {
     package let key: Key<Device>
-    /// What it is known by outside; see `ImportMark.name`.
+    /// The public UUID: an imported one until its app uses `ownUUID`.
     package let uuid: UUID
-    /// The one that this server computes for it; it stays good beside one of another server.
+    /// The UUID that this server assigned; it stays valid beside an imported one.
     package let ownUUID: UUID
     package let platformKey: Key<Platform>
     /// nil when another registration took over the token.

@@ -1,4 +1,4 @@
-/// What an operator wants otherwise of a device.
+/// The changes an operator makes to a device.
 package struct DeviceChange: Sendable, Hashable {
     /// nil leaves it as it is; `""` is none.
     package let alias: String?

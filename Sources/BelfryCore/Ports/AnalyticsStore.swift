@@ -1,4 +1,4 @@
-/// What apps report about their pushes, as counts; no event is kept.
+/// Counts of what apps report about their pushes. Of an event only eight bytes are kept, to detect repeats.
 package protocol AnalyticsStore: Sendable {
     /// Counts the events, each once however often it is reported.
     ///

@@ -1,4 +1,4 @@
-/// What is kept of devices beside their rows, and the devices that have given tokens.
+/// Badge and token spelling of devices, and lookup of devices by token.
 package protocol DeviceDetailStore: Sendable {
     /// The devices that have these tokens now, inactive ones too; a token that none has is left out.
     func holders(of tokens: [DeviceToken], on platform: Key<Platform>) async throws -> [DeviceToken: TokenHolder]

@@ -8,7 +8,7 @@ package protocol PersonStore: Sendable {
     func people(within bounds: AdminKey.Bounds, after: Key<Person>?, limit: Int) async throws -> [Person]
     /// Replaces the password, and ends all sessions but one.
     func setPassword(of person: Key<Person>, to hash: String, keeping session: Key<DashboardSession>?) async throws
-    /// Shuts the person out, whose sessions end; or lets them in again.
+    /// Disables or enables the person; disabling ends their sessions.
     func setDisabled(_ isDisabled: Bool, _ person: Key<Person>) async throws
 
     /// Begins a session, and notes the login. The oldest of `DashboardSession.perPersonMax` gives way.

@@ -1,6 +1,6 @@
 /// Receives hints that a push may have changed.
 package protocol PushObserver: Sendable {
-    /// Receives a hint that a push may have changed. Must return at once; it reads the receipt for details.
+    /// Receives a hint that a push may have changed. Must return at once; the observer reads the receipt for details.
     func pushMayHaveChanged(_ push: PushHead)
     /// Receives what a settlement of this process made of a batch. Must return at once.
     func settled(_ push: PushHead, _ settlement: Settlement)

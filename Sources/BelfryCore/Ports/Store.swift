@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// All store ports together. Implemented by `SQLiteStore`, `PostgresStore` and, for tests, `MemoryStore`;
+/// All store ports that a running server uses; `BulkStore` is for `belfry database copy`. Implemented by `SQLiteStore`, `PostgresStore` and, for tests, `MemoryStore`;
 /// `Tests/BelfryStoreTests/Conformance` runs one suite over all three.
 ///
 /// An operation that has returned is durable: it survives a `kill -9` of the process and a power failure.
@@ -104,7 +104,7 @@ package protocol DeviceStore: Sendable {
     /// - Parameter uuid: the UUID that the caller believes it has; nil, or one that this platform does not know, leaves
     ///   the decision to the token.
     func register(_ registration: Registration, as uuid: UUID?, on platform: Platform) async throws -> Device
-    /// Writes devices down as another server knew them, by `ImportRules`; they are *imported, not yet seen* until their apps register.
+    /// Imports devices of another server by `ImportRules`; they stay *unseen* until their apps register.
     ///
     /// Returns what came of each, in order. They share a transaction where the engine can do so.
     ///
@@ -128,7 +128,7 @@ package protocol DeviceStore: Sendable {
     func deviceCount(on platform: Key<Platform>) async throws -> Int
 }
 
-/// Those to whom a push goes one by one.
+/// Recipients that a target names individually.
 package enum NamedTargets: Sendable, Hashable {
     case devices([UUID])
     case users([String])
@@ -168,7 +168,7 @@ package protocol DeliveryStore: Sendable {
     /// Leases due batches: the most urgent lane first, within a lane a fair share for each application. Those of one burst
     /// stand together.
     func claimBatches(_ claim: BatchClaim) async throws -> [Batch]
-    /// What a delivery worker needs to send batches of one platform: their pushes, and whom to tell. Devices that are
+    /// What a delivery worker needs to send batches of one platform: their pushes, and the recipients. Devices that are
     /// inactive or gone are left out.
     ///
     /// Returns what it found for each batch, in order; nil for one that is not to be sent. It stops, after one at least,
@@ -217,7 +217,7 @@ package struct BatchClaim: Sendable {
     package func room(on platform: Key<Platform>) -> Int { room[platform] ?? roomElsewhere }
 }
 
-/// A batch made ready to be sent.
+/// What the store loads of a batch that is to be sent.
 package struct BatchLoad: Sendable {
     package let push: Push
     package let platform: Platform

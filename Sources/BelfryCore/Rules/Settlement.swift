@@ -117,7 +117,7 @@ extension Settlement {
     ) {
         precondition(outcomes.count == load.recipients.count, "a provider answers for each recipient")
         var draft = Draft(batch: batch, platform: load.platform)
-        draft.skipUnreachable(load.recipients)
+        draft.skipInactive(load.recipients)
         var rest = batch.devices[...]
         var note = AttemptNote.Draft(of: batch, at: now)
         for (recipient, outcome) in zip(load.recipients, outcomes) {
@@ -172,7 +172,7 @@ private struct Draft {
     }
 
     /// Skips devices that were due but that the store did not load.
-    mutating func skipUnreachable(_ recipients: [Recipient]) {
+    mutating func skipInactive(_ recipients: [Recipient]) {
         var rest = recipients[...]
         for index in batch.ready {
             if rest.first?.device == batch.devices[index] {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension AdminService {
-    /// Returns the token too: it is told once.
+    /// Returns the token too: it is shown once.
     package func createCarmaAccount(
         customerID: Int64, user: String, password: String, by author: AuditAuthor
     ) async throws -> (account: CarmaAccount, token: String) {

@@ -116,10 +116,10 @@ extension AdminService {
 
     private static let lettersAndDigits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
-    /// 32 letters and digits, told as hex. The published helper that signs custom user ids on Android cannot read bytes
-    /// above 0x7f from the hex, so a secret has none. Source: the PCF samples, docs/compatibility/pcf.md.
     private func graceEnd(_ grace: Duration) -> Instant? { grace > .zero ? clock.now + grace : nil }
 
+    /// Makes a secret of 32 letters and digits, shown as hex. The published helper that signs custom user ids on Android cannot
+    /// read bytes above 0x7f from the hex, so a secret has none. Source: the PCF samples, docs/compatibility/pcf.md.
     private func makeSharedSecret(of application: UUID) throws -> (text: String, sealed: Sealed) {
         var random = SystemRandomNumberGenerator()
         let secret = (0..<32).compactMap { _ in Self.lettersAndDigits.randomElement(using: &random) }

@@ -94,7 +94,7 @@ package struct BrokerService: Sendable {
         try await store.delete(instance.key)
     }
 
-    /// Keeps a tenant that others added applications to. Until the last one is cleared away the database does not let it go.
+    /// Keeps a tenant that others added applications to. It cannot be deleted while an application in it is still being deleted.
     private func delete(_ tenant: Tenant, by author: AuditAuthor) async throws {
         for _ in 1...Self.clearingPausesMax {
             do {

@@ -1,4 +1,4 @@
-/// Lets senders of the binary gateway in by their client certificates, each with its line in the audit log.
+/// Creates and deletes the client certificates of senders at the binary gateway. Each change leaves a line in the audit log.
 package struct GatewayCredentialService: Sendable {
     private let store: any GatewayStore & AuditStore
 

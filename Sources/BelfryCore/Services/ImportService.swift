@@ -1,8 +1,8 @@
 package import FoundationEssentials
 
-/// Writes down devices of another service, window by window, whoever reads their list: a command or the admin API.
+/// Imports the devices of another service, step by step, for the command and the admin API.
 ///
-/// Doing a list again changes nothing that it did before, so an import that was killed goes on where it was last known to be.
+/// Importing a list again changes nothing, so an interrupted import can be started again.
 package struct ImportService: Sendable {
     private let store: any DeviceStore & ApplicationStore
     private let platforms: ImportPlatforms

@@ -11,7 +11,7 @@ package struct OpenEndpointService: Sendable {
         self.hash = hash
     }
 
-    /// Returns the key too: it is told once.
+    /// Returns the key too: it is shown once.
     package func create(
         _ kind: OpenEndpoint.Kind, of application: Application, allowed: [String] = [],
         options: [String: String] = [:], by author: AuditAuthor

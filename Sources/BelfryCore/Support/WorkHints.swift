@@ -12,8 +12,8 @@ package struct DueWork: OptionSet, Sendable, Hashable {
     package static let all: DueWork = [.fanOuts, .batches, .schedules]
 }
 
-/// Tells everybody who listens for it that something may have fallen due, in the order they came, so that a simulation can
-/// be repeated. Signals that were not taken yet count as one. For stores.
+/// Notifies listeners, in the order they subscribed, that something may have fallen due; the order lets a simulation be
+/// repeated. Signals that were not taken yet count as one. For stores.
 package final class WorkHints: Sendable {
     private struct State {
         var listeners: [Int: Listener] = [:]
