@@ -155,8 +155,7 @@ struct DeliveryWorker: Sendable {
 
     private func reportLoss(of batch: Batch) {
         Metric.leaseLost()
-        logger.warning(
-            "the lease was lost: another delivery worker claimed the batch", metadata: ["batch.key": "\(batch.key)"])
+        logger.warning("batch was settled by another delivery worker", metadata: ["batch.key": "\(batch.key)"])
     }
 
     private func report(_ settlement: Settlement, of load: BatchLoad) {
