@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
-/// All store ports that a running server uses; `BulkStore` is for `belfry database copy`. Implemented by `SQLiteStore`, `PostgresStore` and, for tests, `MemoryStore`;
-/// `Tests/BelfryStoreTests/Conformance` runs one suite over all three.
+/// All store ports that a running server uses; `BulkStore` is for `belfry database copy`. Implemented by `SQLiteStore`,
+/// `PostgresStore` and, for tests, `MemoryStore`; `Tests/BelfryStoreTests/Conformance` runs one suite over all three.
 ///
 /// An operation that has returned is durable: it survives a `kill -9` of the process and a power failure.
 package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryStore & ScheduleStore
