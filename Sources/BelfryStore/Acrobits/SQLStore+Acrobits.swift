@@ -42,16 +42,20 @@ extension SQLStore {
     package func acrobitsRegistrations(
         selector: String, of application: Key<Application>
     ) async throws -> [AcrobitsRegistration] {
-        try await read { db in
-            try db.prepared(AcrobitsStatements.ofSelector).all(application, selector, as: AcrobitsRegistration.init)
+        try await read { [damagedRows] db in
+            try db.prepared(AcrobitsStatements.ofSelector).all(
+                application, selector, as: damagedRows.acrobitsRegistration
+            )
+            .compactMap(\.self)
         }
     }
 
     package func acrobitsRegistrations(
         device: UUID, of application: Key<Application>
     ) async throws -> [AcrobitsRegistration] {
-        try await read { db in
-            try db.prepared(AcrobitsStatements.ofDevice).all(application, device, as: AcrobitsRegistration.init)
+        try await read { [damagedRows] db in
+            try db.prepared(AcrobitsStatements.ofDevice).all(application, device, as: damagedRows.acrobitsRegistration)
+                .compactMap(\.self)
         }
     }
 
@@ -66,6 +70,12 @@ extension AcrobitsAppID {
         self.init(
             name: row.text(0), applicationKey: Key(row.integer(1)), platformKey: Key(row.integer(2)),
             payload: try row.textIfAny(3).map { try AcrobitsPayloadTemplate($0) })
+    }
+}
+
+extension DamagedRows {
+    fileprivate func acrobitsRegistration(_ row: some SQLRow) throws -> AcrobitsRegistration? {
+        try readable("acrobits registration \(row.text(1))") { try AcrobitsRegistration(row) }
     }
 }
 

@@ -22,8 +22,10 @@ extension SQLStore {
     }
 
     package func carmaDevices(of contact: String, _ application: Key<Application>) async throws -> [CarmaDevice] {
-        try await read {
-            try $0.prepared(CarmaContactStatements.devices).all(application, contact, as: CarmaDevice.init)
+        try await read { [damagedRows] db in
+            try db.prepared(CarmaContactStatements.devices).all(application, contact) { row in
+                try damagedRows.readable("a device of a carma contact") { try CarmaDevice(row) }
+            }.compactMap(\.self)
         }
     }
 

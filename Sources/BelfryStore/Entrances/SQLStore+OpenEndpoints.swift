@@ -23,14 +23,16 @@ extension SQLStore {
     }
 
     package func openEndpoints(_ kind: OpenEndpoint.Kind) async throws -> [OpenEndpoint] {
-        try await readCommitted { db in
-            try db.prepared(OpenEndpointStatements.ofKind).all(kind.rawValue, as: OpenEndpoint.init)
+        try await readCommitted { [damagedRows] db in
+            try db.prepared(OpenEndpointStatements.ofKind).all(kind.rawValue, as: damagedRows.openEndpoint)
+                .compactMap(\.self)
         }
     }
 
     package func openEndpoints(of application: Key<Application>) async throws -> [OpenEndpoint] {
-        try await readCommitted { db in
-            try db.prepared(OpenEndpointStatements.ofApplication).all(application, as: OpenEndpoint.init)
+        try await readCommitted { [damagedRows] db in
+            try db.prepared(OpenEndpointStatements.ofApplication).all(application, as: damagedRows.openEndpoint)
+                .compactMap(\.self)
         }
     }
 
@@ -38,6 +40,12 @@ extension SQLStore {
         try await write { session in
             try session.prepared(OpenEndpointStatements.delete).run(endpoint, application) > 0
         }
+    }
+}
+
+extension DamagedRows {
+    fileprivate func openEndpoint(_ row: some SQLRow) throws -> OpenEndpoint? {
+        try readable("open endpoint \(row.integer(0))") { try OpenEndpoint(row) }
     }
 }
 

@@ -206,6 +206,74 @@ import Testing
         }
     }
 
+    @Test(arguments: DamageableEngine.allCases)
+    func
+        `a damaged open endpoint is left out of the lists of all applications and of its own, and is deleted all the same`(
+            damageableEngine: DamageableEngine
+        ) async throws
+    {
+        try await damageableEngine.damageable { damageable in
+            let (store, application) = (damageable.store, damageable.fixture.application.key)
+            let (damaged, sound) = (
+                try await store.create(NewOpenEndpoint(kind: .genero, application: application, keyHash: [1])),
+                try await store.create(NewOpenEndpoint(kind: .genero, application: application, keyHash: [2]))
+            )
+            try await damageable.run("UPDATE open_endpoint SET options = '{nonsense' WHERE id = \(damaged.key)")
+            for _ in 1...2 {
+                #expect(try await store.openEndpoints(.genero) == [sound])
+                #expect(try await store.openEndpoints(of: application) == [sound])
+            }
+            #expect(damageable.complaints == 1)
+            #expect(try await store.delete(damaged.key, of: application))
+        }
+    }
+
+    @Test(arguments: DamageableEngine.allCases)
+    func `a damaged device of a carma contact is left out of the contact`(damageableEngine: DamageableEngine)
+        async throws
+    {
+        try await damageableEngine.damageable { damageable in
+            let (fixture, store) = (damageable.fixture, damageable.store)
+            for token in ["a", "b"] {
+                try await store.note(
+                    CarmaDevice(
+                        applicationKey: fixture.application.key, contact: "c", token: token,
+                        platformKey: fixture.platform.key, device: UUID(), country: nil, invalidation: .none,
+                        invalidatedAt: nil))
+            }
+            let checks = ["carma_device_invalidation_check", "carma_device_check"].map {
+                damageableEngine.withoutChecks(of: "carma_device", $0)
+            }
+            try await damageable.run(
+                checks.joined() + "UPDATE carma_device SET invalidation = 9 WHERE token = 'a'")
+            let devices = try await store.carmaDevices(of: "c", fixture.application.key)
+            #expect(devices.map(\.token) == ["b"])
+            #expect(damageable.complaints == 1)
+        }
+    }
+
+    /// PostgreSQL keeps nothing in this column but UUIDs.
+    @Test func `a damaged registration of a softphone is left out of the lists`() async throws {
+        try await DamageableEngine.sqlite.damageable { damageable in
+            let (fixture, store) = (damageable.fixture, damageable.store)
+            let (application, platform) = (fixture.application.key, fixture.platform.key)
+            let devices = [UUID(), UUID()]
+            for (number, device) in devices.enumerated() {
+                try await store.note(
+                    AcrobitsRegistration(
+                        applicationKey: application, appID: "app \(number)", selector: "s", token: "t",
+                        platformKey: platform,
+                        device: device, account: nil, seenAt: fixture.clock.now))
+            }
+            try await damageable.run(
+                "PRAGMA ignore_check_constraints = ON; UPDATE acrobits_registration SET device_uuid = x'00' WHERE app_id = 'app 0'"
+            )
+            let found = try await store.acrobitsRegistrations(selector: "s", of: application)
+            #expect(found.map(\.device) == [devices[1]])
+            #expect(damageable.complaints == 1)
+        }
+    }
+
     /// PostgreSQL keeps nothing in these columns but UUIDs.
     @Test func `a damaged tenant and a damaged node are left out of the lists`() async throws {
         try await DamageableEngine.sqlite.damageable { damageable in
