@@ -95,6 +95,8 @@ let package = Package(
 
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
+        .systemLibrary(name: "CQrencode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+
         // The contract of the API as bytes, which C can embed and Swift cannot.
         .target(name: "CContract"),
 
@@ -147,9 +149,9 @@ let package = Package(
         module(
             "BelfryDashboard",
             [
-                "BelfryCore", "BelfryAPI", "CDashboard", nioCore, nioPosix, httpTypes, hummingbird, mustache, logging,
-                crypto,
-                cryptoExtras,
+                "BelfryCore", "BelfryAPI", "CDashboard", "CQrencode", nioCore, nioPosix, httpTypes, hummingbird,
+                mustache,
+                logging, crypto, cryptoExtras,
             ]),
 
         // Layer 4: wires the layers below into a server.

@@ -1,3 +1,4 @@
+import BelfryAPI
 import BelfryCore
 import BelfryTesting
 import HTTPTypes
@@ -134,6 +135,130 @@ import Testing
         #expect(
             try await dashboard.send(.get, "/dashboard/setup?token=\(String(repeating: "0", count: 64))", [:]).status
                 == .notFound)
+    }
+
+    // MARK: The second factor
+
+    /// Turns it on as a person does; returns the secret and the recovery codes.
+    private static func turnOn(_ dashboard: TestDashboard, _ browser: TestBrowser) async throws -> ([UInt8], [String]) {
+        let page = try await browser.get("/account/two-factor")
+        #expect(page.contains("<svg class=\"qr\""))
+        let text = String(try #require(page.text.firstMatch(of: /name="secret" value="([A-Z2-7]{32})"/)?.1))
+        let secret = try #require(OneTimeCode.secret(base32: text))
+        let on = try await browser.post(
+            "/account/two-factor",
+            [("secret", text), ("code", code(dashboard, secret)), ("password", TestDashboard.password)])
+        #expect(on.status == .ok && on.contains("is on"))
+        return (secret, on.text.matches(of: /[a-z1-9]{5}-[a-z1-9]{5}/).map { String($0.0) })
+    }
+
+    private static func code(_ dashboard: TestDashboard, _ secret: [UInt8]) -> String {
+        OneTimeCode.code(of: secret, at: OneTimeCode.step(at: dashboard.clock.now), SecretHash.authentication)
+    }
+
+    /// Gives the right password, and then a code, as one visitor.
+    private static func login(
+        _ dashboard: TestDashboard, _ email: String, code: String, waiting: Duration = .zero
+    ) async throws -> TestPage {
+        let (token, cookie) = try await visit(dashboard)
+        func post(_ fields: [(String, String)]) async throws -> TestPage {
+            let fields = [("csrf", token), ("next", "/dashboard/apps")] + fields
+            let body = fields.map { "\($0.0)=\(Address.encoded($0.1))" }.joined(separator: "&")
+            return try await dashboard.send(.post, "/dashboard/login", [.cookie: cookie], body)
+        }
+        let asked = try await post([("email", email), ("password", TestDashboard.password)])
+        #expect(asked.status == .ok && asked.headers[values: .setCookie].isEmpty && asked.contains("name=\"code\""))
+        let proof = String(try #require(asked.text.firstMatch(of: /name="proof" value="([0-9a-f]+)"/)?.1))
+        dashboard.clock.advance(by: waiting)
+        return try await post([("proof", proof), ("code", code)])
+    }
+
+    @Test func `with a second factor a login needs a code, which is good once`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("ann@a.example")
+        let (secret, recovery) = try await Self.turnOn(dashboard, browser)
+        #expect(Set(recovery).count == RecoveryCode.count)
+        let used = Self.code(dashboard, secret)
+        #expect(try await Self.login(dashboard, "ann@a.example", code: used).status == .unauthorized)
+        dashboard.clock.advance(by: .seconds(30))
+        let next = Self.code(dashboard, secret)
+        let page = try await Self.login(dashboard, "ann@a.example", code: next)
+        #expect(page.location == "/dashboard/apps")
+        let again = TestBrowser(dashboard: dashboard, session: try Self.session(page))
+        #expect(try await again.get("/account").contains("Recovery codes left"))
+        #expect(dashboard.store.contents.audit.last?.change.details == ["factor": "app"])
+        dashboard.clock.advance(by: .seconds(30))
+        #expect(try await Self.login(dashboard, "ann@a.example", code: next).status == .unauthorized)
+    }
+
+    @Test func `a recovery code is good once, and a wrong code for nothing`() async throws {
+        let dashboard = try TestDashboard()
+        let (_, recovery) = try await Self.turnOn(dashboard, try await dashboard.browser("ann@a.example"))
+        #expect(try await Self.login(dashboard, "ann@a.example", code: recovery[3].uppercased()).status == .seeOther)
+        #expect(dashboard.store.contents.audit.last?.change.details == ["factor": "recovery code"])
+        #expect(try await Self.login(dashboard, "ann@a.example", code: recovery[3]).status == .unauthorized)
+        #expect(try await Self.login(dashboard, "ann@a.example", code: "aaaaa-aaaaa").status == .unauthorized)
+    }
+
+    @Test func `between the password and the code there are five minutes`() async throws {
+        let dashboard = try TestDashboard()
+        let (_, recovery) = try await Self.turnOn(dashboard, try await dashboard.browser("ann@a.example"))
+        let late = try await Self.login(dashboard, "ann@a.example", code: recovery[0], waiting: .seconds(300))
+        #expect(late.status == .unauthorized && late.contains("The time for the code is over"))
+        let early = try await Self.login(dashboard, "ann@a.example", code: recovery[0], waiting: .seconds(299))
+        #expect(early.status == .seeOther)
+    }
+
+    @Test func `what stands between the password and the code is worth nothing to another visitor`() async throws {
+        let dashboard = try TestDashboard()
+        let person = try await dashboard.person("ann@a.example")
+        let proof = try dashboard.people.halfLogin(of: person, visit: "a")
+        #expect(try await dashboard.people.person(ofHalfLogin: proof, visit: "a")?.key == person.key)
+        #expect(try await dashboard.people.person(ofHalfLogin: proof, visit: "b") == nil)
+        #expect(try await dashboard.people.person(ofHalfLogin: String(proof.dropLast(2)), visit: "a") == nil)
+        try await dashboard.people.setPassword(
+            of: person, to: Password("another long one"), by: TestDashboard.author)
+        #expect(try await dashboard.people.person(ofHalfLogin: proof, visit: "a") == nil)
+    }
+
+    @Test func `turning it on needs the app's code and the password, and turning it off the password`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("ann@a.example")
+        let secret = [UInt8](repeating: 7, count: OneTimeCode.secretBytes)
+        func turnOn(_ code: String, _ password: String) async throws -> TestPage {
+            let fields = [("secret", OneTimeCode.base32(secret)), ("code", code), ("password", password)]
+            return try await browser.post("/account/two-factor", fields)
+        }
+        let right = Self.code(dashboard, secret)
+        #expect(try await turnOn("000000", TestDashboard.password).contains("is not what the app shows now"))
+        #expect(try await turnOn(right, "wrong password").contains("is not your password"))
+        #expect(try await dashboard.store.person(EmailAddress("ann@a.example"))?.hasTwoFactor == false)
+        #expect(try await turnOn(right, TestDashboard.password).status == .ok)
+        let off = "/account/two-factor/off"
+        #expect(try await browser.post(off, [("password", "wrong")]).status == .unprocessableContent)
+        #expect(try await dashboard.store.person(EmailAddress("ann@a.example"))?.hasTwoFactor == true)
+        #expect(try await browser.post(off, [("password", TestDashboard.password)]).status == .seeOther)
+        #expect(try await dashboard.store.person(EmailAddress("ann@a.example"))?.hasTwoFactor == false)
+        let actions = dashboard.store.contents.audit.map(\.change.action)
+        #expect(actions.suffix(2) == ["person.set_two_factor", "person.remove_two_factor"])
+    }
+
+    @Test func `an operator turns it off for somebody else, and a new password does not`() async throws {
+        let dashboard = try TestDashboard()
+        _ = try await Self.turnOn(dashboard, try await dashboard.browser("ann@a.example"))
+        let ann = try #require(try await dashboard.store.person(EmailAddress("ann@a.example")))
+        let token = try await dashboard.people.invite(
+            ann.email, scope: ann.scope, bounds: ann.bounds, by: TestDashboard.author)
+        let (csrf, cookie) = try await Self.visit(dashboard, "/dashboard/setup?token=\(token)")
+        let fields = [("csrf", csrf), ("token", token), ("password", "a long password"), ("again", "a long password")]
+        let body = fields.map { "\($0.0)=\(Address.encoded($0.1))" }.joined(separator: "&")
+        let set = try await dashboard.send(.post, "/dashboard/setup", [.cookie: cookie], body)
+        #expect(set.location == "/dashboard/login" && set.headers[values: .setCookie].isEmpty)
+
+        let boss = try await dashboard.browser("boss@a.example")
+        #expect(try await boss.get("/admin/people").contains("two-factor"))
+        #expect(try await boss.post("/admin/people/\(ann.key)/two-factor/off").status == .seeOther)
+        #expect(try await dashboard.store.person(ann.key)?.hasTwoFactor == false)
     }
 
     @Test func `a form before the login needs the cookie of its visit`() async throws {

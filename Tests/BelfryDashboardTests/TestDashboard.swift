@@ -29,7 +29,8 @@ final class TestDashboard: Sendable {
         admin = AdminService(
             store: store, vault: vault, credentials: credentials, hash: SecretHash.of, clock: clock)
         people = PersonService(
-            store: store, passwords: ScryptPasswords(cost: .cheap), hash: SecretHash.of, clock: clock)
+            store: store, passwords: ScryptPasswords(cost: .cheap), vault: vault, hash: SecretHash.of,
+            authentication: SecretHash.authentication, clock: clock)
         routes = try DashboardRoutes(
             Dashboard.Services(
                 store: store, admin: admin, pushes: PushService(store: store), people: people, clock: clock,

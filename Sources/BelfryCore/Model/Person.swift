@@ -11,10 +11,13 @@ package struct Person: Sendable, Hashable {
     package let lastLoginAt: Instant?
     /// When the person was shut out; nil while they may log in.
     package let disabledAt: Instant?
+    /// Whether a login needs a code besides the password.
+    package let hasTwoFactor: Bool
 
     package init(
         key: Key<Person>, email: EmailAddress, name: String, scope: AdminKey.Scope, bounds: AdminKey.Bounds,
-        passwordHash: String, createdAt: Instant, lastLoginAt: Instant?, disabledAt: Instant?
+        passwordHash: String, createdAt: Instant, lastLoginAt: Instant?, disabledAt: Instant?,
+        hasTwoFactor: Bool = false
     ) {
         self.key = key
         self.email = email
@@ -25,6 +28,7 @@ package struct Person: Sendable, Hashable {
         self.createdAt = createdAt
         self.lastLoginAt = lastLoginAt
         self.disabledAt = disabledAt
+        self.hasTwoFactor = hasTwoFactor
     }
 }
 

@@ -94,6 +94,7 @@ extension BulkTable {
         idempotency,
         brokerInstance, brokerBinding, appUser, openEndpoint, gatewayCredential, gatewayFeedback, deviceDetail,
         acrobitsAppID, acrobitsRegistration, carmaAccount, carmaApp, carmaTrigger, carmaDevice, carmaMessage, person,
+        recoveryCode,
     ]
 
     private static let tenant = BulkTable(
@@ -214,8 +215,12 @@ extension BulkTable {
         [
             "id": .integer, "email": .text, "name": .text, "scope": .text, "tenant_id": .integer,
             "application_id": .integer, "password_hash": .text, "created_at_ms": .integer,
-            "last_login_at_ms": .integer, "disabled_at_ms": .integer,
+            "last_login_at_ms": .integer, "disabled_at_ms": .integer, "two_factor_secret": .bytes,
+            "two_factor_step": .integer,
         ])
+
+    private static let recoveryCode = BulkTable(
+        "recovery_code", key: 2, ["person_id": .integer, "code_hash": .bytes])
 
     private static let brokerInstance = BulkTable(
         "broker_instance",

@@ -8,6 +8,18 @@ package protocol PersonStore: Sendable {
     func people(within bounds: AdminKey.Bounds, after: Key<Person>?, limit: Int) async throws -> [Person]
     /// Replaces the password, and ends all sessions but one.
     func setPassword(of person: Key<Person>, to hash: String, keeping session: Key<DashboardSession>?) async throws
+    /// nil when the password alone is enough.
+    func twoFactor(of person: Key<Person>) async throws -> TwoFactor?
+    /// Begins to ask for codes by this secret, with these recovery codes in place of earlier ones.
+    func setTwoFactor(
+        of person: Key<Person>, to secret: Sealed, lastStep: Int64, recoveryCodeHashes: [[UInt8]]
+    ) async throws
+    /// The password alone is enough again.
+    func removeTwoFactor(of person: Key<Person>) async throws
+    /// Takes the code of a step. Returns false when that or a later one was taken before.
+    func takeCode(ofStep step: Int64, of person: Key<Person>) async throws -> Bool
+    /// Uses a recovery code up. Returns false when the person has none of this hash.
+    func takeRecoveryCode(_ hash: [UInt8], of person: Key<Person>) async throws -> Bool
     /// Disables or enables the person; disabling ends their sessions.
     func setDisabled(_ isDisabled: Bool, _ person: Key<Person>) async throws
 

@@ -17,12 +17,14 @@ package struct SealedSecret: Sendable, Hashable {
         case previousSharedSecret = "previous_shared_secret"
         /// Of a platform.
         case credentials
+        /// Of a person of the dashboard, shared with their authenticator app.
+        case twoFactor = "two_factor"
         /// The answer that a repeated request gets.
         case answer
     }
 
     package let kind: Kind
-    /// The bytes of the UUID of the application or platform, or the name of the reservation.
+    /// The bytes of the UUID of the application or platform, those of the person's key, or the name of the reservation.
     package let name: [UInt8]
     package let seal: Sealed
 
@@ -38,7 +40,16 @@ package struct SealedSecret: Sendable, Hashable {
         case .sharedSecret, .previousSharedSecret:
             name.withUnsafeBytes { UUID(bytes: $0) }.map(VaultPurpose.sharedSecret)
         case .credentials: name.withUnsafeBytes { UUID(bytes: $0) }.map(VaultPurpose.credentials)
+        case .twoFactor: person.map(VaultPurpose.twoFactor)
         case .answer: VaultPurpose.answer(to: name)
         }
     }
+
+    /// The key whose bytes the name is.
+    package var person: Key<Person>? { name.count == 8 ? Key(name.reduce(0) { $0 << 8 | Int64($1) }) : nil }
+}
+
+extension Key<Person> {
+    /// As the name of a sealed secret: eight bytes, which ascend with the key.
+    package var bytes: [UInt8] { (0..<8).reversed().map { UInt8(truncatingIfNeeded: rawValue >> (8 * Int64($0))) } }
 }

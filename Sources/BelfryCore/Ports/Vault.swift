@@ -29,6 +29,14 @@ package enum VaultPurpose {
     /// What a browser returns to prove that pushes reach it.
     package static func proof(on platform: UUID) -> String { "proof/\(platform.lowercased)" }
 
+    /// `TwoFactor.secret`: what a person's authenticator app shares with the server.
+    package static func twoFactor(of person: Key<Person>) -> String { "two-factor/\(person)" }
+
+    /// What a browser holds between the right password and the code.
+    ///
+    /// - Parameter visit: the cookie of the visit, without which it is worth nothing.
+    package static func halfLogin(of visit: String) -> String { "half-login/\(visit)" }
+
     /// `KeptAnswer.content`: the answer to a repeated request.
     ///
     /// - Parameter name: of `IdempotencyRecord`.

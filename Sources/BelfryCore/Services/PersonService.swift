@@ -2,19 +2,23 @@
 package struct PersonService: Sendable {
     package let store: any PersonStore & AuditStore
     private let passwords: any PasswordHashing
+    private let vault: any Vault
     /// SHA-256, of random tokens.
     private let hash: @Sendable (String) -> [UInt8]
+    private let authentication: OneTimeCode.Authentication
     private let clock: any WallClock
     private let lifetime: SessionLifetime
 
     package init(
-        store: any PersonStore & AuditStore, passwords: any PasswordHashing,
-        hash: @escaping @Sendable (String) -> [UInt8], clock: any WallClock,
-        lifetime: SessionLifetime = SessionLifetime()
+        store: any PersonStore & AuditStore, passwords: any PasswordHashing, vault: any Vault,
+        hash: @escaping @Sendable (String) -> [UInt8], authentication: @escaping OneTimeCode.Authentication,
+        clock: any WallClock, lifetime: SessionLifetime = SessionLifetime()
     ) {
         self.store = store
         self.passwords = passwords
+        self.vault = vault
         self.hash = hash
+        self.authentication = authentication
         self.clock = clock
         self.lifetime = lifetime
     }
@@ -30,26 +34,29 @@ package struct PersonService: Sendable {
 // MARK: - Logging in
 
 extension PersonService {
-    /// nil when the e-mail address or the password is wrong, or the person is disabled: callers are not told which.
-    package func login(
-        email: String, password: String, address: String?, agent: String
-    ) async throws -> Login? {
+    /// Who has this password. nil when the e-mail address or the password is wrong, or the person is disabled: callers are not told
+    /// which. Whoever has a second factor is not logged in yet.
+    package func person(email: String, password: String) async throws -> Person? {
         let known = try? EmailAddress(email)
         let person = if let known { try await store.person(known) } else { Person?.none }
         let isRight =
             password.utf8.count <= Password.bytesMax
             ? try await passwords.matches(password, person?.passwordHash) : false
         guard let person, isRight, person.disabledAt == nil else { return nil }
-        return try await begin(person, address: address, agent: agent)
+        return person
     }
 
     /// Begins a session with a token of its own, so that no token from before the login is worth anything.
-    package func begin(_ person: Person, address: String?, agent: String) async throws -> Login {
+    ///
+    /// - Parameter factor: what was proved besides the password.
+    package func begin(
+        _ person: Person, factor: Factor? = nil, address: String?, agent: String
+    ) async throws -> Login {
         let token = [UInt8].random(count: 32).hex
         let new = NewDashboardSession(person: person.key, tokenHash: hash(token), address: address, agent: agent)
         let change = AuditedChange(
             by: AuditAuthor(person, address: address), "person.login", person.email.text,
-            of: Permission.Subject(person.bounds))
+            of: Permission.Subject(person.bounds), factor.map { ["factor": $0.rawValue] } ?? [:])
         let session = try await store.audited(change) { try await store.begin(new) }
         return Login(token: token, session: session, person: person)
     }
@@ -80,6 +87,77 @@ extension PersonService {
         let change = AuditedChange(
             by: author, "person.end_session", person.email.text, of: Permission.Subject(person.bounds))
         return try await store.audited(change) { try await store.end(session, of: person.key) }
+    }
+}
+
+// MARK: - The second factor
+
+extension PersonService {
+    /// How long somebody may take between the password and the code.
+    package static let halfLoginLifetime = Duration.seconds(300)
+
+    /// What a browser returns together with the code: that this person gave the right password a moment ago.
+    package func halfLogin(of person: Person, visit: String) throws -> String {
+        let text = "\(person.key) \((clock.now + Self.halfLoginLifetime).milliseconds) \(hash(person.passwordHash).hex)"
+        return try vault.seal(Array(text.utf8), for: VaultPurpose.halfLogin(of: visit)).bytes.hex
+    }
+
+    /// The person of a half login. nil when it is of another visit, its time is over, or the password has changed since.
+    package func person(ofHalfLogin text: String, visit: String) async throws -> Person? {
+        guard text.utf8.count <= 1_024, let bytes = [UInt8](hex: text.utf8),
+            let opened = try? vault.open(Sealed(bytes: bytes), for: VaultPurpose.halfLogin(of: visit))
+        else { return nil }
+        let parts = String(decoding: opened, as: UTF8.self).split(separator: " ")
+        guard parts.count == 3, let key = Int64(parts[0]), let end = Int64(parts[1]), clock.now.milliseconds < end,
+            let person = try await store.person(Key<Person>(key)), person.disabledAt == nil,
+            hash(person.passwordHash).hex == parts[2]
+        else { return nil }
+        return person
+    }
+
+    /// What a person proved besides the password.
+    package enum Factor: String, Sendable { case app, recoveryCode = "recovery code" }
+
+    /// Takes a code of the person's authenticator app, or one of their recovery codes. nil when it is neither, or was used.
+    package func takeCode(_ typed: String, of person: Person) async throws -> Factor? {
+        guard let factor = try await store.twoFactor(of: person.key) else { return nil }
+        if let recovery = RecoveryCode(typed: typed) {
+            return try await store.takeRecoveryCode(hash(recovery.text), of: person.key) ? .recoveryCode : nil
+        }
+        let secret = try vault.open(factor.secret, for: VaultPurpose.twoFactor(of: person.key))
+        let step = OneTimeCode.step(
+            ofCode: typed, by: secret, at: clock.now, after: factor.lastStep, authentication)
+        guard let step, try await store.takeCode(ofStep: step, of: person.key) else { return nil }
+        return .app
+    }
+
+    /// A secret for an authenticator app. Nothing is kept until a code proves that the app has it.
+    package func newTwoFactorSecret() -> [UInt8] { .random(count: OneTimeCode.secretBytes) }
+
+    /// Asks for codes from now on. Returns the recovery codes, which are shown this once; nil when the code is not the app's.
+    package func setTwoFactor(
+        of person: Person, to secret: [UInt8], code: String, by author: AuditAuthor
+    ) async throws -> [RecoveryCode]? {
+        let last = try await store.twoFactor(of: person.key)?.lastStep ?? 0
+        guard let step = OneTimeCode.step(ofCode: code, by: secret, at: clock.now, after: last, authentication) else {
+            return nil
+        }
+        var random = SystemRandomNumberGenerator()
+        let codes = (0..<RecoveryCode.count).map { _ in RecoveryCode.random(using: &random) }
+        let seal = try vault.seal(secret, for: VaultPurpose.twoFactor(of: person.key))
+        let change = AuditedChange(
+            by: author, "person.set_two_factor", person.email.text, of: Permission.Subject(person.bounds))
+        try await store.audited(change) {
+            try await store.setTwoFactor(
+                of: person.key, to: seal, lastStep: step, recoveryCodeHashes: codes.map { hash($0.text) })
+        }
+        return codes
+    }
+
+    package func removeTwoFactor(of person: Person, by author: AuditAuthor) async throws {
+        let change = AuditedChange(
+            by: author, "person.remove_two_factor", person.email.text, of: Permission.Subject(person.bounds))
+        try await store.audited(change) { try await store.removeTwoFactor(of: person.key) }
     }
 }
 

@@ -38,21 +38,53 @@ extension Entrance {
 
     @Sendable private func login(_ request: Request, _ context: APIContext) async throws -> Response {
         try await failing(request, context) {
-            let form = try await posted(request)
+            let visit = try visit(of: request)
+            let form = try await PostedForm.read(request, atMost: Self.bodyBytesMax, cookie: visit)
+            guard form["proof"].isEmpty else { return try await loginByCode(form, visit, request, context) }
             let email = form["email"].lowercased()
-            let address = services.requestLimiter.address(of: request, context)?.text
-            let login = try await services.requestLimiter.checkCredentials("person \(email)", of: request, context) {
-                try await services.people.login(
-                    email: email, password: form.raw("password"), address: address,
-                    agent: request.headers[.userAgent] ?? "")
+            let person = try await services.requestLimiter.checkCredentials("person \(email)", of: request, context) {
+                try await services.people.person(email: email, password: form.raw("password"))
             }
-            guard let login else {
+            guard let person else {
                 let page = loginPage(
                     email: form["email"], next: form["next"], problem: "The e-mail address or the password is wrong.")
                 return plain(page, request, status: .unauthorized)
             }
-            return signedIn(login, request, next: form["next"])
+            guard person.hasTwoFactor else { return try await begin(person, nil, form, request, context) }
+            let proof = try services.people.halfLogin(of: person, visit: visit)
+            return plain(Self.codePage(proof: proof, next: form["next"]), request)
         }
+    }
+
+    private func loginByCode(
+        _ form: FormData, _ visit: String, _ request: Request, _ context: APIContext
+    ) async throws -> Response {
+        guard let person = try await services.people.person(ofHalfLogin: form["proof"], visit: visit) else {
+            let page = loginPage(
+                email: "", next: form["next"], problem: "The time for the code is over. Begin again, please.")
+            return plain(page, request, status: .unauthorized)
+        }
+        let factor = try await services.requestLimiter.checkCredentials(
+            "code of person \(person.key)", of: request, context
+        ) {
+            try await services.people.takeCode(form["code"], of: person)
+        }
+        guard let factor else {
+            let page = Self.codePage(
+                proof: form["proof"], next: form["next"],
+                problem: "The code is wrong, or was used already. Wait for the next one, please.")
+            return plain(page, request, status: .unauthorized)
+        }
+        return try await begin(person, factor, form, request, context)
+    }
+
+    private func begin(
+        _ person: Person, _ factor: PersonService.Factor?, _ form: FormData, _ request: Request, _ context: APIContext
+    ) async throws -> Response {
+        let login = try await services.people.begin(
+            person, factor: factor, address: services.requestLimiter.address(of: request, context)?.text,
+            agent: request.headers[.userAgent] ?? "")
+        return signedIn(login, request, next: form["next"])
     }
 
     /// A session begins with a token of its own: one that the browser had before is worth nothing.
@@ -100,6 +132,25 @@ extension Entrance {
     }
 }
 
+// MARK: - The code
+
+extension Entrance {
+    private static func codePage(proof: String, next: String, problem: String = "") -> PageView {
+        var page = PageView("The code, please")
+        page.lead = "Open your authenticator app, and type what it shows for Belfry. "
+        page.lead += "Without your phone, type one of your recovery codes."
+        var form = Form(
+            Address.path("login"), "Log in",
+            [.text("code", "Code", isRequired: true, autocomplete: "one-time-code").focused])
+        form.hidden = [.init(name: "proof", value: proof), .init(name: "next", value: next)]
+        form.problem = problem
+        var section = Section()
+        section.form = form
+        page.sections = [section]
+        return page
+    }
+}
+
 // MARK: - Invitations
 
 extension Entrance {
@@ -124,6 +175,8 @@ extension Entrance {
             guard let invitation = found else { return plain(Self.usedUp, request, status: .notFound) }
             do {
                 let person = try await accept(invitation, data, address: address)
+                // A new password does not take the place of a code.
+                guard !person.hasTwoFactor else { return .seeOther(Address.path("login")) }
                 let login = try await services.people.begin(
                     person, address: address, agent: request.headers[.userAgent] ?? "")
                 return signedIn(login, request, next: "")
@@ -193,11 +246,15 @@ extension Entrance {
 extension Entrance {
     /// The form of a visit before the login is bound to a cookie of the visit.
     private func posted(_ request: Request) async throws -> FormData {
+        try await PostedForm.read(request, atMost: Self.bodyBytesMax, cookie: try visit(of: request))
+    }
+
+    private func visit(of request: Request) throws -> String {
         guard let visit = Cookie.visit.value(in: request), visit.utf8.count == 64 else {
             throw APIError(
                 .forbidden, "The form needs its cookie: allow cookies for this address, and load the page again")
         }
-        return try await PostedForm.read(request, atMost: Self.bodyBytesMax, cookie: visit)
+        return visit
     }
 
     private func plain(_ page: PageView, _ request: Request, status: HTTPResponse.Status = .ok) -> Response {

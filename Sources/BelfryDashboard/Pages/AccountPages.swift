@@ -1,8 +1,9 @@
 import BelfryAPI
 import BelfryCore
 import FoundationEssentials
+import HTTPTypes
 
-/// A person's own account: the password, and where they are logged in.
+/// A person's own account: the password, the second factor, and where they are logged in.
 struct AccountPages {
     let make: RouteMaker
 
@@ -10,6 +11,8 @@ struct AccountPages {
         [
             make.open(.get, "account", show), make.open(.post, "account/password", change),
             make.open(.post, "account/sessions/:session_id/end", end),
+            make.open(.get, "account/two-factor", showTwoFactor), make.open(.post, "account/two-factor", setTwoFactor),
+            make.open(.post, "account/two-factor/off", removeTwoFactor),
         ]
     }
 
@@ -18,15 +21,18 @@ struct AccountPages {
         switch visit.query["done"] {
         case "password": page.notice = "The password is changed. Other browsers have to log in again."
         case "ended": page.notice = "That session is ended."
+        case "off": page.notice = "The password alone is enough again."
         default: break
         }
         return .page(page)
     }
 
-    private func page(_ visit: Visit, _ form: Form) async throws -> PageView {
-        Self.page(
-            visit.person, try await visit.services.store.sessions(of: visit.person.key), own: visit.login.session.key,
-            form)
+    /// - Parameter off: the form that turns the second factor off, with what is wrong in it.
+    private func page(_ visit: Visit, _ form: Form, off: Form = Self.offForm) async throws -> PageView {
+        let store = visit.services.store
+        return Self.page(
+            visit.person, try await store.sessions(of: visit.person.key), own: visit.login.session.key,
+            try await store.twoFactor(of: visit.person.key), password: form, off: off)
     }
 
     private static var form: Form {
@@ -43,7 +49,8 @@ struct AccountPages {
     }
 
     static func page(
-        _ person: Person, _ sessions: [DashboardSession], own: Key<DashboardSession>, _ form: Form
+        _ person: Person, _ sessions: [DashboardSession], own: Key<DashboardSession>, _ factor: TwoFactor?,
+        password form: Form, off: Form
     ) -> PageView {
         var page = PageView("Your account")
         var facts = Section()
@@ -66,14 +73,37 @@ struct AccountPages {
             }, empty: "")
         var password = Section("Password")
         password.form = form
-        page.sections = [facts, list, password]
+        page.sections = [facts, list, password, twoFactor(factor, off)]
         return page
+    }
+
+    private static func twoFactor(_ factor: TwoFactor?, _ off: Form) -> Section {
+        var section = Section("Two-factor authentication")
+        guard let factor else {
+            section.text = "Nobody gets in by your password alone: a login asks for a code of your phone too."
+            section.links = [Link("Set it up", Address.path("account", "two-factor"))]
+            return section
+        }
+        section.facts = [
+            Fact("State", .badge("on", .good)),
+            Fact("Recovery codes left", .number(factor.recoveryCodeCount)),
+        ]
+        section.links = [Link("Another phone, or new recovery codes", Address.path("account", "two-factor"))]
+        section.form = off
+        return section
+    }
+
+    private static var offForm: Form {
+        var form = Form(
+            Address.path("account", "two-factor", "off"), "Turn it off",
+            [.text("password", "Your password", isRequired: true, type: "password", autocomplete: "current-password")])
+        form.isDanger = true
+        return form
     }
 
     @Sendable private func change(_ visit: Visit) async throws -> PageAnswer {
         try await visit.trying(Self.form, on: { try await page(visit, $0) }) {
-            let isRight = try await visit.services.people.isPassword(visit.form.raw("old"), of: visit.person)
-            guard isRight else { throw InvalidInput(field: "old", "is not your password") }
+            try await Self.check(visit.form.raw("old"), at: "old", visit)
             let password = try Password(visit.form.raw("password"))
             guard visit.form.raw("again") == visit.form.raw("password") else {
                 throw InvalidInput(field: "again", "is not the same password")
@@ -89,5 +119,97 @@ struct AccountPages {
             try await visit.services.people.end(Key(number), of: visit.person, by: visit.author)
         else { throw APIError.none("session") }
         return .redirect(Address.query(Address.path("account"), [("done", "ended")]))
+    }
+}
+
+// MARK: - The second factor
+
+extension AccountPages {
+    @Sendable private func showTwoFactor(_ visit: Visit) async throws -> PageAnswer {
+        let secret = visit.services.people.newTwoFactorSecret()
+        return .page(Self.setUpPage(visit.person, secret, Self.setUpForm(secret)))
+    }
+
+    /// The secret is in the form, since nothing is kept before the app has proved that it has it.
+    private static func setUpForm(_ secret: [UInt8]) -> Form {
+        var form = Form(
+            Address.path("account", "two-factor"), "Turn it on",
+            [
+                .text(
+                    "code", "The code that the app shows now", isRequired: true, autocomplete: "one-time-code",
+                    placeholder: "123456"),
+                .text(
+                    "password", "Your password", isRequired: true, type: "password", autocomplete: "current-password"),
+            ])
+        form.hidden = [.init(name: "secret", value: OneTimeCode.base32(secret))]
+        return form
+    }
+
+    static func setUpPage(_ person: Person, _ secret: [UInt8], _ form: Form) -> PageView {
+        let text = OneTimeCode.base32(secret)
+        var page = PageView("Two-factor authentication")
+        page.lead = "Take the picture with an authenticator app, such as Aegis, 2FAS or Google Authenticator. "
+        page.lead += "From then on a login asks for the code that it shows."
+        page.crumbs = [Link("Your account", Address.path("account"))]
+        var section = Section("Your phone")
+        section.qr = QRCode(
+            uri(secret: text, of: person), label: "The secret as a QR code; it stands below as text too")
+        section.facts = [Fact("Or type this into the app", .code(text))]
+        section.form = form
+        page.sections = [section]
+        return page
+    }
+
+    /// What the app reads from the picture. Source: Google Authenticator, "Key URI Format".
+    private static func uri(secret: String, of person: Person) -> String {
+        "otpauth://totp/Belfry:\(Address.encoded(person.email.text))?secret=\(secret)&issuer=Belfry"
+    }
+
+    @Sendable private func setTwoFactor(_ visit: Visit) async throws -> PageAnswer {
+        guard let secret = OneTimeCode.secret(base32: visit.form["secret"]) else {
+            throw APIError(.badRequest, "The form is damaged: go back, load its page again, and send it once more")
+        }
+        return try await visit.trying(
+            Self.setUpForm(secret), on: { Self.setUpPage(visit.person, secret, $0) }
+        ) {
+            try await Self.check(visit.form.raw("password"), at: "password", visit)
+            let codes = try await visit.services.people.setTwoFactor(
+                of: visit.person, to: secret, code: visit.form["code"], by: visit.author)
+            guard let codes else {
+                throw InvalidInput(
+                    field: "code",
+                    "is not what the app shows now. Codes change every \(OneTimeCode.stepSeconds) seconds; is the phone's time right?"
+                )
+            }
+            return .page(Self.codesPage(codes))
+        }
+    }
+
+    static func codesPage(_ codes: [RecoveryCode]) -> PageView {
+        var page = PageView("Two-factor authentication is on")
+        page.crumbs = [Link("Your account", Address.path("account"))]
+        var section = Section(
+            "Recovery codes, shown this once",
+            text: "Each lets you in once without your phone. Print them, or keep them where your passwords are.")
+        section.isSecret = true
+        section.code = codes.map(\.text).joined(separator: "\n")
+        section.codeLabel = "Recovery codes"
+        section.links = [Link("I have kept them", Address.path("account"), isMain: true)]
+        page.sections = [section]
+        return page
+    }
+
+    @Sendable private func removeTwoFactor(_ visit: Visit) async throws -> PageAnswer {
+        try await visit.trying(Self.offForm, on: { try await page(visit, Self.form, off: $0) }) {
+            try await Self.check(visit.form.raw("password"), at: "password", visit)
+            try await visit.services.people.removeTwoFactor(of: visit.person, by: visit.author)
+            return .redirect(Address.query(Address.path("account"), [("done", "off")]))
+        }
+    }
+
+    private static func check(_ password: String, at field: String, _ visit: Visit) async throws {
+        guard try await visit.services.people.isPassword(password, of: visit.person) else {
+            throw InvalidInput(field: field, "is not your password")
+        }
     }
 }

@@ -13,6 +13,7 @@ struct PeoplePages {
             make.open(.post, "admin/people/:person_id/disable", disable),
             make.open(.post, "admin/people/:person_id/enable", enable),
             make.open(.post, "admin/people/:person_id/reset", reset),
+            make.open(.post, "admin/people/:person_id/two-factor/off", removeTwoFactor),
         ]
     }
 
@@ -58,7 +59,8 @@ struct PeoplePages {
                 [
                     [.text(person.name)], [.text(person.email.text)], [.text(person.scope.rawValue)],
                     [.text(bounds[person.bounds] ?? "")],
-                    [person.disabledAt == nil ? .badge("active", .good) : .badge("shut out", .warn)],
+                    [person.disabledAt == nil ? .badge("active", .good) : .badge("shut out", .warn)]
+                        + (person.hasTwoFactor ? [.badge("two-factor", .calm)] : []),
                     [.time(person.lastLoginAt)],
                 ]
             },
@@ -71,6 +73,8 @@ struct PeoplePages {
                         ? .button("\(address)/disable", "Shut out", isDanger: true)
                         : .button("\(address)/enable", "Let in"),
                 ]
+                    + (person.hasTwoFactor
+                        ? [.button("\(address)/two-factor/off", "Turn two-factor off", isDanger: true)] : [])
             }, empty: "Nobody yet.")
         var invitation = Section(
             "Invite", text: "You get a link for them. They set a password with it, once, within three days.")
@@ -127,6 +131,12 @@ struct PeoplePages {
 
     @Sendable private func enable(_ visit: Visit) async throws -> PageAnswer {
         try await visit.services.people.setDisabled(false, try await person(visit), by: visit.author)
+        return .redirect(Address.query(Address.path("admin", "people"), [("done", "saved")]))
+    }
+
+    /// For somebody whose phone and recovery codes are lost.
+    @Sendable private func removeTwoFactor(_ visit: Visit) async throws -> PageAnswer {
+        try await visit.services.people.removeTwoFactor(of: try await person(visit), by: visit.author)
         return .redirect(Address.query(Address.path("admin", "people"), [("done", "saved")]))
     }
 

@@ -64,6 +64,7 @@ package struct Section: Sendable {
     /// Shown as it stands, in a fixed width.
     package var code: String?
     package var codeLabel = ""
+    package var qr: QRCode?
     package var form: Form?
     /// Forms of one button, in a row.
     package var buttons: [Form] = []

@@ -7,7 +7,9 @@ extension ServerResources {
     package var people: PersonService { people(lifetime: SessionLifetime()) }
 
     func people(lifetime: SessionLifetime) -> PersonService {
-        PersonService(store: store, passwords: ScryptPasswords(), hash: SecretHash.of, clock: clock, lifetime: lifetime)
+        PersonService(
+            store: store, passwords: ScryptPasswords(), vault: vault, hash: SecretHash.of,
+            authentication: SecretHash.authentication, clock: clock, lifetime: lifetime)
     }
 }
 

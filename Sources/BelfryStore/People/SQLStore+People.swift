@@ -39,6 +39,48 @@ extension SQLStore {
     }
 }
 
+// MARK: - Two factors
+
+extension SQLStore {
+    package func twoFactor(of person: Key<Person>) async throws -> TwoFactor? {
+        try await read { db in
+            try db.prepared(PersonStatements.twoFactor).first(person) { row in
+                TwoFactor(
+                    secret: Sealed(bytes: row.blob(0)), lastStep: row.integer(1), recoveryCodeCount: Int(row.integer(2))
+                )
+            }
+        }
+    }
+
+    package func setTwoFactor(
+        of person: Key<Person>, to secret: Sealed, lastStep: Int64, recoveryCodeHashes: [[UInt8]]
+    ) async throws {
+        try await write { write in
+            try write.change(
+                PersonStatements.setTwoFactor, secret.bytes, lastStep, person, of: "person \(person)")
+            try write.prepared(PersonStatements.deleteRecoveryCodes).send(person)
+            for hash in recoveryCodeHashes {
+                try write.prepared(PersonStatements.insertRecoveryCode).send(person, hash)
+            }
+        }
+    }
+
+    package func removeTwoFactor(of person: Key<Person>) async throws {
+        try await write { write in
+            try write.change(PersonStatements.removeTwoFactor, person, of: "person \(person)")
+            try write.prepared(PersonStatements.deleteRecoveryCodes).send(person)
+        }
+    }
+
+    package func takeCode(ofStep step: Int64, of person: Key<Person>) async throws -> Bool {
+        try await write { try $0.prepared(PersonStatements.takeCode).run(step, person) > 0 }
+    }
+
+    package func takeRecoveryCode(_ hash: [UInt8], of person: Key<Person>) async throws -> Bool {
+        try await write { try $0.prepared(PersonStatements.takeRecoveryCode).run(person, hash) > 0 }
+    }
+}
+
 extension WriteSession {
     func insert(_ new: NewPerson) throws -> Person {
         guard try !prepared(PersonStatements.isTaken).hasRow(new.email.text) else {
@@ -81,7 +123,8 @@ extension Person {
             bounds: AdminKey.Bounds(
                 tenant: row.integerIfAny(4).map { Key($0) }, application: row.integerIfAny(5).map { Key($0) }),
             passwordHash: row.text(6), createdAt: Instant(milliseconds: row.integer(7)),
-            lastLoginAt: row.instantIfAny(8), disabledAt: row.instantIfAny(9))
+            lastLoginAt: row.instantIfAny(8), disabledAt: row.instantIfAny(9),
+            hasTwoFactor: row.bool(10))
     }
 }
 
@@ -99,21 +142,21 @@ enum PersonStatements {
 
     static let byKey: SQLText = """
         SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
-               disabled_at_ms /* people.by_key */
+               disabled_at_ms, two_factor_secret IS NOT NULL /* people.by_key */
           FROM person
          WHERE id = $1
         """
 
     static let byEmail: SQLText = """
         SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
-               disabled_at_ms /* people.by_email */
+               disabled_at_ms, two_factor_secret IS NOT NULL /* people.by_email */
           FROM person
          WHERE email = $1
         """
 
     static let all: SQLText = """
         SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
-               disabled_at_ms /* people.all */
+               disabled_at_ms, two_factor_secret IS NOT NULL /* people.all */
           FROM person
          WHERE id > $1
          ORDER BY id
@@ -123,7 +166,7 @@ enum PersonStatements {
     /// Scans `person_tenant`.
     static let ofTenant: SQLText = """
         SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
-               disabled_at_ms /* people.of_tenant */
+               disabled_at_ms, two_factor_secret IS NOT NULL /* people.of_tenant */
           FROM person
          WHERE id > $1 AND tenant_id = $3
          ORDER BY id
@@ -133,7 +176,7 @@ enum PersonStatements {
     /// Scans `person_application`.
     static let ofApplication: SQLText = """
         SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
-               disabled_at_ms /* people.of_application */
+               disabled_at_ms, two_factor_secret IS NOT NULL /* people.of_application */
           FROM person
          WHERE id > $1 AND application_id = $3
          ORDER BY id
@@ -156,6 +199,37 @@ enum PersonStatements {
     static let disableOfApplication: SQLText = """
         UPDATE person /* people.disable_of_application */ SET disabled_at_ms = $1
          WHERE application_id = $2 AND disabled_at_ms IS NULL
+        """
+
+    static let twoFactor: SQLText = """
+        SELECT two_factor_secret, two_factor_step,
+               (SELECT count(*) FROM recovery_code WHERE person_id = $1) /* people.two_factor */
+          FROM person
+         WHERE id = $1 AND two_factor_secret IS NOT NULL
+        """
+
+    static let setTwoFactor: SQLText = """
+        UPDATE person /* people.set_two_factor */ SET two_factor_secret = $1, two_factor_step = $2 WHERE id = $3
+        """
+
+    static let removeTwoFactor: SQLText = """
+        UPDATE person /* people.remove_two_factor */ SET two_factor_secret = NULL, two_factor_step = NULL WHERE id = $1
+        """
+
+    static let takeCode: SQLText = """
+        UPDATE person /* people.take_code */ SET two_factor_step = $1 WHERE id = $2 AND two_factor_step < $1
+        """
+
+    static let insertRecoveryCode: SQLText = """
+        INSERT INTO recovery_code /* people.insert_recovery_code */ (person_id, code_hash) VALUES ($1, $2)
+        """
+
+    static let deleteRecoveryCodes: SQLText = """
+        DELETE FROM recovery_code /* people.delete_recovery_codes */ WHERE person_id = $1
+        """
+
+    static let takeRecoveryCode: SQLText = """
+        DELETE FROM recovery_code /* people.take_recovery_code */ WHERE person_id = $1 AND code_hash = $2
         """
 
     static let noteLogin: SQLText = "UPDATE person /* people.note_login */ SET last_login_at_ms = $1 WHERE id = $2"

@@ -12,6 +12,10 @@ extension Schema {
             created_at_ms \(.bigint) NOT NULL,
             last_login_at_ms \(.bigint),
             disabled_at_ms \(.bigint),
+            -- Sealed. The step is that of the last code taken: none is taken twice.
+            two_factor_secret \(.bytes),
+            two_factor_step \(.bigint),
+            CHECK ((two_factor_secret IS NULL) = (two_factor_step IS NULL)),
             CHECK ((scope = 'operator') = (tenant_id IS NULL)),
             CHECK (application_id IS NULL OR tenant_id IS NOT NULL),
             CHECK (scope <> 'tenant-admin' OR application_id IS NULL),
@@ -19,6 +23,13 @@ extension Schema {
         ) \(.byID);
         CREATE INDEX person_tenant ON person (tenant_id\(postgres: ", id"));
         CREATE INDEX person_application ON person (application_id\(postgres: ", id")) WHERE application_id IS NOT NULL;
+
+        -- A row for each code that was not used yet.
+        CREATE TABLE recovery_code (
+            person_id \(.bigint) NOT NULL REFERENCES person (id),
+            code_hash \(.bytes) NOT NULL,
+            PRIMARY KEY (person_id, code_hash)
+        ) \(.byKey);
 
         -- The token itself is in the browser's cookie alone.
         CREATE TABLE dashboard_session (

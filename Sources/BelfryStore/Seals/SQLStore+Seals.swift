@@ -11,14 +11,18 @@ extension SQLStore {
     package func reseal(_ secret: SealedSecret, as seal: Sealed) async throws -> Bool {
         try await write { session in
             let statement = try session.prepared(SealStatements.replace(secret.kind))
-            guard secret.kind != .answer else {
-                return try statement.run(seal.bytes, secret.name, secret.seal.bytes) > 0
+            switch secret.kind {
+            case .answer: return try statement.run(seal.bytes, secret.name, secret.seal.bytes) > 0
+            case .twoFactor:
+                guard let person = secret.person else { return false }
+                return try statement.run(seal.bytes, person, secret.seal.bytes) > 0
+            case .sharedSecret, .previousSharedSecret, .credentials:
+                guard let uuid = UUID(bytes: secret.name),
+                    try statement.run(seal.bytes, uuid, secret.seal.bytes) > 0
+                else { return false }
+                session.registryChanged()
+                return true
             }
-            guard let uuid = UUID(bytes: secret.name), try statement.run(seal.bytes, uuid, secret.seal.bytes) > 0 else {
-                return false
-            }
-            session.registryChanged()
-            return true
         }
     }
 }
@@ -27,13 +31,20 @@ extension SQLConnection {
     /// Secrets in the order of their names.
     func sealedSecrets(_ kind: SealedSecret.Kind, after: [UInt8]?, limit: Int) throws -> [SealedSecret] {
         let statement = try prepared(SealStatements.behind(kind))
-        guard kind != .answer else {
+        switch kind {
+        case .answer:
             return try statement.all(after ?? [], limit) { row in
                 SealedSecret(kind: kind, name: row.blob(0), seal: Sealed(bytes: row.blob(1)))
             }
-        }
-        return try statement.all(after.flatMap { UUID(bytes: $0) } ?? UUID(words: 0, 0), limit) { row in
-            SealedSecret(kind: kind, name: row.uuid(0)?.bytes ?? [], seal: Sealed(bytes: row.blob(1)))
+        case .twoFactor:
+            let last = after.flatMap { SealedSecret(kind: kind, name: $0, seal: Sealed(bytes: [])).person }
+            return try statement.all(last ?? Key(0), limit) { row in
+                SealedSecret(kind: kind, name: Key<Person>(row.integer(0)).bytes, seal: Sealed(bytes: row.blob(1)))
+            }
+        case .sharedSecret, .previousSharedSecret, .credentials:
+            return try statement.all(after.flatMap { UUID(bytes: $0) } ?? UUID(words: 0, 0), limit) { row in
+                SealedSecret(kind: kind, name: row.uuid(0)?.bytes ?? [], seal: Sealed(bytes: row.blob(1)))
+            }
         }
     }
 }
@@ -52,6 +63,7 @@ enum SealStatements {
         case .sharedSecret: sharedSecretsBehind
         case .previousSharedSecret: previousSharedSecretsBehind
         case .credentials: credentialsBehind
+        case .twoFactor: twoFactorsBehind
         case .answer: answersBehind
         }
     }
@@ -61,6 +73,7 @@ enum SealStatements {
         case .sharedSecret: replaceSharedSecret
         case .previousSharedSecret: replacePreviousSharedSecret
         case .credentials: replaceCredentials
+        case .twoFactor: replaceTwoFactor
         case .answer: replaceAnswer
         }
     }
@@ -86,6 +99,13 @@ enum SealStatements {
          ORDER BY uuid LIMIT $2
         """
 
+    private static let twoFactorsBehind: SQLText = """
+        SELECT id, two_factor_secret /* seals.two_factors_behind */
+          FROM person
+         WHERE id > $1 AND two_factor_secret IS NOT NULL
+         ORDER BY id LIMIT $2
+        """
+
     private static let answersBehind: SQLText = """
         SELECT name, content /* seals.answers_behind */
           FROM idempotency
@@ -105,6 +125,11 @@ enum SealStatements {
 
     private static let replaceCredentials: SQLText = """
         UPDATE platform /* seals.replace_credentials */ SET credentials = $1 WHERE uuid = $2 AND credentials = $3
+        """
+
+    private static let replaceTwoFactor: SQLText = """
+        UPDATE person /* seals.replace_two_factor */ SET two_factor_secret = $1
+         WHERE id = $2 AND two_factor_secret = $3
         """
 
     private static let replaceAnswer: SQLText = """

@@ -15,6 +15,22 @@ extension WrappedStore {
     package func setDisabled(_ isDisabled: Bool, _ person: Key<Person>) async throws {
         try await base.setDisabled(isDisabled, person)
     }
+    package func twoFactor(of person: Key<Person>) async throws -> TwoFactor? {
+        try await base.twoFactor(of: person)
+    }
+    package func setTwoFactor(
+        of person: Key<Person>, to secret: Sealed, lastStep: Int64, recoveryCodeHashes: [[UInt8]]
+    ) async throws {
+        try await base.setTwoFactor(
+            of: person, to: secret, lastStep: lastStep, recoveryCodeHashes: recoveryCodeHashes)
+    }
+    package func removeTwoFactor(of person: Key<Person>) async throws { try await base.removeTwoFactor(of: person) }
+    package func takeCode(ofStep step: Int64, of person: Key<Person>) async throws -> Bool {
+        try await base.takeCode(ofStep: step, of: person)
+    }
+    package func takeRecoveryCode(_ hash: [UInt8], of person: Key<Person>) async throws -> Bool {
+        try await base.takeRecoveryCode(hash, of: person)
+    }
     package func begin(_ session: NewDashboardSession) async throws -> DashboardSession {
         try await base.begin(session)
     }

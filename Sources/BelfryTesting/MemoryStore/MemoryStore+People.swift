@@ -38,6 +38,41 @@ extension MemoryStore {
         }
     }
 
+    package func twoFactor(of person: Key<Person>) async throws -> TwoFactor? {
+        contents.people.twoFactors[person]?.shown
+    }
+
+    package func setTwoFactor(
+        of person: Key<Person>, to secret: Sealed, lastStep: Int64, recoveryCodeHashes: [[UInt8]]
+    ) async throws {
+        try transaction { contents in
+            guard let old = contents.people.people[person] else { throw StoreError.unknown("person \(person)") }
+            contents.people.twoFactors[person] = PeopleTables.TwoFactorRow(
+                secret: secret, lastStep: lastStep, recoveryCodes: Set(recoveryCodeHashes))
+            contents.people.people[person] = old.with(twoFactor: true)
+        }
+    }
+
+    package func removeTwoFactor(of person: Key<Person>) async throws {
+        try transaction { contents in
+            guard let old = contents.people.people[person] else { throw StoreError.unknown("person \(person)") }
+            contents.people.twoFactors[person] = nil
+            contents.people.people[person] = old.with(twoFactor: false)
+        }
+    }
+
+    package func takeCode(ofStep step: Int64, of person: Key<Person>) async throws -> Bool {
+        transaction { contents in
+            guard let row = contents.people.twoFactors[person], row.lastStep < step else { return false }
+            contents.people.twoFactors[person]?.lastStep = step
+            return true
+        }
+    }
+
+    package func takeRecoveryCode(_ hash: [UInt8], of person: Key<Person>) async throws -> Bool {
+        transaction { $0.people.twoFactors[person]?.recoveryCodes.remove(hash) != nil }
+    }
+
     package func begin(_ new: NewDashboardSession) async throws -> DashboardSession {
         let now = clock.now
         return try transaction { contents in
@@ -123,6 +158,17 @@ package struct PeopleTables: Sendable {
     var people: [Key<Person>: Person] = [:]
     var sessions: [[UInt8]: DashboardSession] = [:]
     var invitations: [[UInt8]: Invitation] = [:]
+    var twoFactors: [Key<Person>: TwoFactorRow] = [:]
+
+    struct TwoFactorRow: Sendable {
+        var secret: Sealed
+        var lastStep: Int64
+        var recoveryCodes: Set<[UInt8]>
+
+        var shown: TwoFactor {
+            TwoFactor(secret: secret, lastStep: lastStep, recoveryCodeCount: recoveryCodes.count)
+        }
+    }
 
     mutating func endSessions(of person: Key<Person>, except kept: Key<DashboardSession>?) {
         sessions = sessions.filter { $0.value.person != person || $0.value.key == kept }
@@ -149,9 +195,12 @@ extension Contents {
 }
 
 extension Person {
-    fileprivate func with(hash: String? = nil, login: Instant? = nil, disabled: Instant?? = nil) -> Person {
+    fileprivate func with(
+        hash: String? = nil, login: Instant? = nil, disabled: Instant?? = nil, twoFactor: Bool? = nil
+    ) -> Person {
         Person(
             key: key, email: email, name: name, scope: scope, bounds: bounds, passwordHash: hash ?? passwordHash,
-            createdAt: createdAt, lastLoginAt: login ?? lastLoginAt, disabledAt: disabled ?? disabledAt)
+            createdAt: createdAt, lastLoginAt: login ?? lastLoginAt, disabledAt: disabled ?? disabledAt,
+            hasTwoFactor: twoFactor ?? hasTwoFactor)
     }
 }

@@ -32,6 +32,8 @@ extension Contents {
             }
         case .credentials:
             platforms.values.map { SealedSecret(kind: kind, name: $0.uuid.bytes, seal: $0.credentials) }
+        case .twoFactor:
+            people.twoFactors.map { SealedSecret(kind: kind, name: $0.bytes, seal: $1.secret) }
         case .answer:
             idempotency.compactMap { name, record in
                 guard case .answered(let answer) = record.state else { return nil }
@@ -55,6 +57,8 @@ extension Contents {
             for (key, old) in platforms where old.uuid.bytes == secret.name {
                 platforms[key] = old.with(credentials: seal)
             }
+        case .twoFactor:
+            if let person = secret.person { people.twoFactors[person]?.secret = seal }
         case .answer:
             guard case .answered(let answer) = idempotency[secret.name]?.state else { return }
             idempotency[secret.name]?.state = .answered(KeptAnswer(status: answer.status, content: seal))

@@ -70,26 +70,39 @@ extension AdminCommand.User {
             }
             if output.json { return try Output.json(rows) }
             Output.table(
-                ["email", "role", "name", "last_login_at", "state"],
-                rows.map { [$0.email, $0.role, $0.name, $0.last_login_at ?? "never", $0.state] })
+                ["email", "role", "name", "last_login_at", "two_factor", "state"],
+                rows.map {
+                    [$0.email, $0.role, $0.name, $0.last_login_at ?? "never", $0.two_factor ? "on" : "off", $0.state]
+                })
         }
     }
 
     struct Reset: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Give a person a new password, and end their sessions.",
-            discussion: "Without --password-file a link is printed with which they set one, once.")
+            discussion: """
+                Without --password-file a link is printed with which they set one, once. A second factor stays, unless \
+                --two-factor turns it off instead: for somebody who has lost their phone and their recovery codes.
+                """)
 
         @OptionGroup var common: CommonOptions
         @OptionGroup var output: OutputOptions
         @Option(help: "The e-mail address.") var email: String
         @Option(help: ArgumentHelp("The password; - is standard input.", valueName: "file")) var passwordFile: String?
+        @Flag(help: "Turn their two-factor authentication off; the password stays.") var twoFactor = false
 
         func run() async throws {
+            guard !twoFactor || passwordFile == nil else {
+                throw ValidationError("give --password-file or --two-factor, not both")
+            }
             let password = try passwordFile.map { try Password(SecretFile.contents(of: $0)) }
             let fields = try await common.withResources { resources in
                 let person = try await resources.person(email)
                 let (people, author) = (resources.people, resources.operatorService.author)
+                if twoFactor {
+                    try await people.removeTwoFactor(of: person, by: author)
+                    return [("email", person.email.text), ("two_factor", "off")]
+                }
                 if let password {
                     try await people.setPassword(of: person, to: password, by: author)
                     return [("email", person.email.text)]
@@ -141,6 +154,7 @@ private struct PersonRow: Encodable {
     let name: String
     let created_at: String
     let last_login_at: String?
+    let two_factor: Bool
     /// `active` or `disabled`.
     let state: String
 
@@ -150,6 +164,7 @@ private struct PersonRow: Encodable {
         name = person.name
         created_at = person.createdAt.text
         last_login_at = person.lastLoginAt?.text
+        two_factor = person.hasTwoFactor
         state = person.disabledAt == nil ? "active" : "disabled"
     }
 }

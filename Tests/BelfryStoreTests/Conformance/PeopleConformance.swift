@@ -72,6 +72,44 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a second factor is kept sealed, takes no code twice, and forgets a recovery code with its use`(
+        engine: Engine
+    ) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
+            let person = try await store.create(try NewPerson.sample("a@a.example")).key
+            let other = try await store.create(try NewPerson.sample("b@a.example")).key
+            #expect(try await store.twoFactor(of: person) == nil)
+            #expect(try await store.takeCode(ofStep: 1, of: person) == false)
+            try await store.setTwoFactor(
+                of: person, to: Sealed(bytes: [1, 2]), lastStep: 100, recoveryCodeHashes: [[1], [2]])
+            #expect(
+                try await store.twoFactor(of: person)
+                    == TwoFactor(secret: Sealed(bytes: [1, 2]), lastStep: 100, recoveryCodeCount: 2))
+            #expect(try await store.person(person)?.hasTwoFactor == true)
+            #expect(try await store.person(other)?.hasTwoFactor == false)
+            #expect(
+                try await store.people(within: .everything, after: nil, limit: 9).map(\.hasTwoFactor) == [true, false])
+
+            #expect(try await store.takeCode(ofStep: 100, of: person) == false)
+            #expect(try await store.takeCode(ofStep: 101, of: person))
+            #expect(try await store.takeCode(ofStep: 101, of: person) == false)
+            #expect(try await store.takeRecoveryCode([1], of: other) == false)
+            #expect(try await store.takeRecoveryCode([1], of: person))
+            #expect(try await store.takeRecoveryCode([1], of: person) == false)
+            #expect(try await store.twoFactor(of: person)?.recoveryCodeCount == 1)
+
+            try await store.setTwoFactor(
+                of: person, to: Sealed(bytes: [3]), lastStep: 101, recoveryCodeHashes: [[4], [5], [6]])
+            #expect(try await store.takeRecoveryCode([2], of: person) == false, "earlier codes are gone")
+            try await store.removeTwoFactor(of: person)
+            #expect(try await store.twoFactor(of: person) == nil)
+            #expect(try await store.takeRecoveryCode([4], of: person) == false)
+            #expect(try await store.person(person)?.hasTwoFactor == false)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `an invitation is used once, in its time, and one without an address only while nobody is there`(
         engine: Engine
     ) async throws {

@@ -22,6 +22,18 @@ import Testing
             try await store.complete(
                 reservation.name, idempotentID: reservation.idempotentID, with: KeptAnswer(status: 201, content: answer)
             )
+            var people: [Key<Person>] = []
+            for number in 0..<3 { people.append(try await store.create(.person("\(number)@a.example")).key) }
+            for person in people.dropFirst() {
+                try await store.setTwoFactor(
+                    of: person, to: Sealed(bytes: person.bytes), lastStep: 1, recoveryCodeHashes: [])
+            }
+            #expect(
+                try await found(.twoFactor, in: store, by: limit)
+                    == Dictionary(
+                        uniqueKeysWithValues: people.dropFirst().map {
+                            (VaultPurpose.twoFactor(of: $0), Sealed(bytes: $0.bytes))
+                        }))
             let applications = [fixture.application, other]
             let platforms = [fixture.platform, platform]
             #expect(
@@ -57,6 +69,12 @@ import Testing
             let shared = try #require(try await store.sealedSecrets(.sharedSecret, after: nil, limit: 9).first)
             #expect(try await store.reseal(shared, as: third))
             #expect(try await store.application(fixture.application.uuid)?.sharedSecret == third)
+            let person = try await store.create(.person("ann@a.example")).key
+            try await store.setTwoFactor(of: person, to: first, lastStep: 1, recoveryCodeHashes: [])
+            let code = try #require(try await store.sealedSecrets(.twoFactor, after: nil, limit: 9).first)
+            #expect(try await store.reseal(code, as: second))
+            #expect(try await store.twoFactor(of: person)?.secret == second)
+            #expect(try await store.reseal(code, as: third) == false)
         }
     }
 
@@ -73,5 +91,13 @@ import Testing
             guard let next = secrets.last?.name else { return found }
             last = next
         }
+    }
+}
+
+extension NewPerson {
+    fileprivate static func person(_ email: String) throws -> NewPerson {
+        try NewPerson(
+            email: EmailAddress(email), name: Name("A person"), scope: .operator, bounds: .everything,
+            passwordHash: "hash")
     }
 }
