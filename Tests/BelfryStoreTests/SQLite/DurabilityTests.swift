@@ -65,54 +65,6 @@ import Testing
     }
 }
 
-@Suite struct WriterQueueTests {
-    private static let job = Writer.Job(run: { _ in {} }, fail: { _ in })
-
-    @Test func `while the disk rests, a transaction that has worked long enough is committed`() {
-        var queue = WriterQueue()
-        queue.take(2)
-        let early = queue.step(after: 1, worked: .zero)
-        let late = queue.step(after: 2, worked: WriterQueue.waitMax)
-        #expect(early.isRun && late.isCommit)
-    }
-
-    @Test func `while the disk works, a transaction takes in all that comes, and is woken by a handful or the end`() {
-        var queue = WriterQueue()
-        queue.beginFlush()
-        queue.take(1)
-        let (first, second) = (queue.step(after: 1, worked: .seconds(1)), queue.step(after: 2, worked: .zero))
-        #expect(first.isRun && second.isWait)
-        let rings = (0..<9).map { _ in queue.append(Self.job) }
-        #expect(rings == [false, false, false, false, false, false, false, true, false])
-        while queue.next() != nil {}
-        let idle = queue.step(after: 11, worked: .zero)
-        let isRaised = queue.endFlush()
-        let last = queue.step(after: 11, worked: .zero)
-        #expect(idle.isWait && isRaised && last.isCommit)
-    }
-
-    @Test func `a full transaction takes no more`() {
-        var queue = WriterQueue()
-        queue.beginFlush()
-        queue.take(1)
-        let step = queue.step(after: WriterQueue.countMax, worked: .zero)
-        let isRaised = queue.append(Self.job)
-        #expect(step.isWait && !isRaised)
-    }
-}
-
-extension WriterQueue {
-    fileprivate mutating func take(_ count: Int) {
-        for _ in 0..<count { _ = append(Writer.Job(run: { _ in {} }, fail: { _ in })) }
-    }
-}
-
-extension WriterQueue.Step {
-    fileprivate var isRun: Bool { if case .run = self { true } else { false } }
-    fileprivate var isCommit: Bool { if case .commit = self { true } else { false } }
-    fileprivate var isWait: Bool { if case .wait = self { true } else { false } }
-}
-
 extension SQLiteStore {
     /// Another writer on the same connection, whose disk is `sync`.
     fileprivate func writer(sync: @escaping @Sendable () throws -> Void) -> Writer {

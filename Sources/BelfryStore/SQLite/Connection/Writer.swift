@@ -170,11 +170,14 @@ final class Writer: Sendable {
     /// The next write for a transaction that has `count`; nil when it is to be committed.
     private func next(after batch: inout Batch) -> Job? {
         while true {
-            let (count, worked) = (batch.jobs.count, batch.startedAt.duration(to: .now))
-            switch state.withLock({ $0.step(after: count, worked: worked) }) {
+            let (count, age) = (batch.jobs.count, batch.startedAt.duration(to: .now))
+            switch state.withLock({ $0.step(after: count, worked: batch.worked, age: age) }) {
             case .run(let job): return job
             case .commit: return nil
             case .wait: batch.idle { wakeSignal.wait() }
+            case .gather:
+                let rest = Int((WriterQueue.gatheringMax - age) / .microseconds(1))
+                batch.idle { _ = wakeSignal.wait(timeout: .now() + .microseconds(rest)) }
             }
         }
     }

@@ -1,0 +1,133 @@
+import BelfryCore
+import Testing
+
+@testable import BelfryStore
+
+/// When a transaction takes another write, waits for one, and ends.
+@Suite struct WriterQueueTests {
+    @Test func `a lone write is committed at once, again and again`() {
+        var queue = WriterQueue()
+        for _ in 0..<3 {
+            _ = queue.append(.nothing)
+            #expect(queue.transaction() == ["run", "commit"])
+        }
+    }
+
+    @Test func `a transaction that follows one of many writes waits for three quarters of them`() {
+        var queue = WriterQueue()
+        queue.append(20)
+        #expect(queue.transaction() == Array(repeating: "run", count: 20) + ["commit"])
+
+        queue.append(14)
+        for count in 0..<14 { #expect(queue.next(after: count) == "run") }
+        #expect(queue.next(after: 14) == "gather")
+        #expect(queue.append(.nothing), "the fifteenth wakes the writer")
+        #expect(queue.next(after: 14) == "run")
+        #expect(queue.next(after: 15) == "commit")
+    }
+
+    @Test func `the writer is woken when all whom it waits for have come, not for each`() {
+        var queue = WriterQueue()
+        queue.append(8)
+        _ = queue.transaction()
+        #expect(queue.append(.nothing) == false)
+        #expect(queue.next(after: 0) == "run")
+        #expect(queue.next(after: 1) == "gather")
+        let wakes = (0..<5).map { _ in queue.append(.nothing) }
+        #expect(wakes == [false, false, false, false, true])
+    }
+
+    @Test func `who waited in vain commits what there is, and the next waits for less`() {
+        var queue = WriterQueue()
+        queue.append(20)
+        _ = queue.transaction()
+        queue.append(4)
+        for count in 0..<4 { #expect(queue.next(after: count) == "run") }
+        #expect(queue.next(after: 4) == "gather")
+        #expect(queue.next(after: 4, age: WriterQueue.gatheringMax) == "commit")
+
+        queue.append(2)
+        for count in 0..<2 { #expect(queue.next(after: count) == "run") }
+        #expect(queue.next(after: 2) == "gather", "three are expected after four")
+        #expect(queue.next(after: 2, age: WriterQueue.gatheringMax) == "commit")
+        _ = queue.append(.nothing)
+        #expect(queue.transaction() == ["run", "commit"], "two make nobody wait")
+    }
+
+    @Test func `a flush is waited for whatever is expected`() {
+        var queue = WriterQueue()
+        queue.append(20)
+        _ = queue.transaction()
+        queue.beginFlush()
+        _ = queue.append(.nothing)
+        #expect(queue.next(after: 0) == "run")
+        #expect(queue.next(after: 1) == "wait")
+        #expect(queue.endFlush(), "the end of the flush wakes the writer")
+        #expect(queue.next(after: 1) == "gather")
+    }
+
+    @Test func `a store that closes waits for nobody`() {
+        var queue = WriterQueue()
+        queue.append(20)
+        _ = queue.transaction()
+        _ = queue.append(.nothing)
+        queue.isClosed = true
+        #expect(queue.transaction() == ["run", "commit"])
+    }
+
+    @Test func `while the disk rests, a transaction that has worked long enough is committed`() {
+        var queue = WriterQueue()
+        queue.append(2)
+        #expect(queue.next(after: 0) == "run")
+        #expect(queue.next(after: 1, worked: WriterQueue.waitMax) == "commit")
+        #expect(queue.count == 1, "the next one takes it")
+    }
+
+    @Test func `while the disk works, a transaction takes in all that comes, and is woken by a handful or the end`() {
+        var queue = WriterQueue()
+        queue.beginFlush()
+        queue.append(1)
+        #expect(queue.next(after: 1, worked: .seconds(1)) == "run")
+        #expect(queue.next(after: 2) == "wait")
+        let wakes = (0..<9).map { _ in queue.append(.nothing) }
+        #expect(wakes == [false, false, false, false, false, false, false, true, false])
+        while queue.next() != nil {}
+        #expect(queue.next(after: 11) == "wait")
+        #expect(queue.endFlush())
+        #expect(queue.next(after: 11) == "commit")
+    }
+
+    @Test func `a full transaction takes no more`() {
+        var queue = WriterQueue()
+        queue.beginFlush()
+        queue.append(1)
+        #expect(queue.next(after: WriterQueue.countMax) == "wait")
+        #expect(queue.append(.nothing) == false)
+    }
+}
+
+extension Writer.Job {
+    fileprivate static let nothing = Writer.Job(run: { _ in {} }, fail: { _ in })
+}
+
+extension WriterQueue {
+    fileprivate mutating func append(_ count: Int) {
+        for _ in 0..<count { _ = append(.nothing) }
+    }
+
+    fileprivate mutating func next(after count: Int, worked: Duration = .zero, age: Duration = .zero) -> String {
+        switch step(after: count, worked: worked, age: age) {
+        case .run: "run"
+        case .commit: "commit"
+        case .wait: "wait"
+        case .gather: "gather"
+        }
+    }
+
+    /// The steps of one transaction that nothing is added to.
+    fileprivate mutating func transaction() -> [String] {
+        var steps: [String] = []
+        repeat { steps.append(next(after: steps.count)) } while steps.last == "run"
+        return steps
+    }
+}
