@@ -40,18 +40,18 @@ docs: ## Build the pages of the libraries into .build-docs
 	swift package $(DEBUG) --allow-writing-to-directory .build-docs generate-documentation \
 		$(LIBRARIES:%=--target %) --enable-experimental-combined-documentation --output-path .build-docs
 
-sdk: ## A real browser gets real pushes: belfry.js in headless Firefox; ARGS="word …" runs those tests
+sdk: ## Real browsers get real pushes: belfry.js in headless Firefox and Chromium; ARGS="word …" runs those tests
 	@Scripts/setup sdk
 	swift build $(DEBUG) --product belfry
 	@Scripts/sdk-browser .build/debug/belfry $(ARGS)
 
 kit: ## BelfryKit on Linux: 500 random lives of an app on either database, and the types of its part for Apple
-	@Scripts/setup sdk
+	@Scripts/setup kit
 	swift build $(DEBUG) --product belfry
 	@Scripts/kit .build/debug/belfry
 
-senders: ## Push with a Python client that openapi-generator makes of the contract; needs Java
-	@Scripts/setup sdk
+senders: ## Run the samples of docs/Senders.md, and a Python client that openapi-generator makes of the contract
+	@Scripts/setup senders
 	swift build $(DEBUG) --product belfry
 	@Scripts/senders .build/debug/belfry
 

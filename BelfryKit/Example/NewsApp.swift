@@ -1,43 +1,71 @@
-// An app that uses BelfryKit: add the file to a project of your own that depends on the package.
+// An app that uses BelfryKit: a new project of Xcode's with the package as its dependency, this file in place of its app delegate, and
+// NewsNotificationService.swift in a target of its own. Both targets have the capability "App Groups", the app "Push Notifications" too.
 import BelfryKit
 import Foundation
 import UIKit
 import UserNotifications
 
-/// What an app delegate does, and nothing more: each of its calls forwards one.
-@MainActor final class NewsAppDelegate {
-    private let belfry: Belfry
-    private let calls: AppDelegateCalls
-
-    init() throws {
-        let folder = FileManager.default.temporaryDirectory
-        let configuration = BelfryConfiguration(
-            server: URL(string: "https://push.example.org/") ?? folder, platform: UUID(),
-            platformSecret: "from belfry platform create",
-            folder: folder.appendingPathComponent("belfry"))
-        let belfry = try Belfry(configuration, identity: KeychainIdentity(), legacy: PCFInstallation(in: .standard))
-        self.belfry = belfry
-        calls = AppDelegateCalls(belfry) { token in Registration(token: token, topics: ["news"], user: nil) }
+@main final class NewsAppDelegate: UIResponder, UIApplicationDelegate, UNUserNotificationCenterDelegate {
+    /// nil where the app group is missing; the app works without pushes then.
+    private let belfry = News.belfry()
+    private lazy var calls = belfry.map { belfry in
+        AppDelegateCalls(belfry) { token in Registration(token: token, topics: ["news"]) }
     }
 
-    func didFinishLaunching() { calls.didFinishLaunching() }
+    func application(
+        _ application: UIApplication, didFinishLaunchingWithOptions options: [UIApplication.LaunchOptionsKey: Any]?
+    ) -> Bool {
+        let centre = UNUserNotificationCenter.current()
+        centre.delegate = self
+        // Without this option the system does not tell of notifications that are removed.
+        centre.setNotificationCategories([
+            UNNotificationCategory(
+                identifier: "news", actions: [], intentIdentifiers: [], options: .customDismissAction)
+        ])
+        calls?.didFinishLaunching()
+        Task { await self.follow() }
+        return true
+    }
 
-    func didRegister(deviceToken: Data) async {
-        do {
-            try await calls.didRegister(deviceToken: deviceToken)
-        } catch {
-            print("registered later: \(error)")
+    func application(_ application: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken token: Data) {
+        // What fails is told to those who follow, and done at the next start.
+        Task { try? await self.calls?.didRegister(deviceToken: token) }
+    }
+
+    func application(_ application: UIApplication, didFailToRegisterForRemoteNotificationsWithError error: any Error) {
+        Task { await self.calls?.didFailToRegister(error) }
+    }
+
+    func application(
+        _ application: UIApplication, didReceiveRemoteNotification userInfo: [AnyHashable: Any]
+    ) async -> UIBackgroundFetchResult {
+        await calls?.didReceive(userInfo) ?? .noData
+    }
+
+    func userNotificationCenter(
+        _ center: UNUserNotificationCenter, willPresent notification: UNNotification
+    ) async -> UNNotificationPresentationOptions {
+        await calls?.willPresent(notification)
+        return [.banner, .list, .sound]
+    }
+
+    func userNotificationCenter(_ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse) async {
+        await calls?.didOpen(response)
+    }
+
+    /// Called by a button of the app, so that the system's question comes when its user expects it.
+    func askForPermission() async -> Bool {
+        (try? await UNUserNotificationCenter.current().requestAuthorization(options: [.alert, .badge, .sound])) ?? false
+    }
+
+    private func follow() async {
+        guard let belfry else { return }
+        for await change in await belfry.changes() {
+            switch change {
+            case .registered(let device): print("registered as \(device)")
+            case .failed(let error): print("later: \(error)")
+            default: print("\(change)")
+            }
         }
     }
-
-    func didReceive(_ userInfo: [AnyHashable: Any]) async -> UIBackgroundFetchResult {
-        await calls.didReceive(userInfo)
-    }
-
-    func follow() async {
-        for await change in await belfry.changes() { print(change) }
-    }
 }
-
-/// The notification service extension.
-final class NewsNotificationService: BelfryNotificationService {}

@@ -2,6 +2,8 @@
 import Foundation
 
 open class UNNotificationContent: NSObject, NSMutableCopying {
+    open var title: String { "" }
+    open var body: String { "" }
     open var userInfo: [AnyHashable: Any] { [:] }
     open var attachments: [UNNotificationAttachment] { [] }
     open func mutableCopy(with zone: NSZone? = nil) -> Any { UNMutableNotificationContent() }
@@ -9,17 +11,32 @@ open class UNNotificationContent: NSObject, NSMutableCopying {
 
 open class UNMutableNotificationContent: UNNotificationContent {
     private var held: [UNNotificationAttachment] = []
+    private var words = (title: "", body: "")
+    open override var title: String {
+        get { words.title }
+        set { words.title = newValue }
+    }
+    open override var body: String {
+        get { words.body }
+        set { words.body = newValue }
+    }
     open override var attachments: [UNNotificationAttachment] {
         get { held }
         set { held = newValue }
     }
 }
 
+open class UNNotificationTrigger: NSObject {}
+
 open class UNNotificationAttachment: NSObject {
+    open var url: URL { URL(fileURLWithPath: "/") }
     public convenience init(identifier: String, url: URL, options: [AnyHashable: Any]? = nil) throws { self.init() }
 }
 
 open class UNNotificationRequest: NSObject {
+    public convenience init(identifier: String, content: UNNotificationContent, trigger: UNNotificationTrigger?) {
+        self.init()
+    }
     open var content: UNNotificationContent { UNNotificationContent() }
 }
 
@@ -30,6 +47,57 @@ open class UNNotification: NSObject {
 open class UNNotificationResponse: NSObject {
     open var notification: UNNotification { UNNotification() }
     open var actionIdentifier: String { "" }
+}
+
+public let UNNotificationDismissActionIdentifier = "com.apple.UNNotificationDismissActionIdentifier"
+public let UNNotificationDefaultActionIdentifier = "com.apple.UNNotificationDefaultActionIdentifier"
+
+public struct UNNotificationPresentationOptions: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static let sound = Self(rawValue: 1 << 1)
+    public static let list = Self(rawValue: 1 << 3)
+    public static let banner = Self(rawValue: 1 << 4)
+}
+
+public struct UNAuthorizationOptions: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static let badge = Self(rawValue: 1 << 0)
+    public static let sound = Self(rawValue: 1 << 1)
+    public static let alert = Self(rawValue: 1 << 2)
+}
+
+public struct UNNotificationCategoryOptions: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static let customDismissAction = Self(rawValue: 1 << 0)
+}
+
+open class UNNotificationCategory: NSObject {
+    public convenience init(
+        identifier: String, actions: [UNNotificationAction], intentIdentifiers: [String],
+        options: UNNotificationCategoryOptions = []
+    ) { self.init() }
+}
+
+open class UNNotificationAction: NSObject {}
+
+open class UNUserNotificationCenter: NSObject {
+    open class func current() -> UNUserNotificationCenter { UNUserNotificationCenter() }
+    open weak var delegate: (any UNUserNotificationCenterDelegate)?
+    open func setNotificationCategories(_ categories: Set<UNNotificationCategory>) {}
+    open func requestAuthorization(options: UNAuthorizationOptions = []) async throws -> Bool { false }
+    open func add(_ request: UNNotificationRequest) async throws {}
+}
+
+@MainActor public protocol UNUserNotificationCenterDelegate: NSObjectProtocol {
+    func userNotificationCenter(
+        _ center: UNUserNotificationCenter, willPresent notification: UNNotification
+    ) async -> UNNotificationPresentationOptions
+    func userNotificationCenter(
+        _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse
+    ) async
 }
 
 open class UNNotificationServiceExtension: NSObject {

@@ -1,40 +1,38 @@
 // Belfry for service workers: docs/SDK.md
 {
+const on = (self.belfry = {})
 const kept = async (name, value) => {
   const store = await caches.open("belfry")
   return value ? store.put("/belfry/" + name, Response.json(value)) : (await store.match("/belfry/" + name))?.json() ?? {}
 }
 const quietly = (work) => Promise.resolve(work).catch(() => {})
-// One at a time: two would write over each other.
-const alone = (work) => navigator.locks.request("belfry-worker", work)
-const pages = () => clients.matchAll({ type: "window", includeUncontrolled: true })
+// One at a time, with the record.
+const alone = (work) => navigator.locks.request("belfry-worker", async () => work(await kept("record")))
+const pages = () => clients.matchAll({ includeUncontrolled: true })
 const tell = async (belfry) => (await pages()).forEach((page) => page.postMessage({ belfry }))
 
 const post = async ({ url }, path, body) => {
   const answer = await fetch(url + path, { method: "POST", keepalive: true, body: JSON.stringify(body) })
-  const found = answer.status === 204 || (await answer.json())
+  const found = answer.status === 204 || await answer.json()
   if (!answer.ok) throw found
   return found
 }
 
-const register = (proof) => alone(async () => {
-  const record = await kept("record")
-  const registered = await post(record, "/registrations", { ...record.wish, proof }).catch(({ message, status }) => ({ error: message, status }))
+const register = (proof) => alone(async (record) => {
+  const registered = await post(record, "/registrations", { ...record.wish, proof }).catch(({ message: error, status }) => ({ error, status }))
   const { device_uuid, state } = registered
-  if (state === "proving") return
   if (device_uuid) await kept("record", { ...record, wish: { ...record.wish, device_uuid, previous: null } })
-  tell({ registered })
+  if (state !== "proving") tell({ registered })
 })
 
-// What cannot be sent now goes with the next.
-const report = (type, receipt_id) => alone(async () => {
-  const record = await kept("record")
+// What fails goes with the next.
+const report = (type, receipt_id) => alone(async (record) => {
   const device_uuid = record.wish?.device_uuid
   if (!device_uuid || !receipt_id) return
-  const { list = [] } = await kept("events")
-  const events = [...list, { type, receipt_id, time: Date.now() }].slice(-50)
-  await kept("events", { list: events })
-  await post(record, "/events", { device_uuid, events })
+  const { events = [] } = await kept("events")
+  const body = { device_uuid, events: [...events, { type, receipt_id, time: Date.now() }].slice(-50) }
+  await kept("events", body)
+  await post(record, "/events", body)
   await kept("events", {})
 })
 
@@ -42,17 +40,16 @@ const show = async (source, receipt = source.data?.receiptId) => {
   const { title = location.host, navigate, actions, data } = source
   const options = { data: { receipt, navigate, actions, data } }
   for (const name of "body icon image badge lang dir tag silent requireInteraction actions".split(" ")) options[name] = source[name]
-  await registration.showNotification(title, options)
+  await registration.showNotification(title, options).catch(() => registration.showNotification(title))
   await report("received", receipt)
 }
 
-const push = async ({ data, notification }) => {
+on.push = async ({ data, notification }) => {
   const body = data?.text() ?? "{}"
   const message = body[0] === "{" ? JSON.parse(body) : { body }
   if (message.proof) {
     const { welcome } = await kept("record")
-    const seen = (await pages()).some(({ visibilityState }) => visibilityState === "visible")
-    if (welcome || !seen) await show(welcome ?? { body: "Notifications are on" })
+    if (welcome || !(await pages()).some((page) => page.visibilityState === "visible")) await show(welcome ?? { body: "Notifications are on" })
     return register(message.proof)
   }
   if (message.app_badge >= 0) quietly(navigator.setAppBadge?.(message.app_badge))
@@ -60,29 +57,32 @@ const push = async ({ data, notification }) => {
   await show(notification ?? message.notification ?? message, message.receiptId)
 }
 
-const notificationclick = async ({ notification, action }) => {
+let clicked
+on.notificationclick = async ({ notification, action }) => {
   const { receipt, navigate, actions } = notification.data ?? {}
+  clicked = receipt
   notification.close()
   const told = quietly(report("opened", receipt))
-  const target = actions?.find((one) => one.action === action)?.navigate ?? navigate ?? ""
-  const { href } = new URL(target, registration.scope)
+  const { href } = new URL(actions?.find((one) => one.action === action)?.navigate ?? navigate ?? "", registration.scope)
   const page = (await pages()).find(({ url }) => url === href)
   await quietly(page ? page.focus() : clients.openWindow(href))
   await told
 }
 
-const pushsubscriptionchange = async ({ newSubscription }) => {
+// Some browsers tell it of what was clicked too.
+on.notificationclose = ({ notification: { data } }) => data?.receipt === clicked || report("dismissed", data?.receipt)
+
+on.pushsubscriptionchange = async ({ newSubscription }) => {
   const record = await kept("record")
   const { wish, vapid: applicationServerKey } = record
   if (!wish) return
   wish.previous ??= wish.subscription
-  wish.subscription = newSubscription ?? (await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey }))
+  wish.subscription = newSubscription ?? await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey })
   await kept("record", record)
   await register()
 }
 
-const message = ({ data }) => data?.belfry === "register" && register()
-self.belfry = { push, notificationclick, pushsubscriptionchange, message }
+on.message = ({ data }) => data?.belfry === "register" && register()
 if (!self.belfryByHand)
-  for (const name in belfry) addEventListener(name, (event) => event.waitUntil(quietly(belfry[name](event))))
+  for (const name in on) addEventListener(name, (event) => event.waitUntil(quietly(on[name](event))))
 }

@@ -11,6 +11,10 @@ const activated = (registration) => new Promise((done) => {
   worker.addEventListener("statechange", () => worker.state === "activated" && done())
 })
 
+// A push service that cannot be reached keeps some browsers waiting for ever.
+const answered = (work) => Promise.race([work, new Promise((_, fail) =>
+  setTimeout(fail, 3e4, new Error("The browser's push service has not answered within 30 seconds")))])
+
 export class Belfry {
   #settings
   #told = () => {}
@@ -93,7 +97,7 @@ export class Belfry {
       await subscription.unsubscribe()
       subscription = null
     }
-    subscription ??= await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes(vapid) })
+    subscription ??= await answered(registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes(vapid) }))
     const wish = { ...record.wish, device_model: /(Firefox|Edg|Chrome|Safari)\//.exec(navigator.userAgent)?.[1] }
     for (const name in changes) wish[name] = changes[name] ?? wish[name]
     if (wish.subscription && wish.subscription.endpoint !== subscription.endpoint) wish.previous = wish.subscription

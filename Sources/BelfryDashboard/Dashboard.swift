@@ -46,15 +46,18 @@ package enum Dashboard {
         package var verdictDeadline: Duration
         /// How long a browser keeps the session's cookie.
         package var lifetime: SessionLifetime
+        /// Whether the same listener serves the web SDK, whose test page a platform's page links to.
+        package var hasTestPage: Bool
 
         package init(
             isSecure: Bool = false, release: String = "", verdictDeadline: Duration = .seconds(10),
-            lifetime: SessionLifetime = SessionLifetime()
+            lifetime: SessionLifetime = SessionLifetime(), hasTestPage: Bool = true
         ) {
             self.isSecure = isSecure
             self.release = release
             self.verdictDeadline = verdictDeadline
             self.lifetime = lifetime
+            self.hasTestPage = hasTestPage
         }
     }
 }

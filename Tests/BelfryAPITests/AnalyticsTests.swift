@@ -33,10 +33,11 @@ import Testing
             server, event("push_notification_received", device, push, at: "1500000000"),
             event("push_notification_opened", device, push, at: "1500000000123"),
             event("push_notification_opened", device, push, at: "1500000001.500000"),
+            event("push_notification_dismissed", device, push, at: "1500000002"),
             event("heartbeat", device, push, at: "1500000101"))
         #expect(reply.status == 200 && reply.text == "{}")
         let counts = try await server.store.counts(of: push.key)
-        #expect(counts == [server.fcm.key: [.received: 1, .opened: 2, .heartbeat: 1]])
+        #expect(counts == [server.fcm.key: [.received: 1, .opened: 2, .dismissed: 1, .heartbeat: 1]])
         let beats = try await server.store.heartbeats(on: server.fcm.key, after: nil, limit: 9)
         #expect(beats.map(\.device) == [device.key] && beats.map(\.latency) == [.seconds(1)])
     }

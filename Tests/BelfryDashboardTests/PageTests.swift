@@ -117,6 +117,36 @@ import Testing
         #expect(form.file("apns_key") == Array(parts[5].2.utf8), "line ends and dashes are kept")
     }
 
+    @Test(arguments: [true, false])
+    func `a web platform says which sites may register, and links to the test page with their key`(
+        isBesideAPI: Bool
+    ) async throws {
+        let dashboard = try TestDashboard(hasTestPage: isBesideAPI)
+        let browser = try await dashboard.browser("root@a.example")
+        let application = try await TestContents(dashboard, text: "dairy").application
+        let platform = try await dashboard.admin.createPlatform(
+            of: application, kind: .web, mode: nil, name: try Name("Browsers"), description: try Description(""),
+            credentials: ["topic": .string("x")], by: TestDashboard.author
+        ).platform
+        let path = "/apps/\(application.uuid.lowercased)/platforms/\(platform.uuid.lowercased)"
+        let before = try await browser.get(path)
+        #expect(before.contains("No page may register browsers yet") && !before.contains("/sdk/web/v1/test"))
+        let wrong = try await browser.post("\(path)/web", [("origins", "shop.example")])
+        #expect(wrong.status == .unprocessableContent && wrong.contains("shop.example"))
+        let sites = [("origins", "https://shop.example\r\nhttps://www.shop.example"), ("proof", "yes")]
+        #expect(try await browser.post("\(path)/web", sites).location.hasSuffix("?done=saved"))
+        let access = try #require(try await dashboard.store.platform(platform.uuid)?.webAccess)
+        #expect(access.origins.map(\.text) == ["https://shop.example", "https://www.shop.example"])
+        #expect(access.provesRegistrations)
+        let page = try await browser.get(path)
+        #expect(page.contains("https://shop.example https://www.shop.example"))
+        #expect(page.contains("href=\"/sdk/web/v1/test#\(access.key.text)\"") == isBesideAPI)
+        #expect(page.contains("/sdk/web/v1/test#\(access.key.text)"))
+        // A box that is not ticked is not sent.
+        _ = try await browser.post("\(path)/web", [("origins", "https://shop.example")])
+        #expect(try await dashboard.store.platform(platform.uuid)?.webAccess?.provesRegistrations == false)
+    }
+
     @Test(arguments: ["", "--edge", "--edge\r\n", "--edge\r\n\r\n", "--edge--", String(repeating: "-", count: 4_096)])
     func `a broken upload is refused`(body: String) throws {
         let form = try? FormData(multipart: Array(body.utf8), boundary: "edge")

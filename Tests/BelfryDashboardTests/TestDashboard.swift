@@ -21,7 +21,7 @@ final class TestDashboard: Sendable {
     static let author = AuditAuthor.local(systemUser: "test")
     static let password = "correct horse battery"
 
-    init(isSecure: Bool = false) throws {
+    init(isSecure: Bool = false, hasTestPage: Bool = true) throws {
         let vault = PlaintextVault()
         let (store, clock) = (MemoryStore(clock: clock), clock)
         let credentials = PlaintextCredentials(vault: vault, end: nil)
@@ -37,7 +37,8 @@ final class TestDashboard: Sendable {
                 requestLimiter: RequestLimiter(clock: clock), shares: ShareLimiter(),
                 events: EventHub(
                     store: store, clock: clock, logger: Logger(label: "test"), options: EventHub.Options()),
-                options: Dashboard.Options(isSecure: isSecure, release: "Belfry test", verdictDeadline: .zero)))
+                options: Dashboard.Options(
+                    isSecure: isSecure, release: "Belfry test", verdictDeadline: .zero, hasTestPage: hasTestPage)))
     }
 
     func person(

@@ -92,7 +92,10 @@ public struct AdminClient: Sendable {
         request.setValue("Bearer \(key)", forHTTPHeaderField: "Authorization")
         for (name, value) in fields { request.setValue(value, forHTTPHeaderField: name) }
         do {
-            request.httpBody = try body.map { try JSONEncoder().encode($0) }
+            // The same push is the same bytes, so that an idempotency key finds it again.
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = .sortedKeys
+            request.httpBody = try body.map { try encoder.encode($0) }
         } catch {
             throw .unreadable("\(error)")
         }

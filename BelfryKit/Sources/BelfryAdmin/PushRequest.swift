@@ -1,4 +1,4 @@
-/// A push as the admin API takes it. Source: api/openapi.yaml, `AdminPush`.
+/// A push as the admin API takes it. Source: api/openapi.yaml, `NewAdminPush`.
 public struct PushRequest: Codable, Sendable, Hashable {
     public var message: Message
     public var target: Target
@@ -24,13 +24,37 @@ public struct PushRequest: Codable, Sendable, Hashable {
         at_most_once = atMostOnce
     }
 
+    /// A text for all platforms, or a part for a kind of platform, or both.
     public struct Message: Codable, Sendable, Hashable {
         public var body: String?
+        /// The sender's own members, by the kind of platform: `ios`, `android`, `web`, …
+        public var custom: [String: AdminJSON]?
+        public var apns: Apple?
         public var web: Web?
 
-        public init(body: String? = nil, web: Web? = nil) {
+        public init(
+            body: String? = nil, custom: [String: AdminJSON]? = nil, apns: Apple? = nil, web: Web? = nil
+        ) {
             self.body = body
+            self.custom = custom
+            self.apns = apns
             self.web = web
+        }
+    }
+
+    /// What Apple's devices get, in Apple's own words.
+    public struct Apple: Codable, Sendable, Hashable {
+        /// `alert` where none is given; also `background`, `voip`, `liveactivity`, …
+        public var type: String?
+        public var priority: Int?
+        public var collapse_id: String?
+        public var payload: AdminJSON
+
+        public init(type: String? = nil, priority: Int? = nil, collapseID: String? = nil, payload: AdminJSON) {
+            self.type = type
+            self.priority = priority
+            collapse_id = collapseID
+            self.payload = payload
         }
     }
 
@@ -39,18 +63,46 @@ public struct PushRequest: Codable, Sendable, Hashable {
         public var title: String
         public var body: String?
         public var icon: String?
+        public var image: String?
+        public var badge: String?
+        public var actions: [Action]?
+        /// Where a click leads.
         public var navigate: String?
+        public var silent: Bool?
+        public var require_interaction: Bool?
+        public var data: AdminJSON?
+        /// The number on the app's icon; 0 takes it away.
+        public var app_badge: Int?
+        /// A message is replaced by a later one of the same topic.
         public var topic: String?
+        /// `very-low`, `low`, `normal` or `high`.
+        public var urgency: String?
+        /// Seconds; 0 for now or never.
         public var ttl: Int?
 
+        public struct Action: Codable, Sendable, Hashable {
+            public var action: String
+            public var title: String
+            public var icon: String?
+            public var navigate: String?
+
+            public init(action: String, title: String, icon: String? = nil, navigate: String? = nil) {
+                self.action = action
+                self.title = title
+                self.icon = icon
+                self.navigate = navigate
+            }
+        }
+
         public init(
-            title: String, body: String? = nil, icon: String? = nil, navigate: String? = nil, topic: String? = nil,
-            ttl: Int? = nil
+            title: String, body: String? = nil, icon: String? = nil, navigate: String? = nil, actions: [Action]? = nil,
+            topic: String? = nil, ttl: Int? = nil
         ) {
             self.title = title
             self.body = body
             self.icon = icon
             self.navigate = navigate
+            self.actions = actions
             self.topic = topic
             self.ttl = ttl
         }
@@ -62,12 +114,15 @@ public struct PushRequest: Codable, Sendable, Hashable {
         public var devices: [String]?
         public var topics: [String]?
         public var custom_user_ids: [String]?
+        /// Ids of broadcast channels.
+        public var channels: [String]?
         public var platforms: [String]?
 
         public static let everyone = Target(everyone: true)
         public static func devices(_ uuids: [String]) -> Target { Target(devices: uuids) }
         public static func topics(_ names: [String]) -> Target { Target(topics: names) }
         public static func users(_ ids: [String]) -> Target { Target(custom_user_ids: ids) }
+        public static func channels(_ ids: [String]) -> Target { Target(channels: ids) }
     }
 }
 

@@ -24,6 +24,13 @@ extension Belfry {
         }
     }
 
+    /// Notes that the user removed a push without opening it.
+    public func dismissed(receiptID: String) throws(BelfryError) {
+        try change { state in
+            state.note(StoredEvent(kind: .dismissed, receiptID: receiptID, time: clock(), device: state.device))
+        }
+    }
+
     /// The last pushes that this device got, newest last.
     public var latestMessages: [PushMessage] { state.messages }
 

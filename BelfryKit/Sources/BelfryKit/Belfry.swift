@@ -14,7 +14,9 @@ public actor Belfry {
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     /// - Parameters:
+    ///   - configuration: the server, the platform and the folder.
     ///   - identity: of this very device; see ``DeviceIdentity``.
+    ///   - transport: sends requests; one with a pinned server is made with ``ServerTrust``.
     ///   - legacy: what an SDK of PCF left behind, if the app had one before; read once.
     ///   - clock: milliseconds since 1970.
     public init(
@@ -33,6 +35,7 @@ public actor Belfry {
         case nil:
             state = StoredState(identity: own)
             state.device = legacy?.device
+            state.legacyToken = legacy?.token
         }
         try file.write(state)
     }
@@ -103,6 +106,10 @@ public actor Belfry {
     }
 
     private func register(once wish: Registration) async throws(BelfryError) {
+        if let token = state.legacyToken, token != wish.token {
+            // Another token than PCF's SDK had: its defaults may have come here by a backup, and the device is another phone.
+            try change { state in (state.device, state.legacyToken) = (nil, nil) }
+        }
         let device: String
         if let known = state.device {
             try change { $0.isUncertain = true }
@@ -118,6 +125,7 @@ public actor Belfry {
             state.device = device
             state.confirmed = wish
             state.unanswered = nil
+            state.legacyToken = nil
             state.isUncertain = false
         }
         tell(.registered(device: device))

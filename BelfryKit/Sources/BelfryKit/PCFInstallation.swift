@@ -2,6 +2,8 @@ public import Foundation
 
 /// What the iOS SDK of PCF Push left in the app's defaults: the device that the server knows this phone by.
 ///
+/// A phone that was restored from another's backup has the other's defaults, and another token: it becomes a device of its own.
+///
 /// Source: push-ios, `PCFPushPersistentStorage`, the names of its keys.
 public struct PCFInstallation: Sendable, Hashable {
     public let device: String

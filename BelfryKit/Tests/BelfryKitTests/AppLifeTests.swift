@@ -5,7 +5,7 @@ import Testing
 
 /// Random lives of an app against the real server: at the end the server's device is what the app wants, and every event is counted once.
 ///
-/// `KIT_BINARY` names the program, `KIT_LIVES` how many lives (500 in `make sdk`), `KIT_SEED` the first,
+/// `KIT_BINARY` names the program, `KIT_LIVES` how many lives (500 in `make kit`), `KIT_SEED` the first,
 /// `KIT_DATABASE` a PostgreSQL in place of a file.
 @Suite(.enabled(if: RealServer.binary != nil)) struct AppLifeTests {
     @Test(.timeLimit(.minutes(10))) func `after any life of an app the server has what it wants, and each event once`()
@@ -145,9 +145,14 @@ private struct AppLife {
         steps.append("events")
         try await app.received(PushMessage(receiptID: receipt, receivedAt: now))
         noted.append("received")
-        if Bool.random(using: &generator) {
+        switch Int.random(in: 0..<3, using: &generator) {
+        case 0:
             try await app.opened(receiptID: receipt)
             noted.append("opened")
+        case 1:
+            try await app.dismissed(receiptID: receipt)
+            noted.append("dismissed")
+        default: break
         }
         try? await app.resume()
     }
@@ -172,7 +177,7 @@ private struct AppLife {
         let counts = platforms.first?["counts"] as? [String: Int] ?? [:]
         let waiting = await app.waitingEvents
         #expect(waiting == 0, "seed \(seed): \(steps)")
-        for kind in ["received", "opened"] {
+        for kind in ["received", "opened", "dismissed"] {
             #expect(counts[kind] ?? 0 == noted.count { $0 == kind }, "seed \(seed): \(kind) \(steps) \(counts)")
         }
     }

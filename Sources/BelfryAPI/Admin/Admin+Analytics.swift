@@ -101,6 +101,7 @@ extension AnalyticsKind {
         case .opened: "opened"
         case .geofenceTriggered: "geofence_triggered"
         case .heartbeat: "heartbeat"
+        case .dismissed: "dismissed"
         }
     }
 }

@@ -93,6 +93,7 @@ extension Web {
                 switch type {
                 case "received": .received
                 case "opened": .opened
+                case "dismissed": .dismissed
                 default: nil
                 }
             }

@@ -42,6 +42,8 @@ package enum AnalyticsKind: Int64, Sendable, Hashable, CaseIterable, Comparable 
     case opened = 2
     case geofenceTriggered = 3
     case heartbeat = 4
+    /// The notification was removed without being opened.
+    case dismissed = 5
 
     package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }

@@ -1,7 +1,7 @@
 import BelfryCore
 import FoundationEssentials
 
-/// What was sent, received and opened, over time and by platform; geofence triggers and heartbeats.
+/// What was sent, received, opened and dismissed, over time and by platform; geofence triggers and heartbeats.
 struct AnalyticsPages {
     let make: RouteMaker
 
@@ -9,7 +9,7 @@ struct AnalyticsPages {
         [make.application(.get, "analytics", .read, show), make.application(.get, "analytics.csv", .read, csv)]
     }
 
-    private static let kinds: [AnalyticsKind] = [.sent, .received, .opened]
+    private static let kinds: [AnalyticsKind] = [.sent, .received, .opened, .dismissed]
 
     @Sendable private func show(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
         let store = visit.services.store
@@ -31,7 +31,8 @@ struct AnalyticsPages {
         _ application: Application, _ platforms: [Platform], _ counts: SentCounts, _ triggers: [GeofenceTriggers],
         _ heartbeats: [(Platform, HeartbeatSummary)]
     ) -> PageView {
-        var page = PageView("Analytics", lead: "Belfry counts what it sent; apps report what was received and opened.")
+        var page = PageView(
+            "Analytics", lead: "Belfry counts what it sent; apps report what was received, opened and dismissed.")
         page.crumbs = [Link(application.name, Address.of(application))]
         page.stats = kinds.map { Stat($0.word.prefix(1).uppercased() + $0.word.dropFirst(), counts.total($0)) }
         var chart = Section("Over time")

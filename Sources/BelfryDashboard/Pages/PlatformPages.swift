@@ -12,6 +12,7 @@ struct PlatformPages {
             make.application(.post, "platforms/new", .change, create).taking(bytes: 2 << 20),
             make.platform(.get, "", .read, show), make.platform(.post, "", .change, edit),
             make.platform(.post, "/credentials", .change, replace).taking(bytes: 2 << 20),
+            make.platform(.post, "/web", .change, setWebAccess),
             make.platform(.post, "/test", .change, test), make.platform(.post, "/park", .change, park),
             make.platform(.post, "/resume", .change, resume), make.platform(.post, "/delete", .change, delete),
         ]
@@ -166,19 +167,26 @@ struct PlatformPages {
         return .page(page)
     }
 
-    private func page(
+    func page(
         _ visit: Visit, _ platform: Platform, _ application: Application, edit: Form? = nil, replace: Form? = nil,
-        delete: Form? = nil
+        delete: Form? = nil, web: Form? = nil
     ) async throws -> PageView {
         let (store, admin) = (visit.services.store, visit.services.admin)
         let devices = try await store.deviceCount(on: platform.key)
         let unseen = platform.hasImports ? try await store.unseenDeviceCount(on: [platform.key]) : 0
-        return Self.page(
+        let mayChange = visit.may(.change, Permission.Subject(application))
+        var page = Self.page(
             platform, application, devices: devices, unseen: unseen, expiry: admin.credentialsExpiry(of: platform),
-            published: admin.published(of: platform), mayChange: visit.may(.change, Permission.Subject(application)),
+            published: admin.published(of: platform), mayChange: mayChange,
             edit: edit ?? Self.editForm(platform, application),
             replace: replace ?? Self.replaceForm(platform, application),
             delete: delete ?? Self.deleteForm(platform, application))
+        if platform.kind == .web {
+            let form = mayChange ? web ?? Self.webForm(platform, application) : nil
+            let section = Self.webPages(of: platform, form: form, hasTestPage: visit.services.options.hasTestPage)
+            page.sections.insert(section, at: 1)
+        }
+        return page
     }
 
     static func page(
@@ -255,7 +263,7 @@ struct PlatformPages {
 
     // MARK: Changes
 
-    private static func done(_ platform: Platform, _ application: Application, _ what: String) -> PageAnswer {
+    static func done(_ platform: Platform, _ application: Application, _ what: String) -> PageAnswer {
         .redirect(Address.query(Address.of(application, "platforms", platform.uuid.lowercased), [("done", what)]))
     }
 

@@ -106,6 +106,7 @@ extension AnalyticsKind {
         case .opened: "opened"
         case .geofenceTriggered: "geofence triggers"
         case .heartbeat: "heartbeats"
+        case .dismissed: "dismissed"
         }
     }
 }

@@ -6,7 +6,7 @@ extension Schema {
         CREATE TABLE push_count (
             push_id \(.bigint) NOT NULL,
             platform_id \(.bigint) NOT NULL,
-            kind \(.bigint) NOT NULL CHECK (kind BETWEEN 0 AND 4),
+            kind \(.bigint) NOT NULL CHECK (kind BETWEEN 0 AND 5),
             event_count \(.bigint) NOT NULL CHECK (event_count > 0),
             PRIMARY KEY (push_id, platform_id, kind)
         ) \(.byKey);
@@ -15,7 +15,7 @@ extension Schema {
         CREATE TABLE platform_count (
             platform_id \(.bigint) NOT NULL,
             hour \(.bigint) NOT NULL,
-            kind \(.bigint) NOT NULL CHECK (kind BETWEEN 0 AND 4),
+            kind \(.bigint) NOT NULL CHECK (kind BETWEEN 0 AND 5),
             event_count \(.bigint) NOT NULL CHECK (event_count > 0),
             PRIMARY KEY (platform_id, hour, kind)
         ) \(.byKey);

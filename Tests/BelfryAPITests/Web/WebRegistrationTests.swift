@@ -156,13 +156,15 @@ import Testing
                 receiptID: UUID(), applicationKey: application, content: Push.Content(body: "x"),
                 audience: .list(.active), platformKeys: [rig.platform.key], lane: .normal))
         let event = #"{"type":"opened","receipt_id":"\#(push.receiptID)","time":\#(rig.clock.now.milliseconds)}"#
-        let junk = #"{},{"type":"dismissed"},{"type":"opened","receipt_id":"x","time":1}"#
+        let dismissed = event.replacing("opened", with: "dismissed")
+        let unheard = event.replacing("opened", with: "clicked")
+        let junk = #"{},{"type":"dismissed"},\#(unheard),{"type":"opened","receipt_id":"x","time":1}"#
         for _ in 0..<2 {
-            let body = #"{"device_uuid":"\#(uuid)","events":[\#(event),\#(junk)]}"#
+            let body = #"{"device_uuid":"\#(uuid)","events":[\#(event),\#(dismissed),\#(junk)]}"#
             #expect(try await rig.send(.post, "/events", body).status == 204)
         }
         let counts = try await rig.store.counts(of: push.key)
-        #expect(counts.values.flatMap(\.self).filter { $0.key == .opened }.map(\.value) == [1], "\(counts)")
+        #expect(counts == [rig.platform.key: [.opened: 1, .dismissed: 1]])
         let many = Array(repeating: event, count: 101).joined(separator: ",")
         let answer = try await rig.send(.post, "/events", #"{"device_uuid":"\#(uuid)","events":[\#(many)]}"#)
         #expect(answer.status == 400, "\(answer)")

@@ -22,8 +22,9 @@ import Testing
                 AnalyticsEvent(kind: .received, time: now, device: $0.uuid, receiptID: push.receiptID)
             }
             let opened = AnalyticsEvent(kind: .opened, time: now, device: a.uuid, receiptID: push.receiptID)
-            #expect(try await record(fixture, events + [opened]) == AnalyticsTally(counted: 3))
-            let counts: AnalyticsCounts = [.sent: 2, .received: 2, .opened: 1]
+            let dismissed = AnalyticsEvent(kind: .dismissed, time: now, device: b.uuid, receiptID: push.receiptID)
+            #expect(try await record(fixture, events + [opened, dismissed]) == AnalyticsTally(counted: 4))
+            let counts: AnalyticsCounts = [.sent: 2, .received: 2, .opened: 1, .dismissed: 1]
             #expect(try await fixture.store.counts(of: push.key) == [fixture.platform.key: counts])
             let buckets = try await fixture.store.counts(
                 on: fixture.platform.key, from: now, until: now + .seconds(1), by: .hour)

@@ -6,6 +6,7 @@
 import sys
 import traceback
 
+import five_minutes
 from rig import Rig
 
 
@@ -32,6 +33,14 @@ def a_click_subscribes_and_a_push_is_shown_clicked_and_counted(rig):
     rig.until("it is counted as opened", lambda: rig.counts(receipt).get("opened") == 1)
     assert rig.shown() == []
     assert rig.counts(receipt) == {"sent": 1, "received": 1, "opened": 1}
+
+
+def a_notification_that_is_removed_is_counted_as_dismissed_and_not_as_opened(rig):
+    receipt = rig.server.push(rig.app, {"web": {"title": "Not now"}})
+    rig.until("the desktop shows it", rig.dismiss_notification)
+    rig.until("it is counted", lambda: rig.counts(receipt).get("dismissed") == 1)
+    assert rig.counts(receipt) == {"sent": 1, "received": 1, "dismissed": 1}, rig.counts(receipt)
+    assert rig.shown() == []
 
 
 def a_message_says_how_the_push_service_treats_it(rig):
@@ -174,8 +183,13 @@ def the_test_page_subscribes_and_shows_what_arrives(rig):
         "return document.getElementById('messages').textContent"))
 
 
+def the_five_minutes_of_the_document_end_with_a_push(rig):
+    five_minutes.play(rig)
+
+
 TESTS = [
     a_click_subscribes_and_a_push_is_shown_clicked_and_counted,
+    a_notification_that_is_removed_is_counted_as_dismissed_and_not_as_opened,
     a_message_says_how_the_push_service_treats_it,
     a_push_of_the_senders_own_form_is_shown_too,
     of_three_pushes_with_one_topic_an_offline_browser_shows_the_last,
@@ -188,6 +202,7 @@ TESTS = [
     a_withdrawn_permission_ends_the_device,
     a_click_ends_the_subscription,
     the_test_page_subscribes_and_shows_what_arrives,
+    the_five_minutes_of_the_document_end_with_a_push,
 ]
 
 

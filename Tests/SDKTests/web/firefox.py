@@ -1,5 +1,7 @@
 """Headless Firefox, driven as its own makers do: by Marionette."""
 
+import base64
+
 from marionette_driver.marionette import Marionette
 
 PREFS = {
@@ -45,6 +47,9 @@ class Firefox:
 
     def click(self, element_id):
         self.marionette.find_element("id", element_id).click()
+
+    def screenshot(self, file):
+        file.write_bytes(base64.b64decode(self.marionette.screenshot()))
 
     def script(self, text, *arguments):
         """Runs in the page; may await."""

@@ -61,7 +61,7 @@ def certificates(folder):
 
 
 class Rig:
-    def __init__(self, belfry, firefox):
+    def __init__(self, belfry, firefox=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="belfry-sdk-"))
         certificates(self.folder)
         self.loop = asyncio.new_event_loop()
@@ -76,7 +76,7 @@ class Rig:
             {"type": "web", "name": "Web", "credentials": self.credentials()})["platform_uuid"]
         access = self.server.admin("PUT", f"platforms/{self.platform}/web", {"origins": [self.site.origin]})
         self.key = access["web"]["registration_key"]
-        self.browser = Firefox(firefox, self.service.ws_port, self.folder / "firefox.log")
+        self.browser = Firefox(firefox, self.service.ws_port, self.folder / "firefox.log") if firefox else None
 
     def credentials(self):
         return {"subject": "mailto:push@shop.example", "trust_root": (self.folder / "ca.pem").read_text()}
@@ -85,7 +85,7 @@ class Rig:
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(30)
 
     def close(self):
-        for end in (self.browser.close, self.server.stop, self.site.close):
+        for end in ([self.browser.close] if self.browser else []) + [self.server.stop, self.site.close]:
             try:
                 end()
             except Exception as error:  # The others are ended all the same.
@@ -141,6 +141,12 @@ class Rig:
         return self.browser.chrome(
             "for (const alert of Services.wm.getEnumerator('alert:alert')) {"
             "  alert.document.getElementById('alertBox').click(); return true }"
+            "return false")
+
+    def dismiss_notification(self):
+        """Closes what the desktop shows, as its user does."""
+        return self.browser.chrome(
+            "for (const alert of Services.wm.getEnumerator('alert:alert')) { alert.close(); return true }"
             "return false")
 
     def tabs(self):

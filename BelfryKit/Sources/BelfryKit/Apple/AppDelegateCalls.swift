@@ -10,7 +10,9 @@ public struct AppDelegateCalls {
     private let belfry: Belfry
     private let wish: @Sendable (_ token: String) async -> Registration
 
-    /// - Parameter wish: what the app wants to be registered as, once it has a token.
+    /// - Parameters:
+    ///   - belfry: of the app.
+    ///   - wish: what the app wants to be registered as, once it has a token.
     public init(_ belfry: Belfry, wish: @escaping @Sendable (_ token: String) async -> Registration) {
         self.belfry = belfry
         self.wish = wish
@@ -55,10 +57,16 @@ public struct AppDelegateCalls {
     }
 
     /// From `userNotificationCenter(_:didReceive:withCompletionHandler:)`.
+    ///
+    /// The system tells of a notification that was removed only if its category has the option `customDismissAction`.
     public func didOpen(_ response: UNNotificationResponse) async {
         guard let message = PushMessage(response.notification.request.content.userInfo) else { return }
         do throws(BelfryError) {
-            try await belfry.opened(receiptID: message.receiptID)
+            if response.actionIdentifier == UNNotificationDismissActionIdentifier {
+                try await belfry.dismissed(receiptID: message.receiptID)
+            } else {
+                try await belfry.opened(receiptID: message.receiptID)
+            }
             try await belfry.resume()
         } catch {
             // What was noted is kept, and listeners were told.

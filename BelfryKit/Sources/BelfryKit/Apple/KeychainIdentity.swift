@@ -13,7 +13,9 @@ public struct KeychainIdentity: DeviceIdentity {
     private let service: String
     private let accessGroup: String?
 
-    /// - Parameter accessGroup: that the app shares with its extensions.
+    /// - Parameters:
+    ///   - service: the name of the item.
+    ///   - accessGroup: that the app shares with its extensions; nil for the app's own.
     public init(service: String = "belfry", accessGroup: String? = nil) {
         self.service = service
         self.accessGroup = accessGroup

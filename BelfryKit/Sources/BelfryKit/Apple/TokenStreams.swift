@@ -11,7 +11,9 @@ public final class CallTokens: NSObject, PKPushRegistryDelegate {
     public let tokens: AsyncStream<String?>
     private let onCall: (PKPushPayload, @escaping () -> Void) -> Void
 
-    /// - Parameter onCall: has to report a call to CallKit before it ends, or the system ends the app.
+    /// - Parameters:
+    ///   - queue: on which the system calls; nil for the main queue.
+    ///   - onCall: has to report a call to CallKit before it ends, or the system ends the app.
     public init(queue: DispatchQueue? = nil, onCall: @escaping (PKPushPayload, @escaping () -> Void) -> Void) {
         registry = PKPushRegistry(queue: queue)
         (tokens, continuation) = AsyncStream.makeStream()

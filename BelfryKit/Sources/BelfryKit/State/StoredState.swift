@@ -15,6 +15,8 @@ struct StoredState: Codable, Sendable, Equatable {
     /// A registration that was sent before the server gave a UUID, and was not answered. It may have made a device, which has to be
     /// found before the token changes.
     var unanswered: Registration?
+    /// The token that the SDK of PCF had for the device; nil once this SDK has registered.
+    var legacyToken: String?
     var events: [StoredEvent] = []
     /// The times of the events that were sent last.
     var usedTimes: [Int64] = []
@@ -45,14 +47,15 @@ struct StoredEvent: Codable, Sendable, Equatable {
     var isFixed = false
 
     enum Kind: String, Codable, Sendable {
-        case received, opened, geofenceTriggered
+        case received, opened, dismissed, geofenceTriggered
     }
 
-    /// How the server names it. Source: the PCF Push API, "Analytics".
+    /// How the server names it. Source: the PCF Push API, "Analytics"; dismissals are Belfry's own.
     var wireType: String {
         switch kind {
         case .received: "pcf_push_event_type_push_notification_received"
         case .opened: "pcf_push_event_type_push_notification_opened"
+        case .dismissed: "pcf_push_event_type_push_notification_dismissed"
         case .geofenceTriggered: "pcf_push_event_type_geofence_location_triggered"
         }
     }

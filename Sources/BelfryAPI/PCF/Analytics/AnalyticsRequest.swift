@@ -68,7 +68,7 @@ extension AnalyticsEvent {
         let geofence = words["geofenceId"].flatMap { Int64($0) }
         switch kind {
         case .sent: return nil
-        case .received, .opened:
+        case .received, .opened, .dismissed:
             guard receiptID != nil else { return nil }
             self.init(kind: kind, time: time, device: device, receiptID: receiptID)
         case .heartbeat:
@@ -83,12 +83,13 @@ extension AnalyticsEvent {
 }
 
 extension AnalyticsKind {
-    /// iOS up to 1.4.0 writes types in capitals, and has a name of its own for the trigger.
+    /// iOS up to 1.4.0 writes types in capitals, and has a name of its own for the trigger. Only BelfryKit reports dismissals.
     /// Source: the PCF SDKs, docs/compatibility/pcf.md.
     fileprivate init?(eventType: String) {
         switch eventType.lowercased() {
         case "pcf_push_event_type_push_notification_received": self = .received
         case "pcf_push_event_type_push_notification_opened": self = .opened
+        case "pcf_push_event_type_push_notification_dismissed": self = .dismissed
         case "pcf_push_event_type_geofence_location_triggered",
             "pcf_push_event_type_push_geofence_location_trigger":
             self = .geofenceTriggered

@@ -1,0 +1,29 @@
+// What the app and its extension share.
+import BelfryKit
+import Foundation
+import UIKit
+
+enum News {
+    /// The same server, folder and identity in the app and in its extension.
+    static func belfry() -> Belfry? {
+        let folder = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.org.example.news")
+        guard let folder, let server = URL(string: "https://push.example.org/"),
+            let platform = UUID(uuidString: "00000000-0000-0000-0000-000000000000")
+        else { return nil }
+        let configuration = BelfryConfiguration(
+            server: server, platform: platform, platformSecret: "from belfry platform create",
+            folder: folder.appendingPathComponent("belfry"), signer: signed)
+        return try? Belfry(
+            configuration, identity: KeychainIdentity(accessGroup: "ABCDE12345.org.example.news"),
+            legacy: PCFInstallation(in: .standard))
+    }
+
+    /// Asks the app's own back end, which has the application's shared secret.
+    private static func signed(_ user: String) async throws -> String {
+        var address = URLComponents(string: "https://www.example.org/push/signed-user")
+        address?.queryItems = [URLQueryItem(name: "user", value: user)]
+        guard let url = address?.url else { throw URLError(.badURL) }
+        let (data, _) = try await URLSession.shared.data(from: url)
+        return String(decoding: data, as: UTF8.self)
+    }
+}

@@ -1,0 +1,6 @@
+// The notification service extension: pictures, and a count of what arrived while the app did not run.
+import BelfryKit
+
+final class NewsNotificationService: BelfryNotificationService {
+    override var belfry: Belfry? { News.belfry() }
+}

@@ -1,0 +1,1 @@
+belfry push --app APP_UUID --topic news --body "Hello" --follow

@@ -1,0 +1,60 @@
+import BelfryAPI
+import BelfryCore
+
+/// Web pages that may register browsers: a part of the page of a platform of type web.
+extension PlatformPages {
+    /// - Parameters:
+    ///   - form: nil for a person who may not change the platform.
+    ///   - hasTestPage: whether the listener of the dashboard serves the SDK's test page too.
+    static func webPages(of platform: Platform, form: Form?, hasTestPage: Bool) -> Section {
+        var section = Section(
+            "Web pages",
+            text: platform.webAccess == nil
+                ? "No page may register browsers yet. Name the sites that may, and you get a registration key for them."
+                : "Pages of these sites may register browsers, by a key that is no secret: docs/SDK.md has the lines for a page."
+        )
+        section.form = form
+        guard let access = platform.webAccess else { return section }
+        section.facts = [
+            Fact("Registration key", .code(access.key.text)),
+            Fact("Sites", .text(access.origins.map(\.text).joined(separator: " "))),
+            Fact("Proof", .text(access.provesRegistrations ? "required" : "not required")),
+        ]
+        let testPage = "/sdk/web/v1/test#\(access.key.text)"
+        if hasTestPage {
+            section.links = [Link("Try it in this browser", testPage, isMain: true)]
+        } else {
+            section.facts.append(Fact("Test page, at the server's own address", .code(testPage)))
+        }
+        return section
+    }
+
+    static func webForm(_ platform: Platform, _ application: Application) -> Form {
+        let access = platform.webAccess
+        return Form(
+            Address.of(application, "platforms", platform.uuid.lowercased, "web"), "Save",
+            [
+                .area(
+                    "origins", "Sites", access?.origins.map(\.text).joined(separator: "\n") ?? "",
+                    hint: "One a line. All of them: the list replaces the one before.", isRequired: true,
+                    placeholder: "https://shop.example", isMono: true),
+                .check(
+                    "proof", "Register a browser only once it has returned what was pushed to it",
+                    access?.provesRegistrations ?? true),
+            ])
+    }
+
+    @Sendable func setWebAccess(
+        _ visit: Visit, _ platform: Platform, _ application: Application
+    ) async throws -> PageAnswer {
+        try await visit.trying(
+            Self.webForm(platform, application), on: { try await page(visit, platform, application, web: $0) }
+        ) {
+            let edit = WebAccessEdit(
+                origins: try visit.form.list("origins").map { try WebOrigin($0, field: "origins") },
+                provesRegistrations: visit.form.isChecked("proof"))
+            _ = try await visit.services.admin.setWebAccess(of: platform, of: application, edit, by: visit.author)
+            return Self.done(platform, application, "saved")
+        }
+    }
+}
