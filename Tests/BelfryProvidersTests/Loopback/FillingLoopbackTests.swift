@@ -36,6 +36,15 @@ import Testing
         isTemplate: true)
     private static let texts = ["Hi Anna \"A\"", "Hi Bén\\n", "Hi you"]
 
+    /// Does the one, and then the other whatever came of it.
+    private static func until(_ end: () async throws -> Void, _ body: () async throws -> Void) async throws {
+        do { try await body() } catch {
+            try await end()
+            throw error
+        }
+        try await end()
+    }
+
     // MARK: APNs and FCM
 
     @Test func `APNs gets a payload for each device, and none that is too large, by itself or in a burst`() async throws
@@ -50,7 +59,7 @@ import Testing
             identity: .key(p8: key.p8, keyID: key.keyID, teamID: key.teamID), topic: "org.example.system",
             endpoint: "https://localhost:\(simulator.port)", trustRootsPEM: simulator.trustRootPEM)
         let tokens = ["a", "b", "c", "d"].map { String(repeating: $0, count: 32) }
-        let result = await Result {
+        try await Self.until({ try await simulator.shutdown() }) {
             try await TestProvider.with(.ios, credentials) { fixture in
                 let whole = await fixture.provider.send(Self.push(Self.content), to: Self.recipients(tokens))
                 #expect(whole == [.accepted, .accepted, .accepted, .refused(.payloadTooLarge)])
@@ -69,8 +78,6 @@ import Testing
                 #expect(try JSONValue(json: literal.utf8)["aps"]?["alert"] == .string("{{badge}}"))
             }
         }
-        try await simulator.shutdown()
-        try result.get()
     }
 
     @Test func `FCM gets a message for each device, and none that is too large`() async throws {
@@ -80,7 +87,7 @@ import Testing
         let credentials = FCMPlatformCredentials(
             serviceAccount: simulator.serviceAccountJSON, endpoint: simulator.url,
             trustRootsPEM: simulator.trustRootPEM)
-        let result = await Result {
+        try await Self.until({ try await simulator.shutdown() }) {
             try await TestProvider.with(.androidFCM, credentials) { fixture in
                 let content = Push.Content(
                     body: Self.content.body,
@@ -103,8 +110,6 @@ import Testing
                 #expect(simulator.ledger.token(Array("t3".utf8)) == nil)
             }
         }
-        try await simulator.shutdown()
-        try result.get()
     }
 
     // MARK: What is posted
@@ -114,7 +119,7 @@ import Testing
             var configuration = WebPushConfiguration()
             configuration.listening.ledgerDetail = .payloads
             let simulator = try await WebPushSimulator.start(configuration)
-            let result = await Result {
+            try await Self.until({ try await simulator.shutdown() }) {
                 let provider = try providers.provider(
                     .web, ["trust_root": simulator.trustRootPEM, "subject": "mailto:ops@belfry.example"])
                 let web = try WebMessage(
@@ -137,8 +142,6 @@ import Testing
                 let told = try #require(simulator.ledger.token(Array(subscriptions[0].id.utf8))?.lastRequest?.payload)
                 #expect(told.contains("/u/Anna%20%22A%22%26co"))
             }
-            try await simulator.shutdown()
-            try result.get()
         }
     }
 
@@ -149,7 +152,7 @@ import Testing
             var configuration = WNSConfiguration()
             configuration.listening.ledgerDetail = .payloads
             let simulator = try await WNSSimulator.start(configuration)
-            let result = await Result {
+            try await Self.until({ try await simulator.shutdown() }) {
                 let own = WNSConfiguration()
                 let provider = try providers.provider(
                     .windows8,
@@ -167,8 +170,6 @@ import Testing
                 let last = try #require(simulator.ledger.token(Array("t2".utf8))?.lastRequest?.payload)
                 #expect(last.contains("&lt;you&gt;"), "\(last)")
             }
-            try await simulator.shutdown()
-            try result.get()
         }
     }
 
@@ -179,7 +180,7 @@ import Testing
             configuration.listening.ledgerDetail = .payloads
             configuration.secret = Array(secret.utf8)
             let simulator = try await WebhookSimulator.start(configuration)
-            let result = await Result {
+            try await Self.until({ try await simulator.shutdown() }) {
                 let provider = try providers.provider(
                     .webhook, ["url": "\(simulator.url)/hook", "secret": secret, "trust_root": simulator.trustRootPEM])
                 let recipients = Self.recipients(["t0", "t1", "t2"]) + Self.recipients(["t3"])
@@ -191,8 +192,6 @@ import Testing
                     #expect(try JSONValue(json: sent.utf8)["push"]?["body"] == .string(text), "\(sent)")
                 }
             }
-            try await simulator.shutdown()
-            try result.get()
         }
     }
 }
