@@ -23,14 +23,14 @@ package struct Delivery: Service {
             & ConnectionFaultStore,
         providers: any ProviderDirectory, clock: any WallClock, policy: RetryPolicy = RetryPolicy(),
         options: DeliveryOptions = DeliveryOptions(), pushObserver: any PushObserver = NoPushObserver(),
-        random: @escaping @Sendable () -> Double, logger: Logger
+        linkKeys: any LinkKeys = NoLinkKeys(), random: @escaping @Sendable () -> Double, logger: Logger
     ) {
         Metric.declare()
         let worker = DeliveryWorker(
             store: store, providers: providers, policy: policy, clock: clock, lease: options.lease, random: random,
             deadTokenBreakers: DeadTokenBreakers(prototype: options.deadTokenBreaker),
             faults: ConnectionFaultReporter(store: store, clock: clock, logger: logger), pushObserver: pushObserver,
-            logger: logger)
+            linkKeys: linkKeys, logger: logger)
         let loop = RetryingLoop(clock: clock, pause: options.poll, logger: logger)
         fanOutWorkers = [Lane.allCases, [.urgent]].map { lanes in
             FanOutWorker(store: store, lanes: lanes, options: options, loop: loop)

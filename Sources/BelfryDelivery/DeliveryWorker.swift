@@ -17,6 +17,7 @@ struct DeliveryWorker: Sendable {
     let deadTokenBreakers: DeadTokenBreakers
     let faults: ConnectionFaultReporter
     let pushObserver: any PushObserver
+    let linkKeys: any LinkKeys
     let logger: Logger
 
     /// Never throws: a batch whose settlement cannot be written lapses and is sent again.
@@ -46,6 +47,14 @@ struct DeliveryWorker: Sendable {
     private struct LoadedBatch {
         let batch: Batch
         let load: BatchLoad
+
+        func filled(_ filling: (Key<Device>) -> Filling) -> LoadedBatch {
+            let recipients = load.recipients.map {
+                Recipient(device: $0.device, token: $0.token, filling: filling($0.device))
+            }
+            return LoadedBatch(
+                batch: batch, load: BatchLoad(push: load.push, platform: load.platform, recipients: recipients))
+        }
     }
 
     /// The result of a part.
@@ -103,6 +112,7 @@ struct DeliveryWorker: Sendable {
                 open.append(part)
             }
         }
+        open = try await fill(open, on: platform)
         guard !open.isEmpty else { return sent }
         do {
             let outcomes = await send(open, by: try await providers.provider(for: platform), on: platform.kind)
@@ -120,6 +130,37 @@ struct DeliveryWorker: Sendable {
             }
         }
         return sent
+    }
+
+    /// Finds out what differs by device, for pushes that have such. A batch that another worker has claimed since is left out: it
+    /// must not show numbers that are that worker's to show.
+    private func fill(_ parts: [LoadedBatch], on platform: Platform) async throws -> [LoadedBatch] {
+        var requests: [FillingRequest] = []
+        var places: [Int] = []
+        for (place, part) in parts.enumerated() where part.load.isPersonal {
+            requests.append(
+                FillingRequest(
+                    batch: part.batch, applicationKey: platform.applicationKey,
+                    devices: part.load.recipients.map(\.device),
+                    badge: part.load.push.content.badgeChange(on: platform.kind),
+                    needs: FillingNeeds(try part.load.push.content.placeholders())))
+            places.append(place)
+        }
+        guard !requests.isEmpty else { return parts }
+        let signing =
+            requests.contains { $0.needs.links }
+            ? try await linkKeys.signing(for: platform.applicationKey) : nil
+        var filled: [LoadedBatch?] = parts
+        for ((place, request), values) in zip(zip(places, requests), try await store.fill(requests)) {
+            filled[place] = values.map { values in
+                let links =
+                    request.needs.links
+                    ? signing.map { LinkSigner(push: parts[place].load.push.head, sign: $0) } : nil
+                return parts[place].filled { Filling(values[$0] ?? Filling.Values(), links: links) }
+            }
+            if values == nil { reportLoss(of: parts[place].batch) }
+        }
+        return filled.compactMap(\.self)
     }
 
     /// What becomes of a batch that is not to be sent any more; nil for one that is.
@@ -173,5 +214,12 @@ struct DeliveryWorker: Sendable {
                 "platform.uuid": "\(parked.uuid.lowercased)", "platform.name": "\(parked.name)",
                 "cause": "\(parking.cause.rawValue)", "detail": "\(parking.detail)", "remedy": "\(parked.remedy)",
             ])
+    }
+}
+
+extension BatchLoad {
+    /// Whether there is something to count, or to fill in.
+    fileprivate var isPersonal: Bool {
+        !recipients.isEmpty && (push.content.isTemplate || push.content.badgeChange(on: platform.kind) != nil)
     }
 }

@@ -49,7 +49,9 @@ struct ServerParts: Sendable {
         let verdicts = configuration.gateway.map { _ in GatewayVerdicts(next: events) }
         let delivery = Delivery(
             store: resources.store, providers: providers, clock: clock, policy: configuration.retry,
-            options: configuration.delivery, pushObserver: verdicts ?? events, random: { Double.random(in: 0..<1) },
+            options: configuration.delivery, pushObserver: verdicts ?? events,
+            linkKeys: SharedSecretLinkKeys(store: resources.store, vault: resources.keyRing),
+            random: { Double.random(in: 0..<1) },
             logger: logger)
         let systemdNotifier = SystemdNotifier()
         let shutdown = GracefulShutdown(clock: clock, delay: configuration.shutdownDelay) {

@@ -33,14 +33,22 @@ public struct WebPushClient: Sendable {
         _ message: WebPushMessage, to subscriptions: [WebPushSubscription], urgent: Bool = false,
         within deadline: Duration
     ) async -> [WebPushAnswer] {
+        await send(message, to: subscriptions, payloads: nil, urgent: urgent, within: deadline)
+    }
+
+    /// - Parameter payloads: one for each subscription, in the place of the message's own.
+    package func send(
+        _ message: WebPushMessage, to subscriptions: [WebPushSubscription], payloads: [[UInt8]]?, urgent: Bool,
+        within deadline: Duration
+    ) async -> [WebPushAnswer] {
         let lapsesAt = ContinuousClock.now + deadline
         let parts = Outbound.parts(of: subscriptions, count: WebPushSealer.partSize)
         guard parts.count > 1 else {
-            return await send(message, to: parts.first ?? [], urgent, until: lapsesAt)
+            return await send(message, to: parts.first ?? [], payloads, urgent, until: lapsesAt)
         }
         return await withTaskGroup(of: (Int, [WebPushAnswer]).self) { group in
             for (number, part) in parts.enumerated() {
-                group.addTask { (number, await send(message, to: part, urgent, until: lapsesAt)) }
+                group.addTask { (number, await send(message, to: part, payloads, urgent, until: lapsesAt)) }
             }
             var answers = Array(repeating: [WebPushAnswer](), count: parts.count)
             for await (number, own) in group { answers[number] = own }
@@ -49,12 +57,12 @@ public struct WebPushClient: Sendable {
     }
 
     private func send(
-        _ message: WebPushMessage, to subscriptions: ArraySlice<WebPushSubscription>, _ urgent: Bool,
-        until lapsesAt: ContinuousClock.Instant
+        _ message: WebPushMessage, to subscriptions: ArraySlice<WebPushSubscription>, _ payloads: [[UInt8]]?,
+        _ urgent: Bool, until lapsesAt: ContinuousClock.Instant
     ) async -> [WebPushAnswer] {
         let (vapid, now, tls) = (vapid, configuration.now(), configuration.tls)
         let made = await WebPushSealer.run {
-            try? WebPushRequests(message, to: subscriptions, tls: tls, signedBy: vapid, now: now)
+            try? WebPushRequests(message, to: subscriptions, payloads: payloads, tls: tls, signedBy: vapid, now: now)
         }
         guard let requests = made ?? nil else { return subscriptions.map { _ in .unprocessed(.notSigned) } }
         var answers = Array(repeating: WebPushAnswer.unusableKey, count: subscriptions.count)

@@ -10,14 +10,17 @@ struct WebPushRequests: Sendable {
     private var authorizations: [PostOrigin: String] = [:]
 
     /// Takes long: about 80 µs for each subscription.
+    ///
+    /// - Parameter payloads: one for each of all subscriptions, by their indices; nil where all get the message's own.
     init(
-        _ message: WebPushMessage, to subscriptions: ArraySlice<WebPushSubscription>, tls: TLSConfiguration?,
-        signedBy vapid: VAPID, now: Int64
+        _ message: WebPushMessage, to subscriptions: ArraySlice<WebPushSubscription>, payloads: [[UInt8]]? = nil,
+        tls: TLSConfiguration?, signedBy vapid: VAPID, now: Int64
     ) throws {
         batch = OutboundBatch(OutboundBatch.Shape(headers: message.headers, body: .own, tls: tls))
         var places: [Int] = []
         for (place, subscription) in subscriptions.enumerated() {
-            guard let body = try? WebPushCipher(for: subscription).seal(message.payload) else { continue }
+            let payload = payloads?[subscriptions.startIndex + place] ?? message.payload
+            guard let body = try? WebPushCipher(for: subscription).seal(payload) else { continue }
             batch.append(url: subscription.endpoint, body: body)
             places.append(place)
         }

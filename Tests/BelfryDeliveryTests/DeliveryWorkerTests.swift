@@ -37,8 +37,7 @@ import Testing
             policy: RetryPolicy(), clock: clock, lease: .seconds(60), random: { 0.5 },
             deadTokenBreakers: DeadTokenBreakers(prototype: DeadTokenBreaker()),
             faults: ConnectionFaultReporter(store: store, clock: clock, logger: CapturedLog().logger),
-            pushObserver: NoPushObserver(),
-            logger: CapturedLog().logger)
+            pushObserver: NoPushObserver(), linkKeys: NoLinkKeys(), logger: CapturedLog().logger)
     }
 
     private func claim() async throws -> Batch? {

@@ -62,7 +62,10 @@ extension Admin {
             var custom: [String: JSONValue] = [:]
             var apple: ApplePush?
             var web: WebMessage?
-            try reader.object(field, of: ["body", "custom", "apns", "web"]) { reader, name throws(InvalidInput) in
+            var badge: BadgeChange?
+            var isTemplate = false
+            let fields = ["body", "custom", "apns", "web", "badge", "template"]
+            try reader.object(field, of: fields) { reader, name throws(InvalidInput) in
                 switch name {
                 case "body": body = try reader.string("message.body")
                 case "apns":
@@ -71,6 +74,8 @@ extension Admin {
                 case "web":
                     let value = try reader.value("message.web", bytesMax: PushLimits.contentWrittenBytesMax)
                     web = value.isNull ? nil : try WebMessage(value)
+                case "badge": badge = try BadgeChange(try reader.value("message.badge"), field: "message.badge")
+                case "template": isTemplate = try reader.bool("message.template") ?? false
                 default:
                     try reader.object("message.custom") { reader, platform throws(InvalidInput) in
                         custom[platform] = try reader.value(
@@ -78,8 +83,8 @@ extension Admin {
                     }
                 }
             }
-            guard body != nil || !custom.isEmpty || apple != nil || web != nil else {
-                throw InvalidInput(field: field, "has neither body nor custom nor apns nor web")
+            guard body != nil || !custom.isEmpty || apple != nil || web != nil || badge != nil else {
+                throw InvalidInput(field: field, "has neither body nor custom nor apns nor web nor badge")
             }
             guard web == nil || custom["web"].map(\.isNull) ?? true else {
                 throw InvalidInput(field: "message.web", "and message.custom.web exclude each other")
@@ -87,7 +92,8 @@ extension Admin {
             guard apple == nil || custom["ios"].map(\.isNull) ?? true else {
                 throw InvalidInput(field: "message.apns", "and message.custom.ios exclude each other")
             }
-            return Push.Content(body: body, custom: custom, apple: apple, web: web)
+            return Push.Content(
+                body: body, custom: custom, apple: apple, web: web, badge: badge, isTemplate: isTemplate)
         }
     }
 

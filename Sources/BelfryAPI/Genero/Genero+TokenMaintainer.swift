@@ -65,7 +65,7 @@ extension Genero {
 
         /// An unknown token is no error, as an update of no row was none.
         private func setBadge(_ message: Message) async throws -> CommandResult {
-            let badge = max(0, message.badge)
+            let badge = BadgeChange.kept(message.badge)
             if let (holder, platform) = try await holder(of: message) {
                 try await store.setDetail(of: holder.device, on: platform.key, badge: badge, spelling: nil)
             }

@@ -22,6 +22,9 @@ extension PCFv1 {
             var custom: [String: JSONValue] = [:]
             /// What PCF does not have: a notification for browsers, as the admin API takes it.
             var web: WebMessage?
+            /// What PCF does not have either; see `Push.Content`.
+            var badge: BadgeChange?
+            var isTemplate = false
         }
 
         static let messageIsMissing = InvalidInput(
@@ -34,11 +37,15 @@ extension PCFv1 {
             guard let message else { return nil }
             // Senders that fill in every field send an empty body with a custom part; that is not a text to show.
             let body = message.body.flatMap { $0.isEmpty ? nil : $0 }
-            guard body != nil || !message.custom.isEmpty || message.web != nil else { throw Self.messageIsMissing }
+            guard body != nil || !message.custom.isEmpty || message.web != nil || message.badge != nil else {
+                throw Self.messageIsMissing
+            }
             guard message.web == nil || message.custom["web"] == nil else {
                 throw InvalidInput(field: "message.web", "and message.custom.web exclude each other")
             }
-            return Push.Content(body: body, custom: message.custom, web: message.web)
+            return Push.Content(
+                body: body, custom: message.custom, web: message.web, badge: message.badge,
+                isTemplate: message.isTemplate)
         }
 
         /// nil when there is no target; throws when it names no device.
@@ -95,6 +102,8 @@ extension PCFv1 {
                 case "web":
                     let value = try reader.value("message.web", bytesMax: PushLimits.contentWrittenBytesMax)
                     read.web = value.isNull ? nil : try WebMessage(value)
+                case "badge": read.badge = try BadgeChange(try reader.value("message.badge"), field: "message.badge")
+                case "template": read.isTemplate = try reader.bool("message.template") ?? false
                 default: try reader.skip()
                 }
             }

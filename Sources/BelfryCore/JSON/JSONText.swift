@@ -58,6 +58,12 @@ extension [UInt8] {
         append(UInt8(ascii: "\""))
     }
 
+    /// What stands between the quotes of a string.
+    mutating func append(jsonEscaped text: [UInt8]) {
+        guard text.contains(where: \.needsEscape) else { return append(contentsOf: text) }
+        for byte in text { append(escaped: byte) }
+    }
+
     private mutating func append(escaped byte: UInt8) {
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"):

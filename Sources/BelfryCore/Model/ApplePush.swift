@@ -102,6 +102,13 @@ package struct ApplePush: Sendable, Hashable {
             collapseID: nil, isStored: isStored, payload: payload, isVerbatim: true)
     }
 
+    /// The same with another payload of the same shape.
+    func saying(_ payload: [String: JSONValue]) -> ApplePush {
+        ApplePush(
+            unchecked: type, priority: priority, collapseID: collapseID, isStored: isStored, payload: payload,
+            isVerbatim: isVerbatim)
+    }
+
     private func check(_ field: String) throws(InvalidInput) {
         if let priority, !type.priorities.contains(priority) {
             let known = type.priorities.map { "\($0.rawValue)" }.joined(separator: ", ")

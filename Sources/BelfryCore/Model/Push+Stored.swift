@@ -8,16 +8,20 @@ extension Push.Content {
         var custom: [String: JSONValue] = [:]
         var apple: ApplePush?
         var web: WebMessage?
+        var badge: BadgeChange?
+        var isTemplate = false
         try JSONReader.document(text) { reader, key throws(InvalidInput) in
             switch key {
             case "body": body = try reader.string("body")
             case "custom": custom = try reader.members("custom", bytesMax: .max) ?? [:]
             case "apple": apple = try reader.null() ? nil : try ApplePush(stored: &reader)
             case "web": web = try reader.members("web", bytesMax: .max).map { WebMessage(stored: $0) }
+            case "badge": badge = BadgeChange(stored: try reader.value("badge"))
+            case "isTemplate": isTemplate = try reader.bool("isTemplate") ?? false
             default: try reader.skip()
             }
         }
-        self.init(body: body, custom: custom, apple: apple, web: web)
+        self.init(body: body, custom: custom, apple: apple, web: web, badge: badge, isTemplate: isTemplate)
     }
 
     /// The stored form.
@@ -33,6 +37,8 @@ extension Push.Content {
         members["body"] = body.map(JSONValue.string)
         members["apple"] = apple?.stored
         members["web"] = web?.json
+        members["badge"] = badge?.json
+        if isTemplate { members["isTemplate"] = .bool(true) }
         return .object(members)
     }
 }

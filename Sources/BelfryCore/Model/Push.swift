@@ -18,14 +18,21 @@ package struct Push: Sendable, Hashable {
         package let apple: ApplePush?
         /// What browsers get instead of what `custom` has for them.
         package let web: WebMessage?
+        /// What becomes of the number on the app's icon, where no part for a platform says so.
+        package let badge: BadgeChange?
+        /// Whether its texts have placeholders, which are filled for each device; see `Placeholder`. Without it, braces are braces.
+        package let isTemplate: Bool
 
         package init(
-            body: String?, custom: [String: JSONValue] = [:], apple: ApplePush? = nil, web: WebMessage? = nil
+            body: String?, custom: [String: JSONValue] = [:], apple: ApplePush? = nil, web: WebMessage? = nil,
+            badge: BadgeChange? = nil, isTemplate: Bool = false
         ) {
             self.body = body
             self.custom = custom
             self.apple = apple
             self.web = web
+            self.badge = badge
+            self.isTemplate = isTemplate
         }
     }
 

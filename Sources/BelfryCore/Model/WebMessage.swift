@@ -5,7 +5,7 @@ package struct WebMessage: Sendable, Hashable {
     /// The members of the notification: `title`, `body`, `icon`, … as `WebNotificationRules` knows them.
     package let notification: [String: JSONValue]
     /// The number on the app's icon; 0 takes it away.
-    package let appBadge: Int64?
+    package let appBadge: BadgeChange?
     /// A message that waits at the push service, or is shown already, is replaced by a later one of the same topic.
     package let topic: String?
     package let urgency: Urgency?
@@ -35,7 +35,7 @@ package struct WebMessage: Sendable, Hashable {
         self.topic = try Self.topic(topic, "\(field).topic")
         self.urgency = try Self.urgency(urgency, "\(field).urgency")
         self.ttl = try Self.count(ttl, atMost: Self.ttlMax, "\(field).ttl")
-        self.appBadge = try Self.count(appBadge, atMost: 999_999, "\(field).app_badge")
+        self.appBadge = try Self.badge(appBadge, "\(field).app_badge")
         notification = try WebNotificationRules.checked(members, field: field)
     }
 
@@ -45,9 +45,20 @@ package struct WebMessage: Sendable, Hashable {
         topic = members.removeValue(forKey: "topic")?.stringValue
         urgency = members.removeValue(forKey: "urgency")?.stringValue.flatMap(Urgency.init)
         ttl = members.removeValue(forKey: "ttl")?.integerValue
-        appBadge = members.removeValue(forKey: "app_badge")?.integerValue
+        appBadge = BadgeChange(stored: members.removeValue(forKey: "app_badge"))
         notification = members
     }
+
+    /// The same with some of it replaced.
+    init(_ other: WebMessage, notification: [String: JSONValue]? = nil, appBadge: BadgeChange? = nil) {
+        self.notification = notification ?? other.notification
+        self.appBadge = appBadge ?? other.appBadge
+        topic = other.topic
+        urgency = other.urgency
+        ttl = other.ttl
+    }
+
+    func saying(_ notification: [String: JSONValue]) -> WebMessage { WebMessage(self, notification: notification) }
 
     /// In the form that a sender writes.
     package var json: JSONValue {
@@ -55,7 +66,7 @@ package struct WebMessage: Sendable, Hashable {
         members["topic"] = topic.map(JSONValue.string)
         members["urgency"] = urgency.map { .string($0.rawValue) }
         members["ttl"] = ttl.map(JSONValue.integer)
-        members["app_badge"] = appBadge.map(JSONValue.integer)
+        members["app_badge"] = appBadge?.json
         return .object(members)
     }
 
@@ -80,6 +91,11 @@ package struct WebMessage: Sendable, Hashable {
             throw InvalidInput(field: field, "has to be one of \(known)")
         }
         return urgency
+    }
+
+    private static func badge(_ value: JSONValue?, _ field: String) throws(InvalidInput) -> BadgeChange? {
+        if let text = value?.stringValue, let change = try BadgeChange(counting: text, field: field) { return change }
+        return try count(value, atMost: 999_999, field).map { .set($0) }
     }
 
     private static func count(

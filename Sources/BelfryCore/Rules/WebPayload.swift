@@ -13,7 +13,7 @@ package struct WebPayload: Sendable, Hashable {
     /// - Parameter receiptID: nil leaves it out.
     /// - Throws: `InvalidInput` when the sender's part is not an object, or the whole is too large.
     package init(_ content: Push.Content, receiptID: UUID?) throws(InvalidInput) {
-        var members = if let web = content.web { Self.declarative(web) } else { try Self.own(content) }
+        var members = if let web = content.web { Self.declarative(web, content.badge) } else { try Self.own(content) }
         if let receiptID {
             let id = JSONValue.string(receiptID.lowercased)
             members["receiptId"] = id
@@ -37,7 +37,7 @@ package struct WebPayload: Sendable, Hashable {
     }
 
     /// Mutable, so that a browser that could show it by itself still asks the worker, which reports that it was received.
-    private static func declarative(_ message: WebMessage) -> [String: JSONValue] {
+    private static func declarative(_ message: WebMessage, _ badge: BadgeChange?) -> [String: JSONValue] {
         var notification = message.notification
         // A declarative message has to have a target. Source: W3C Push API, "Declarative push message parser".
         if notification["navigate"] == nil { notification["navigate"] = .string("/") }
@@ -46,7 +46,7 @@ package struct WebPayload: Sendable, Hashable {
         var members: [String: JSONValue] = [
             "web_push": .integer(declarativeMark), "mutable": .bool(true), "notification": .object(notification),
         ]
-        members["app_badge"] = message.appBadge.map(JSONValue.integer)
+        members["app_badge"] = (message.appBadge ?? badge)?.inPayload
         return members
     }
 }

@@ -36,7 +36,7 @@ struct APNsProvider: DrainableProvider {
     func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome] {
         let sentAt = clock.now
         do {
-            return outcomes(try await answers(to: push, recipients), sentAt: sentAt)
+            return try await outcomes(of: push, recipients, sentAt: sentAt)
         } catch {
             return refusals(of: push, recipients, error)
         }
@@ -47,10 +47,13 @@ struct APNsProvider: DrainableProvider {
         let sentAt = clock.now
         var outcomes = [[Outcome]](repeating: [], count: pushes.count)
         var batches: [APNsBatch] = []
+        var fitting: [Fitting] = []
         var places: [Int] = []
         for (place, part) in pushes.enumerated() {
             do {
-                batches.append(try makeBatch(part.push, part.recipients))
+                let made = try makeBatch(part.push, part.recipients)
+                batches.append(made.batch)
+                fitting.append(made.fitting)
                 places.append(place)
             } catch {
                 outcomes[place] = refusals(of: part.push, part.recipients, error)
@@ -58,7 +61,9 @@ struct APNsProvider: DrainableProvider {
         }
         let isUrgent = pushes.contains { $0.push.lane == .urgent }
         let answers = await client.send(batches, urgent: isUrgent, deadline: options.deadline)
-        for (place, answers) in zip(places, answers) { outcomes[place] = self.outcomes(answers, sentAt: sentAt) }
+        for (index, place) in places.enumerated() {
+            outcomes[place] = fitting[index].outcomes(self.outcomes(answers[index], sentAt: sentAt))
+        }
         return outcomes
     }
 
@@ -85,13 +90,16 @@ struct APNsProvider: DrainableProvider {
 
     func shutdown(within deadline: Duration) async { await client.shutdown(within: deadline) }
 
-    private func answers(to push: Push, _ recipients: [Recipient]) async throws -> [APNsAnswer] {
+    private func outcomes(of push: Push, _ recipients: [Recipient], sentAt: Instant) async throws -> [Outcome] {
         let isUrgent = push.lane == .urgent
         guard use == .broadcast else {
-            return await client.send(try makeBatch(push, recipients), urgent: isUrgent, deadline: options.deadline)
+            let (batch, fitting) = try makeBatch(push, recipients)
+            let answers = await client.send(batch, urgent: isUrgent, deadline: options.deadline)
+            return fitting.outcomes(outcomes(answers, sentAt: sentAt))
         }
         let broadcast = try makeBroadcast(push, recipients)
-        return await client.broadcast(broadcast, urgent: isUrgent, deadline: options.deadline)
+        let answers = await client.broadcast(broadcast, urgent: isUrgent, deadline: options.deadline)
+        return outcomes(answers, sentAt: sentAt)
     }
 
     private func outcomes(_ answers: [APNsAnswer], sentAt: Instant) -> [Outcome] {
@@ -101,20 +109,30 @@ struct APNsProvider: DrainableProvider {
         }
     }
 
-    private func makeBatch(_ push: Push, _ recipients: [Recipient]) throws -> APNsBatch {
+    /// What is the same for all devices is encoded once.
+    private func makeBatch(
+        _ push: Push, _ recipients: [Recipient]
+    ) throws -> (batch: APNsBatch, fitting: Fitting) {
+        let template = try ContentTemplate(push.content)
         let payload = try IOSPayload(
-            push.content, for: use, receiptID: options.sendsReceiptID ? push.receiptID : nil, sentAt: clock.now)
+            template?.content ?? push.content, for: use, receiptID: options.sendsReceiptID ? push.receiptID : nil,
+            sentAt: clock.now)
         let apple = push.content.apple
         let message = try APNsMessage(
             topic: topic, pushType: APNsPushType(payload.type), priority: apple?.priority.map(APNsPriority.init),
             expiration: apple?.isStored == false ? 0 : Self.seconds(push.expiresAt) ?? Self.farFuture,
             collapseID: apple?.collapseID ?? push.receiptID.lowercased, payload: payload.bytes)
         let ids = MessageID(push: push.receiptID)
-        let devices = try recipients.map { recipient in
-            let (high, low) = ids.words(for: recipient.device)
-            return try APNsDevice(token: recipient.token.bytes, id: APNsID(high: high, low: low))
+        let own = template.map { PayloadTemplate(payload.bytes, $0) }.flatMap { $0.isConstant ? nil : $0 }
+        let fitting = Fitting(recipients, own) { own, filling in
+            own.payload(for: filling, bytesMax: message.pushType.payloadBytesMax)
         }
-        return APNsBatch(message: message, devices: devices)
+        let devices = try fitting.recipients.enumerated().map { place, recipient in
+            let (high, low) = ids.words(for: recipient.device)
+            let payload = try fitting.payloads.map { try APNsPayload($0[place], for: message.pushType) }
+            return try APNsDevice(token: recipient.token.bytes, id: APNsID(high: high, low: low), payload: payload)
+        }
+        return (APNsBatch(message: message, devices: devices), fitting)
     }
 
     /// A channel that stores nothing takes no expiry, so a push without one gets none.

@@ -37,11 +37,13 @@ struct FCMProvider: DrainableProvider {
         let now = clock.now
         var outcomes = [[Outcome]](repeating: [], count: pushes.count)
         var batches: [FCMBatch] = []
+        var fitting: [Fitting] = []
         var places: [Int] = []
         for (place, part) in pushes.enumerated() {
             do {
-                let message = try FCMMessage(part.push, on: kind, now: now, sendsReceiptID: sendsReceiptID)
-                batches.append(FCMBatch(message: message, tokens: part.recipients.map(\.token.bytes)))
+                let made = try makeBatch(part.push, part.recipients, now: now)
+                batches.append(made.batch)
+                fitting.append(made.fitting)
                 places.append(place)
             } catch {
                 logger.error(
@@ -51,8 +53,27 @@ struct FCMProvider: DrainableProvider {
         }
         let isUrgent = pushes.contains { $0.push.lane == .urgent }
         let answers = await client.send(batches, urgent: isUrgent, deadline: options.deadline)
-        for (place, answers) in zip(places, answers) { outcomes[place] = self.outcomes(answers, sentAt: now) }
+        for (index, place) in places.enumerated() {
+            outcomes[place] = fitting[index].outcomes(self.outcomes(answers[index], sentAt: now))
+        }
         return outcomes
+    }
+
+    /// What is the same for all devices is encoded once.
+    private func makeBatch(
+        _ push: Push, _ recipients: [Recipient], now: Instant
+    ) throws -> (batch: FCMBatch, fitting: Fitting) {
+        let template = try ContentTemplate(push.content)
+        let message = try FCMMessage(
+            push, template?.content ?? push.content, on: kind, now: now, sendsReceiptID: sendsReceiptID)
+        let own = template.map { PayloadTemplate(message.tail, $0) }.flatMap { $0.isConstant ? nil : $0 }
+        let fitting = Fitting(recipients, own) { own, filling in
+            own.innerBytes(of: message.dataBytes, for: filling) <= FCMMessage.bytesMax
+                ? own.payload(for: filling, bytesMax: .max) : nil
+        }
+        let batch = FCMBatch(
+            message: message, tokens: fitting.recipients.map(\.token.bytes), tails: fitting.payloads)
+        return (batch, fitting)
     }
 
     private func outcomes(_ answers: [FCMAnswer], sentAt: Instant) -> [Outcome] {
@@ -96,9 +117,11 @@ extension FCMMessage {
     /// The notification that the system shows, and the data for the app; a silent push has only data.
     ///
     /// Apps of type `android` have an SDK of GCM's time, which is given its data only when there is nothing for the system to show.
-    init(_ push: Push, on kind: PlatformKind, now: Instant, sendsReceiptID: Bool) throws {
+    init(
+        _ push: Push, _ content: Push.Content, on kind: PlatformKind, now: Instant, sendsReceiptID: Bool
+    ) throws {
         let payload = try AndroidPayload(
-            push.content, kind: kind, receiptID: sendsReceiptID ? push.receiptID : nil, sentAt: now)
+            content, kind: kind, receiptID: sendsReceiptID ? push.receiptID : nil, sentAt: now)
         let notice = kind == .android ? nil : payload.notificationText
         try self.init(
             notification: notice.map { FCMNotification(body: $0) }, data: payload.data,

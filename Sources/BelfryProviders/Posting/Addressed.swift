@@ -19,6 +19,9 @@ struct Addressed<Address> {
         count = recipients.count
     }
 
+    /// Of values, one for each recipient, those of the addresses.
+    func addressed<Value>(_ values: [Value]) -> [Value] { places.map { values[$0] } }
+
     /// One outcome for each recipient; a token that is not an address is a bad one.
     func outcomes(_ outcomes: [Outcome]) -> [Outcome] {
         var all = Array(repeating: Outcome.refused(.badToken), count: count)

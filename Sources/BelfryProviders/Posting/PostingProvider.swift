@@ -5,6 +5,8 @@ import Synchronization
 /// A provider that is posted to over shared connections, so that it has none of its own to look after.
 protocol PostingProvider: DrainableProvider {
     var inFlight: InFlightDevices { get }
+    /// Whether `deliver` fills placeholders by itself. For others the push is rendered for each group of devices that get the same.
+    static var splices: Bool { get }
 
     /// Throws `InvalidInput`, or the error of the client's message, when the push cannot be rendered; nil when it has
     /// nothing for such a device.
@@ -12,17 +14,59 @@ protocol PostingProvider: DrainableProvider {
 }
 
 extension PostingProvider {
+    static var splices: Bool { false }
+
     var room: Int { inFlight.room }
 
     func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome] {
         inFlight.take(recipients.count)
         defer { inFlight.take(-recipients.count) }
         do {
+            if push.content.isTemplate, !Self.splices { return try await deliverFilled(push, to: recipients) }
             return try await deliver(push, to: recipients) ?? recipients.map { _ in .refused(.payloadEmpty) }
         } catch {
             inFlight.logger.error(
                 "push cannot be rendered", metadata: ["push.key": "\(push.key)", "error": "\(error)"])
             return recipients.map { _ in .refused(.other) }
+        }
+    }
+
+    /// Renders the push for each group of devices that get the same.
+    private func deliverFilled(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome] {
+        let placeholders = try push.content.placeholders()
+        let empty = Filling(Filling.Values())
+        let groups = Dictionary(grouping: recipients.indices) { place in
+            placeholders.map { (recipients[place].filling ?? empty).text(of: $0) }
+        }
+        return await withTaskGroup(of: ([Int], [Outcome]).self) { tasks in
+            for places in groups.values {
+                tasks.addTask {
+                    let group = places.map { recipients[$0] }
+                    let filling = group.first?.filling ?? empty
+                    return (places, await self.deliver(push, filledWith: filling, to: group))
+                }
+            }
+            var outcomes = [Outcome](repeating: .refused(.other), count: recipients.count)
+            for await (places, own) in tasks {
+                for (place, outcome) in zip(places, own) { outcomes[place] = outcome }
+            }
+            return outcomes
+        }
+    }
+
+    /// What is rendered was judged at acceptance, but for the length of what is filled in.
+    private func deliver(
+        _ push: Push, filledWith filling: Filling, to recipients: [Recipient]
+    ) async -> [Outcome] {
+        do {
+            let filled = Push(
+                push.head, content: try push.content.filled(with: filling), audience: push.audience,
+                platforms: push.platforms)
+            return try await deliver(filled, to: recipients) ?? recipients.map { _ in .refused(.payloadEmpty) }
+        } catch {
+            inFlight.logger.debug(
+                "push is too large for a device", metadata: ["push.key": "\(push.key)", "error": "\(error)"])
+            return recipients.map { _ in .refused(.payloadTooLarge) }
         }
     }
 

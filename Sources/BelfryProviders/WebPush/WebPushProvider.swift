@@ -5,6 +5,7 @@ import WebPush
 
 /// Sends the pushes of one web platform, each to the push service that the browser named.
 struct WebPushProvider: PostingProvider {
+    static let splices = true
     let inFlight: InFlightDevices
     private let client: WebPushClient
     private let hosts: HostCheck
@@ -32,15 +33,20 @@ struct WebPushProvider: PostingProvider {
 
     func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {
         let sentAt = clock.now
-        let payload = try WebPayload(push.content, receiptID: push.receiptID)
+        let template = try ContentTemplate(push.content)
+        let payload = try WebPayload(template?.content ?? push.content, receiptID: push.receiptID)
         let message = try WebPushMessage(
             payload: payload.bytes, ttl: push.webLifetime(at: sentAt) ?? Self.lifetime, urgency: push.urgency,
             topic: push.content.web?.topic ?? push.topic)
-        let batch = Addressed(recipients) { try WebPushSubscription(json: $0.token.bytes) }
+        let own = template.map { PayloadTemplate(payload.bytes, $0) }.flatMap { $0.isConstant ? nil : $0 }
+        let fitting = Fitting(recipients, own) { $0.payload(for: $1, bytesMax: WebPushMessage.payloadBytesMax) }
+        let batch = Addressed(fitting.recipients) { try WebPushSubscription(json: $0.token.bytes) }
         let answers = await client.send(
-            message, to: batch.addresses, urgent: push.lane == .urgent, within: options.deadline)
-        return batch.outcomes(
-            zip(batch.addresses, answers).map { Outcome($1, isApple: $0.isApple, sentAt: sentAt) })
+            message, to: batch.addresses, payloads: fitting.payloads.map { batch.addressed($0) },
+            urgent: push.lane == .urgent, within: options.deadline)
+        return fitting.outcomes(
+            batch.outcomes(
+                zip(batch.addresses, answers).map { Outcome($1, isApple: $0.isApple, sentAt: sentAt) }))
     }
 
     /// The key was read when the provider was created. Each browser has its own push service, which `testConnection`

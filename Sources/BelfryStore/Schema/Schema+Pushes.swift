@@ -61,6 +61,7 @@ extension Schema {
         -- See `Batch`. `due_at_ms` of one that is closed is when it was settled. `claim_count` counts the claims since a delivery
         -- worker last settled: above one, a lease lapsed. `retry_at_ms`: when the last settlement wanted the first of the pending
         -- devices tried again (`RetryTimes`); NULL once no device waits. `answered_at_ms`: when the first device got its answer.
+        -- `badges`: what it shows on the icon of each device, where its push counts; see `BadgeList`.
         -- `is_whole`: its push was accepted with all its batches, so they are all that is counted of it.
         CREATE TABLE batch (
             id \(.key),
@@ -78,6 +79,7 @@ extension Schema {
             retry_at_ms \(.bigint),
             answered_at_ms \(.bigint),
             \(flag: "is_whole", false),
+            badges \(.bytes),
             CHECK (is_open = true OR claim_count = 0)
         ) \(.byID)\(postgres: " WITH (autovacuum_vacuum_scale_factor = 0.02)");
         CREATE UNIQUE INDEX batch_device ON batch (push_id, platform_id, first_device_id);

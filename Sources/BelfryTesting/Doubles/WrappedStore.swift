@@ -99,6 +99,9 @@ extension WrappedStore {
     package func advance(_ step: FanOutStep) async throws -> Bool { try await base.advance(step) }
     package func claimBatches(_ claim: BatchClaim) async throws -> [Batch] { try await base.claimBatches(claim) }
     package func load(_ batches: [Batch]) async throws -> [BatchLoad?] { try await base.load(batches) }
+    package func fill(_ requests: [FillingRequest]) async throws -> [[Key<Device>: Filling.Values]?] {
+        try await base.fill(requests)
+    }
     package func settle(_ settlements: [Settlement]) async throws -> [Bool] { try await base.settle(settlements) }
     package func nextDue() async throws -> Instant? { try await base.nextDue() }
     package func hints(of work: DueWork) -> AsyncStream<Void> { base.hints(of: work) }

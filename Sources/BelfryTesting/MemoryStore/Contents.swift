@@ -123,6 +123,8 @@ package struct Contents: Sendable {
         /// The notes of its attempts.
         package var history = ""
         package var answeredAt: Instant?
+        /// What it shows on the icon of each device, once it has counted.
+        package var badges: [Key<Device>: Int64]?
 
         package init(batch: Batch, lease: Lease, retryTimes: [Int: Instant] = [:]) {
             self.batch = batch

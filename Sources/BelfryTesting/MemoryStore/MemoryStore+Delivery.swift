@@ -35,6 +35,10 @@ extension MemoryStore {
         transaction { contents in batches.map { contents.load($0) } }
     }
 
+    package func fill(_ requests: [FillingRequest]) async throws -> [[Key<Device>: Filling.Values]?] {
+        transaction { contents in requests.map { contents.fill($0) } }
+    }
+
     package func settle(_ settlements: [Settlement]) async throws -> [Bool] {
         let now = clock.now
         let areDone = transaction { contents in settlements.map { contents.settle($0, now: now) } }
@@ -149,6 +153,45 @@ extension Contents {
     fileprivate func recipient(_ key: Key<Device>) -> Recipient? {
         guard let device = devices[key], device.isActive, let token = device.token else { return nil }
         return Recipient(device: key, token: token)
+    }
+
+    fileprivate mutating func fill(_ request: FillingRequest) -> [Key<Device>: Filling.Values]? {
+        guard let row = batches[request.batch.key], row.batch.attempt == request.batch.attempt else { return nil }
+        count(request)
+        let shown = batches[request.batch.key]?.badges
+        var values: [Key<Device>: Filling.Values] = [:]
+        for key in request.devices {
+            var own = Filling.Values(badge: shown?[key] ?? deviceDetails[key]?.badge ?? 0)
+            if request.needs.row, let device = devices[key] {
+                own.deviceUUID = device.uuid
+                own.userID = device.customUserID
+                let place = device.customUserID.map { UserPlace(application: request.applicationKey, id: $0) }
+                let profile = place.flatMap { users[$0] }?.profile
+                own.language = profile?.language
+                own.timeZone = profile?.timeZone
+                own.attributes = (profile?.attributes ?? [:]).filter { request.needs.attributes.contains($0.key) }
+            }
+            values[key] = own
+        }
+        return values
+    }
+
+    /// A batch counts once; a number that is set, is set each time.
+    private mutating func count(_ request: FillingRequest) {
+        guard let change = request.badge else { return }
+        if case .add = change, batches[request.batch.key]?.badges != nil { return }
+        for device in request.devices {
+            let old = deviceDetails[device] ?? DeviceDetail()
+            let badge =
+                switch change {
+                case .set(let number): number
+                case .add(let number): old.badge + number
+                }
+            deviceDetails[device] = DeviceDetail(badge: BadgeChange.kept(badge), spelling: old.spelling)
+        }
+        guard case .add = change else { return }
+        batches[request.batch.key]?.badges = Dictionary(
+            uniqueKeysWithValues: request.devices.map { ($0, deviceDetails[$0]?.badge ?? 0) })
     }
 
     fileprivate mutating func settle(_ settlement: Settlement, now: Instant) -> Bool {

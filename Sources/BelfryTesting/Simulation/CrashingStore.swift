@@ -81,6 +81,13 @@ package final class CrashingStore: WrappedStore {
         return loads
     }
 
+    package func fill(_ requests: [FillingRequest]) async throws -> [[Key<Device>: Filling.Values]?] {
+        if try await pause() { requests.map(\.batch).forEach(onDoubt) }
+        let values = try await base.fill(requests)
+        if try await pause() { requests.map(\.batch).forEach(onDoubt) }
+        return values
+    }
+
     private static let loadedMax = 3
 
     package func settle(_ settlements: [Settlement]) async throws -> [Bool] {

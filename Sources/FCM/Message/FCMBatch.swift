@@ -3,10 +3,18 @@ public struct FCMBatch: Sendable {
     public let message: FCMMessage
     /// Registration tokens or Firebase Installation IDs, as the apps gave them.
     public let tokens: [[UInt8]]
+    /// What stands after each token, where that differs by device.
+    let tails: [[UInt8]]?
 
     public init(message: FCMMessage, tokens: [[UInt8]]) {
+        self.init(message: message, tokens: tokens, tails: nil)
+    }
+
+    /// - Parameter tails: one for each token, in the form of the message's own.
+    package init(message: FCMMessage, tokens: [[UInt8]], tails: [[UInt8]]?) {
         self.message = message
         self.tokens = tokens
+        self.tails = tails
     }
 }
 

@@ -9,12 +9,14 @@ struct FCMBurst {
     private struct Request {
         let message: Int
         let token: [UInt8]
+        /// nil for that of the message.
+        let tail: [UInt8]?
     }
 
     init(_ batches: [FCMBatch]) {
         messages = batches.map(\.message)
         requests = batches.enumerated().flatMap { message, batch in
-            batch.tokens.map { Request(message: message, token: $0) }
+            batch.tokens.enumerated().map { Request(message: message, token: $1, tail: batch.tails?[$0]) }
         }
     }
 
@@ -40,7 +42,7 @@ struct FCMBurst {
                 fields.end()
                 fields.write(request.token.isFCMInstallationID ? Self.installationHead : Self.tokenHead)
                 fields.write(JSONText.quoted(request.token))
-                fields.write(messages[request.message].tail)
+                fields.write(request.tail ?? messages[request.message].tail)
                 fields.end()
             }
         }

@@ -10,7 +10,9 @@ import FoundationEssentials
 /// Source: Firebase, REST reference, `projects.messages`; "About FCM messages" for sizes and reserved keys.
 public struct FCMMessage: Sendable, Hashable {
     /// What stands after the token.
-    let tail: [UInt8]
+    package let tail: [UInt8]
+    /// All keys and values that a device gets.
+    package let dataBytes: Int
 
     /// The limit on all keys and values that a device gets.
     public static let bytesMax = 4_096
@@ -29,6 +31,7 @@ public struct FCMMessage: Sendable, Hashable {
         if let seconds = android.timeToLive, !(0...Self.secondsMax ~= seconds) { throw .timeToLive(seconds) }
         let bytes = data.reduce(notification?.bytes ?? 0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
         guard bytes <= Self.bytesMax else { throw .tooLarge(bytes: bytes) }
+        dataBytes = bytes
         let parts = Parts(
             notification: notification, data: data.isEmpty ? nil : data, android: android.isEmpty ? nil : android)
         let encoder = JSONEncoder()

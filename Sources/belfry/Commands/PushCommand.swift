@@ -34,6 +34,9 @@ struct PushCommand: AsyncParsableCommand {
     var custom: String?
     @Option(help: ArgumentHelp("What Apple's devices get.", valueName: "json|@file")) var apns: String?
 
+    @Option(help: "The number on the app's icon, or such as +1 to count it up on each device.") var badge: String?
+    @Flag(help: "The texts have placeholders such as {{user.name}}, filled for each device.") var template = false
+
     @Option(help: ArgumentHelp("When to send it, such as 2027-01-31T09:00:00Z. [default: now]", valueName: "time"))
     var sendAt: String?
     @Option(help: ArgumentHelp("After this time no device is notified any more.", valueName: "time"))
@@ -44,8 +47,8 @@ struct PushCommand: AsyncParsableCommand {
     @Flag(help: "Show the progress until every device has its answer.") var follow = false
 
     func validate() throws {
-        guard body != nil || custom != nil || apns != nil else {
-            throw ValidationError("give --body, --custom or --apns")
+        guard body != nil || custom != nil || apns != nil || badge != nil else {
+            throw ValidationError("give --body, --custom, --apns or --badge")
         }
         let names = [everyone, !topic.isEmpty, !user.isEmpty, !device.isEmpty, !channel.isEmpty]
         guard names.count(where: { $0 }) == 1 else {
@@ -76,6 +79,10 @@ struct PushCommand: AsyncParsableCommand {
         message["body"] = body.map(JSONValue.string)
         message["custom"] = try json(custom, "--custom")
         message["apns"] = try json(apns, "--apns")
+        message["badge"] = badge.map { text in
+            text.hasPrefix("+") ? .string(text) : Int64(text).map(JSONValue.integer) ?? .string(text)
+        }
+        if template { message["template"] = .bool(true) }
         var draft: PushDraft = ["message": .object(message), "target": .object(target)]
         draft["send_at"] = sendAt.map(JSONValue.string)
         draft["expires_at"] = expiresAt.map(JSONValue.string)

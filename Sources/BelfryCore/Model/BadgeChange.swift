@@ -1,0 +1,104 @@
+/// What a push does to the number that is kept for the icon of the app on each device.
+package enum BadgeChange: Sendable, Hashable {
+    /// Sets it.
+    case set(Int64)
+    /// Counts it up, as a sender writes `"+1"`.
+    case add(Int64)
+
+    /// The most that one push counts up.
+    package static let addedMax: Int64 = 1_000_000
+    /// The greatest number that is kept, and sent.
+    package static let keptMax: Int64 = 2_147_483_647
+
+    /// From a whole number, or a text such as `+1`; nil for null. Throws on anything else.
+    package init?(_ value: JSONValue, field: String) throws(InvalidInput) {
+        switch value {
+        case .null: return nil
+        case .integer(let number) where 0...Self.keptMax ~= number: self = .set(number)
+        case .string(let text):
+            guard let change = try BadgeChange(counting: text, field: field) else { fallthrough }
+            self = change
+        default:
+            throw InvalidInput(
+                field: field, #"has to be a whole number from 0 to \#(Self.keptMax), or a text such as "+1""#)
+        }
+    }
+
+    /// From a text that begins with a plus; nil for others. Throws where it counts up by nothing, or by too much.
+    package init?(counting text: String, field: String) throws(InvalidInput) {
+        guard text.utf8.first == UInt8(ascii: "+") else { return nil }
+        guard let change = BadgeChange(counting: text) else {
+            throw InvalidInput(field: field, "is '\(text.prefix(24))', it counts up by +1 to +\(Self.addedMax)")
+        }
+        self = change
+    }
+
+    /// From a text such as `+1`; nil for anything else.
+    package init?(counting text: String) {
+        let digits = text.utf8.dropFirst()
+        guard text.utf8.first == UInt8(ascii: "+"), 1...7 ~= digits.count,
+            digits.first != UInt8(ascii: "0"), digits.allSatisfy({ 0x30...0x39 ~= $0 }),
+            let number = Int64(String(digits) ?? ""),
+            1...Self.addedMax ~= number
+        else { return nil }
+        self = .add(number)
+    }
+
+    package var json: JSONValue {
+        switch self {
+        case .set(let number): .integer(number)
+        case .add(let number): .string("+\(number)")
+        }
+    }
+
+    /// A number as far as it is kept.
+    package static func kept(_ number: Int64) -> Int64 { min(max(number, 0), keptMax) }
+}
+
+extension Push.Content {
+    /// What the push does to the number kept for devices of a type: what was written for the type, or else for all.
+    ///
+    /// What a sender of Apple's own protocol wrote is left alone: such a sender counts by itself.
+    package func badgeChange(on kind: PlatformKind) -> BadgeChange? {
+        switch kind {
+        case .apple:
+            guard let apple else { return BadgeChange(stored: custom["ios"]?["badge"]) ?? badge }
+            guard apple.tokenUses == [.app], !apple.isVerbatim else { return nil }
+            return BadgeChange(stored: apple.payload["aps"]?["badge"]) ?? (apple.type == .alert ? badge : nil)
+        case .web: return web?.appBadge ?? badge
+        default: return badge
+        }
+    }
+
+    /// Whether a badge is counted up on devices of some type, so that the number differs by device.
+    var countsBadges: Bool {
+        badge.isCounting || (web?.appBadge).isCounting || BadgeChange(stored: custom["ios"]?["badge"]).isCounting
+            || appleBadge.isCounting
+    }
+
+    private var appleBadge: BadgeChange? {
+        apple.flatMap { $0.isVerbatim ? nil : BadgeChange(stored: $0.payload["aps"]?["badge"]) }
+    }
+}
+
+extension BadgeChange? {
+    fileprivate var isCounting: Bool { if case .add? = self { true } else { false } }
+}
+
+extension BadgeChange {
+    /// From a value that was checked before: a number, or a text that spells one or counts up.
+    init?(stored value: JSONValue?) {
+        switch value {
+        case .integer(let number): self = .set(Self.kept(number))
+        case .string(let text):
+            if let change = BadgeChange(counting: text) {
+                self = change
+            } else if let number = Int64(text) {
+                self = .set(Self.kept(number))
+            } else {
+                return nil
+            }
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,200 @@
+package import FoundationEssentials
+
+/// What the placeholders of a push stand for on one device.
+package final class Filling: Sendable {
+    package let values: Values
+    private let links: LinkSigner?
+
+    /// What a store knows of the device and its user. A badge is the number after the push has counted.
+    package struct Values: Sendable, Hashable {
+        package var badge: Int64 = 0
+        package var deviceUUID: UUID?
+        package var userID: String?
+        package var language: String?
+        package var timeZone: String?
+        package var attributes: [String: UserAttribute] = [:]
+
+        package init(badge: Int64 = 0) { self.badge = badge }
+    }
+
+    package init(_ values: Values, links: LinkSigner? = nil) {
+        self.values = values
+        self.links = links
+    }
+
+    package var badge: Int64 { values.badge }
+
+    /// The text in the place of a placeholder.
+    package func text(of placeholder: Placeholder) -> String {
+        let text = own(placeholder.source) ?? placeholder.fallback ?? ""
+        return placeholder.isInURL ? text.urlEncoded : text
+    }
+
+    /// nil, or an empty text, counts as nothing.
+    private func own(_ source: Placeholder.Source) -> String? {
+        let text: String? =
+            switch source {
+            case .badge: String(values.badge)
+            case .deviceID: values.deviceUUID?.lowercased
+            case .userID: values.userID
+            case .userLanguage: values.language
+            case .userTimeZone: values.timeZone
+            case .attribute(let name): values.attributes[name]?.text
+            case .signedLink(let url): links?.link(url, for: values) ?? url
+            case .text(let text): text
+            }
+        return text.flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
+/// Which values the placeholders of a push need.
+package struct FillingNeeds: Sendable, Hashable {
+    /// The kept number, whether the push counts or not.
+    package private(set) var badge = false
+    package private(set) var device = false
+    package private(set) var user = false
+    /// The names of attributes.
+    package private(set) var attributes: Set<String> = []
+    package private(set) var links = false
+
+    package init(_ placeholders: [Placeholder]) {
+        for placeholder in placeholders {
+            switch placeholder.source {
+            case .badge: badge = true
+            case .deviceID: device = true
+            case .userID, .userLanguage, .userTimeZone: user = true
+            case .attribute(let name):
+                user = true
+                attributes.insert(name)
+            case .signedLink: (links, device, user) = (true, true, true)
+            case .text: continue
+            }
+        }
+    }
+
+    /// Whether the device's row is read.
+    package var row: Bool { device || user }
+    package var isEmpty: Bool { !badge && !row }
+}
+
+/// What is to be filled in for the devices of a batch.
+package struct FillingRequest: Sendable {
+    package let batch: Batch
+    package let applicationKey: Key<Application>
+    /// Those that are sent to now, ascending.
+    package let devices: [Key<Device>]
+    /// What the push does to the number kept for each.
+    package let badge: BadgeChange?
+    package let needs: FillingNeeds
+
+    package init(
+        batch: Batch, applicationKey: Key<Application>, devices: [Key<Device>], badge: BadgeChange?,
+        needs: FillingNeeds
+    ) {
+        self.batch = batch
+        self.applicationKey = applicationKey
+        self.devices = devices
+        self.badge = badge
+        self.needs = needs
+    }
+}
+
+extension Push.Content {
+    /// Whether devices of some type get something of their own. It is cheap: contents are asked for each batch.
+    package var isPersonal: Bool { isTemplate || countsBadges }
+
+    /// The content that one device gets.
+    package func filled(with filling: Filling) throws(InvalidInput) -> Push.Content {
+        try replacingPlaceholders { filling.text(of: $0) }.showing(badge: filling.badge)
+    }
+
+    /// The longest form that is judged at acceptance: numbers at their greatest, and of attributes and user ids, whose length
+    /// nobody knows beforehand, the fallback or some bytes.
+    func longest() throws(InvalidInput) -> Push.Content {
+        try replacingPlaceholders(\.longest).showing(badge: BadgeChange.keptMax)
+    }
+
+    /// With a number in the place of each text that counts up.
+    private func showing(badge number: Int64) -> Push.Content {
+        guard countsBadges else { return self }
+        var custom = custom
+        if case .object(var ios)? = custom["ios"], let shown = ios["badge"]?.showing(badge: number) {
+            ios["badge"] = shown
+            custom["ios"] = .object(ios)
+        }
+        var shown = apple
+        if let apple, !apple.isVerbatim, case .object(var aps)? = apple.payload["aps"],
+            let badge = aps["badge"]?.showing(badge: number)
+        {
+            aps["badge"] = badge
+            shown = apple.saying(apple.payload.merging(["aps": .object(aps)]) { $1 })
+        }
+        return Push.Content(
+            body: body, custom: custom, apple: shown, web: web?.showing(badge: number),
+            badge: badge.map { $0.showing(badge: number) }, isTemplate: isTemplate)
+    }
+}
+
+extension JSONValue {
+    /// nil unless it counts up.
+    fileprivate func showing(badge number: Int64) -> JSONValue? {
+        stringValue.flatMap(BadgeChange.init(counting:)).map { _ in .integer(number) }
+    }
+}
+
+extension BadgeChange {
+    fileprivate func showing(badge number: Int64) -> BadgeChange {
+        if case .add = self { .set(number) } else { self }
+    }
+}
+
+extension WebMessage {
+    fileprivate func showing(badge number: Int64) -> WebMessage {
+        appBadge.map { WebMessage(self, appBadge: $0.showing(badge: number)) } ?? self
+    }
+}
+
+extension Placeholder {
+    /// At least so many bytes are counted for each.
+    private static let bytesMin = 16
+
+    /// As long as it gets, as far as that is known.
+    fileprivate var longest: String {
+        let text =
+            switch source {
+            case .badge: String(BadgeChange.keptMax)
+            case .deviceID: String(repeating: "x", count: 36)
+            case .userLanguage, .userTimeZone: String(repeating: "x", count: UserProfile.tagBytesMax)
+            case .signedLink(let url): url + String(repeating: "x", count: LinkSigner.addedBytesMin)
+            case .text(let text): isInURL ? text.urlEncoded : text
+            case .userID, .attribute: ""
+            }
+        let longest = [text, fallback.map { isInURL ? $0.urlEncoded : $0 } ?? ""].max { $0.utf8.count < $1.utf8.count }
+        return (longest ?? "").padded(to: Self.bytesMin)
+    }
+}
+
+extension String {
+    fileprivate func padded(to count: Int) -> String {
+        self + String(repeating: "x", count: max(0, count - utf8.count))
+    }
+
+    /// With percent signs for all but the unreserved characters. Source: RFC 3986 §2.3.
+    var urlEncoded: String {
+        var bytes: [UInt8] = []
+        for byte in utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: bytes.append(byte)
+            default: bytes += [UInt8(ascii: "%"), byte.hexUpper(4), byte.hexUpper(0)]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension UInt8 {
+    fileprivate func hexUpper(_ shift: UInt8) -> UInt8 {
+        let digit = self >> shift & 15
+        return digit < 10 ? digit + 0x30 : digit + 0x37
+    }
+}

@@ -1,0 +1,166 @@
+/// A text with placeholders, taken apart.
+struct TextTemplate: Sendable, Hashable {
+    enum Part: Sendable, Hashable {
+        case text(String)
+        case placeholder(Placeholder)
+    }
+
+    let parts: [Part]
+
+    /// Throws on braces that are not closed, and on what a placeholder cannot say.
+    init(_ text: String, field: String) throws(InvalidInput) {
+        let bytes = Array(text.utf8)
+        var parts: [Part] = []
+        var place = URLPlace(of: bytes)
+        var start = 0
+        while let open = Self.open(in: bytes, from: start) {
+            guard let close = Self.close(in: bytes, from: open + 2) else {
+                throw InvalidInput(
+                    field: field,
+                    "has {{ without }}; write {{ '{{' }} where braces are meant, or leave message.template out")
+            }
+            place.pass(bytes[start..<open])
+            if start < open { parts.append(.text(String(decoding: bytes[start..<open], as: UTF8.self))) }
+            let expression = String(decoding: bytes[open + 2..<close], as: UTF8.self)
+            parts.append(.placeholder(try Placeholder(expression, isInURL: place.isInURL, field: field)))
+            start = close + 2
+        }
+        if start < bytes.count { parts.append(.text(String(decoding: bytes[start...], as: UTF8.self))) }
+        self.parts = parts
+    }
+
+    func replacing(_ replace: (Placeholder) -> String) -> String {
+        parts.reduce(into: "") { text, part in
+            switch part {
+            case .text(let own): text += own
+            case .placeholder(let placeholder): text += replace(placeholder)
+            }
+        }
+    }
+
+    private static func open(in bytes: [UInt8], from start: Int) -> Int? {
+        bytes.indices.dropFirst(start).first { bytes[$0] == 0x7B && $0 + 1 < bytes.count && bytes[$0 + 1] == 0x7B }
+    }
+
+    /// Where the braces close, quotes aside.
+    private static func close(in bytes: [UInt8], from start: Int) -> Int? {
+        var quote: UInt8?
+        for index in bytes.indices.dropFirst(start) {
+            let byte = bytes[index]
+            if byte == quote {
+                quote = nil
+            } else if quote == nil, byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\"") {
+                quote = byte
+            } else if quote == nil, byte == 0x7D, index + 1 < bytes.count, bytes[index + 1] == 0x7D {
+                return index
+            }
+        }
+        return nil
+    }
+}
+
+/// Whether what is written next belongs to a URL: its word has `://` before, or the whole text is a path of a site.
+private struct URLPlace {
+    private let isPath: Bool
+    private var hasScheme = false
+    private var last: [UInt8] = []
+
+    init(of text: [UInt8]) {
+        isPath = text.first == UInt8(ascii: "/") && !text.contains { $0 <= 0x20 }
+    }
+
+    var isInURL: Bool { isPath || hasScheme }
+
+    mutating func pass(_ text: ArraySlice<UInt8>) {
+        last = []
+        for byte in text {
+            if byte <= 0x20 || #""'<("#.utf8.contains(byte) {
+                hasScheme = false
+                last = []
+            } else {
+                last = last.suffix(2) + [byte]
+                if last.elementsEqual("://".utf8) { hasScheme = true }
+            }
+        }
+    }
+}
+
+extension Push.Content {
+    /// The placeholders of its texts, in the order of their first appearance. Throws unless each can be read.
+    package func placeholders() throws(InvalidInput) -> [Placeholder] {
+        guard isTemplate else { return [] }
+        var found: [Placeholder] = []
+        var total = 0
+        _ = try replacingPlaceholders { placeholder in
+            total += 1
+            if total <= Placeholder.countMax, !found.contains(placeholder) { found.append(placeholder) }
+            return ""
+        }
+        guard total <= Placeholder.countMax else {
+            throw InvalidInput(field: "message", "has \(total) placeholders, the limit is \(Placeholder.countMax)")
+        }
+        return found
+    }
+
+    /// The content with another text in the place of each placeholder.
+    func replacingPlaceholders(_ replace: (Placeholder) -> String) throws(InvalidInput) -> Push.Content {
+        guard isTemplate else { return self }
+        var newCustom: [String: JSONValue] = [:]
+        for (name, value) in custom.sorted(by: { $0.key < $1.key }) {
+            newCustom[name] = try value.replacingPlaceholders("message.custom.\(name)", replace)
+        }
+        var newApple = apple
+        if let apple, !apple.isVerbatim {
+            newApple = apple.saying(try apple.payload.replacingPlaceholders("message.apns.payload", replace))
+        }
+        var newWeb = web
+        if let web { newWeb = web.saying(try web.notification.replacingPlaceholders("message.web", replace)) }
+        var newBody = body
+        if let body { newBody = try body.replacingPlaceholders("message.body", replace) }
+        return Push.Content(body: newBody, custom: newCustom, apple: newApple, web: newWeb, badge: badge)
+    }
+}
+
+extension String {
+    fileprivate func replacingPlaceholders(
+        _ field: String, _ replace: (Placeholder) -> String
+    ) throws(InvalidInput) -> String {
+        var last: UInt8 = 0
+        let hasBraces = utf8.contains { byte in
+            defer { last = byte }
+            return byte == UInt8(ascii: "{") && last == byte
+        }
+        return hasBraces ? try TextTemplate(self, field: field).replacing(replace) : self
+    }
+}
+
+extension JSONValue {
+    /// The names of members stay as they are.
+    fileprivate func replacingPlaceholders(
+        _ field: String, _ replace: (Placeholder) -> String
+    ) throws(InvalidInput) -> JSONValue {
+        switch self {
+        case .string(let text): return .string(try text.replacingPlaceholders(field, replace))
+        case .array(let elements):
+            var replaced: [JSONValue] = []
+            for (index, element) in elements.enumerated() {
+                replaced.append(try element.replacingPlaceholders("\(field)[\(index)]", replace))
+            }
+            return .array(replaced)
+        case .object(let members): return .object(try members.replacingPlaceholders(field, replace))
+        case .null, .bool, .integer, .number: return self
+        }
+    }
+}
+
+extension [String: JSONValue] {
+    fileprivate func replacingPlaceholders(
+        _ field: String, _ replace: (Placeholder) -> String
+    ) throws(InvalidInput) -> [String: JSONValue] {
+        var replaced: [String: JSONValue] = [:]
+        for (name, value) in sorted(by: { $0.key < $1.key }) {
+            replaced[name] = try value.replacingPlaceholders("\(field).\(name)", replace)
+        }
+        return replaced
+    }
+}

@@ -1,0 +1,106 @@
+import BelfryAPI
+import BelfryCore
+import BelfryServer
+import BelfrySimulators
+import BelfryTesting
+import Foundation
+import Testing
+
+/// A push that says something else to each device, from the API to APNs.
+extension ServerTests {
+    @Suite struct FillingTests {}
+}
+
+extension ServerTests.FillingTests {
+    private static func register(_ token: Character, _ user: String?, on server: TestServer) async throws -> UUID {
+        let user = user.map { #","custom_user_id":"\#($0)""# } ?? ""
+        let reply = try await server.app.send(
+            "POST", "/v1/registration",
+            #"{"registration_token":"\#(String(repeating: token, count: 64))"\#(user)}"#)
+        let uuid = try JSONValue(json: reply.body.utf8)["device_uuid"]?.stringValue
+        return try #require(uuid.flatMap { UUID(uuidString: $0) }, "\(reply)")
+    }
+
+    private static func sent(_ token: Character, to server: TestServer) throws -> JSONValue {
+        let bytes = [UInt8](repeating: UInt8(String([token, token]), radix: 16) ?? 0, count: 32)
+        return try JSONValue(json: try #require(server.simulator.ledger.token(bytes)?.lastRequest?.payload).utf8)
+    }
+
+    @Test func `each device is told its own number, name and link, and numbers go on from push to push`() async throws {
+        try await TestServer.open(
+            configure: { $0.pcf.verifiesCustomUserIDs = false },
+            simulate: { simulation in
+                simulation.listening.ledgerDetail = .payloads
+                simulation.parsesPayloads = true
+            }
+        ) { server in
+            let anna = try await Self.register("a", "anna", on: server)
+            _ = try await Self.register("b", nil, on: server)
+            let profile = try UserProfile(
+                language: "de", timeZone: nil, attributes: ["name": .text("Anna \"A\"")])
+            _ = try await server.store.setUser("anna", of: server.application.application.key) { _ in profile }
+            let body = """
+                {"target":{"platform":"all"},"message":{"template":true,
+                 "body":"Hi {{ user.name | default: 'you' }}","custom":{"ios":{"badge":"+1",
+                 "extra":{"link":"{{ 'https://shop.example/x' | signed_link }}","id":"{{device.id}}"}}}}}
+                """
+            for number in 1...2 {
+                let receipt = try await server.settled(try await server.sender.push(body))
+                #expect(receipt.counts.filter { $0.value > 0 } == [.accepted: 2])
+                let (first, second) = (try Self.sent("a", to: server), try Self.sent("b", to: server))
+                #expect(first["aps"]?["alert"] == .string("Hi Anna \"A\""))
+                #expect(second["aps"]?["alert"] == .string("Hi you"))
+                for payload in [first, second] { #expect(payload["aps"]?["badge"] == .integer(Int64(number))) }
+                #expect(first["id"] == .string(anna.uuidString.lowercased()))
+                try await Self.check(try #require(first["link"]?.stringValue), of: anna, user: "anna", server)
+            }
+            // A number sets it, and counting goes on from there.
+            let set = #"{"target":{"platform":"all"},"message":{"body":"x","custom":{"ios":{"badge":7}}}}"#
+            _ = try await server.settled(try await server.sender.push(set))
+            let up = #"{"target":{"devices":["\#(anna.uuidString)"]},"message":{"body":"x","badge":"+2"}}"#
+            _ = try await server.settled(try await server.sender.push(up))
+            #expect(try Self.sent("a", to: server)["aps"]?["badge"] == .integer(9))
+            #expect(try Self.sent("b", to: server)["aps"]?["badge"] == .integer(7))
+        }
+    }
+
+    /// As whoever serves the link checks it, with the application's shared secret.
+    private static func check(_ link: String, of device: UUID, user: String, _ server: TestServer) async throws {
+        let parts = link.components(separatedBy: "&signature=")
+        #expect(parts.count == 2)
+        let query = try #require(URLComponents(string: link)?.queryItems)
+        #expect(query.map(\.name) == ["device", "user", "push", "expires", "signature"])
+        #expect(query[0].value == device.uuidString.lowercased() && query[1].value == user)
+        let secret = server.application.sharedSecret
+        let code = try await Scratch.with { scratch in
+            let (text, code) = (try scratch.write(parts[0], to: "link"), scratch.file("code"))
+            try await OpenSSL(scratch: scratch).run([
+                "dgst", "-sha256", "-mac", "HMAC", "-macopt", "hexkey:\(secret)", "-binary", "-out", code, text,
+            ])
+            return try Data(contentsOf: URL(filePath: code))
+        }
+        let expected = code.base64EncodedString().replacingOccurrences(of: "+", with: "-")
+            .replacingOccurrences(of: "/", with: "_").replacingOccurrences(of: "=", with: "")
+        #expect(parts.last == expected)
+    }
+
+    @Test func `what a template cannot say is refused with the field and what there is`() async throws {
+        try await TestServer.open { server in
+            let rows = [
+                (
+                    #"{"body":"{{name}}","template":true}"#,
+                    "message.body names {{name}}, a template has badge, device.id"
+                ),
+                (#"{"body":"x","badge":"1"}"#, "message.badge has to be a whole number from 0 to 2147483647"),
+                (#"{"body":"x","badge":"+0"}"#, "message.badge is '+0', it counts up by +1 to +1000000"),
+            ]
+            for (message, words) in rows {
+                let reply = try await server.sender.send(
+                    "POST", "/v1/push", #"{"target":{"platform":"all"},"message":\#(message)}"#)
+                #expect(reply.status == 400 && reply.body.contains(words), "\(reply)")
+            }
+            // Senders that know nothing of templates send braces as they always did.
+            _ = try await server.sender.push(#"{"target":{"platform":"all"},"message":{"body":"{{name}}"}}"#)
+        }
+    }
+}
