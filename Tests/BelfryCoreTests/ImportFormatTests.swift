@@ -47,7 +47,7 @@ import Testing
         platforms.append(try await store.create(sandbox))
         var reader = ImportReader(format)
         let rows = try reader.read(Array(text.utf8)) + reader.finish()
-        let service = ImportService(store: store, platforms: platforms, isDryRun: false)
+        let service = ImportService(store: store, platforms: platforms)
         let verdicts = try await service.run(rows)
         #expect(verdicts.map(\.row) == Array(1...rows.count))
         #expect(try await service.run(rows).allSatisfy { $0.outcome == .duplicate || $0.outcome.name == "refused" })

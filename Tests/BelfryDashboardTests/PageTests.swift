@@ -174,10 +174,20 @@ import Testing
         }
         let before = try await dashboard.store.deviceCount(on: contents.platform.key)
         #expect(try await run(true).contains("What the import would do"))
+        #expect(try await dashboard.store.unseenDeviceCount(on: [contents.platform.key]) == 0)
         #expect(try await dashboard.store.deviceCount(on: contents.platform.key) == before)
         let done = try await run(false)
         #expect(done.contains("What the import did") && done.contains("Refused rows"))
         #expect(try await dashboard.store.deviceCount(on: contents.platform.key) == before + 1)
+        #expect(try await run(true).contains("Known already"))
+        let jobs = try await dashboard.store.importJobs(of: contents.application.key, after: nil, limit: 9)
+        #expect(jobs.prefix(3).map(\.tally.duplicate) == [1, 0, 0] && jobs.prefix(3).map(\.tally.new) == [0, 1, 1])
+        let page = try await browser.get("/apps/\(contents.application.uuid.lowercased)/import")
+        #expect(page.contains("Earlier imports") && page.contains("/import/\(jobs[1].uuid.lowercased)"))
+        let csv = try await browser.get(
+            "/apps/\(contents.application.uuid.lowercased)/import/\(jobs[1].uuid.lowercased)")
+        #expect(csv.headers[.contentDisposition]?.hasPrefix("attachment") == true)
+        #expect(csv.text.split(separator: "\n").count == 3 && csv.contains(",new,") && csv.contains(",refused,"))
     }
 
     @Test func `a new password ends other sessions, and needs the old one`() async throws {

@@ -115,6 +115,7 @@ struct TestContents {
     let schedule: Schedule
     let location: Location
     let geofence: Geofence
+    let importJob: ImportJob
 
     init(_ dashboard: TestDashboard, text: String, of tenant: Key<Tenant> = Tenant.first) async throws {
         let (store, admin, author) = (dashboard.store, dashboard.admin, TestDashboard.author)
@@ -142,6 +143,9 @@ struct TestContents {
                 locations: [location.key], groups: [], trigger: .enter, platform: .all, tags: [],
                 data: GeofenceData([:]), startsAt: .zero, expiresAt: dashboard.clock.now + .seconds(86_400)),
             of: application, by: author)
+        importJob = try await store.createImport(
+            .timeOrdered(), of: application.key,
+            from: ImportJob.Source(format: .csv, mapping: text, platform: nil, isDryRun: false), position: 0, by: text)
         try await store.park(platform.key, Parking(cause: .operator, detail: text, since: dashboard.clock.now))
     }
 
@@ -152,7 +156,7 @@ struct TestContents {
             ("device_uuid", device.uuid.lowercased), ("receipt_id", push.receiptID.lowercased),
             ("schedule_id", schedule.key.id), ("location_id", "\(location.key)"), ("geofence_id", "\(geofence.key)"),
             ("topic", Address.encoded(device.topics[0])), ("person_id", "\(person.key)"), ("key_id", key),
-            ("session_id", "999"),
+            ("session_id", "999"), ("import_id", importJob.uuid.lowercased),
         ]
         return names.reduce(path.isEmpty ? "" : "/" + path) { $0.replacing(":\($1.0)", with: $1.1) }
     }

@@ -154,11 +154,41 @@ extension ServerTests.ImportTests {
         #expect(try await app.send("GET", "/v1/registration/\(device.uuid)").body.contains(#""active":false"#))
     }
 
+    private static func verdicts(_ report: Report) throws -> [Substring] {
+        try String(contentsOfFile: report.verdicts, encoding: .utf8).split(separator: "\n")
+    }
+
+    @Test func `a dry run of a PCF service says what its import then does, and writes nothing`() async throws {
+        try await OldPCFServer.with(devices: 300) { old in
+            try await TestInstallation.with { installation in
+                let moved = try await MovedIn(to: installation, from: old)
+                func run(_ more: String...) async throws -> (report: Report, verdicts: [Substring]) {
+                    let ended = try await Program.run(
+                        moved.arguments + ["--schedules", "--data-directory", installation.data] + more,
+                        in: installation.scratch)
+                    let report: Report = try ended.decoded()
+                    return (report, try Self.verdicts(report))
+                }
+                for new in [300, 0] {
+                    let judged = try await run("--dry-run")
+                    #expect(judged.report.new == new && judged.report.duplicate == 300 - new)
+                    let done = try await run()
+                    #expect(done.report.new == new && done.report.duplicate == 300 - new)
+                    #expect(judged.verdicts == done.verdicts && judged.verdicts.count == 301)
+                    #expect(judged.report.others == done.report.others, "topics, places, geofences and schedules")
+                    #expect(judged.report.others?.contains("topics: \(new == 0 ? 0 : 121)") == true)
+                }
+            }
+        }
+    }
+
     @Test func `a list is judged first, then imported, and goes on where a kill stopped it`() async throws {
         try await TestInstallation.with { installation in
             let lines = (0..<9_000).map { number in
-                let token = number % 1_000 == 7 ? "no-hex" : String(format: "%064x", number)
-                return #"{"push":"\#(token)","labels":["a","b"],"who":"user \#(number)"}"#
+                // One in 1,000 cannot be read, and one repeats a row far above, with other topics or as it was.
+                let token = number % 1_000 == 7 ? "no-hex" : String(format: "%064x", number % 1_000 == 8 ? 0 : number)
+                let labels = number < 3_000 && number % 2_000 == 8 ? #"["a","c"]"# : #"["a","b"]"#
+                return #"{"push":"\#(token)","labels":\#(labels),"who":"user \#(number % 1_000 == 8 ? 0 : number)"}"#
             }
             let list = try installation.scratch.write(lines.joined(separator: "\n"), to: "devices.jsonl")
             let arguments = [
@@ -166,7 +196,8 @@ extension ServerTests.ImportTests {
                 "jsonl", "--map", "token=push,topics=labels,user=who", "--json", list,
             ]
             let judged: Report = try await installation.run(arguments + ["--dry-run"]).decoded()
-            #expect(judged.rows == 9_000 && judged.new == 8_991 && judged.refused == 9)
+            #expect(judged.rows == 9_000 && judged.new == 8_982 && judged.refused == 9)
+            #expect(judged.updated == 4 && judged.duplicate == 5)
             let count = try await installation.withResources { resources in
                 let platform = try await resources.operatorService.platform(
                     try #require(UUID(uuidString: installation.platform)))
@@ -182,12 +213,14 @@ extension ServerTests.ImportTests {
             if program.isRunning { try await program.end(SIGKILL) }
             let report: Report = try await installation.run(arguments).decoded()
             #expect(report.rows == 9_000 && report.refused == 9)
-            #expect(report.new + report.duplicate == 8_991 && report.updated == 0)
+            #expect(report.new + report.duplicate + report.updated == 8_991 && report.updated >= 4)
             let verdicts = try String(contentsOfFile: report.verdicts, encoding: .utf8).split(separator: "\n")
             #expect(verdicts.count == 9_001)
             #expect(verdicts[8].hasPrefix("8,") && verdicts[8].contains("refused") && verdicts[8].contains("hex"))
+            let foretold = try Self.verdicts(try await installation.run(arguments + ["--dry-run"]).decoded())
             let again: Report = try await installation.run(arguments).decoded()
-            #expect(again.duplicate == 8_991 && again.new == 0)
+            #expect(again.duplicate == 8_987 && again.updated == 4 && again.new == 0)
+            #expect(try Self.verdicts(again) == foretold)
         }
     }
 

@@ -1,127 +1,254 @@
 import BelfryCore
 import FoundationEssentials
+import HTTPTypes
 import Hummingbird
 import NIOCore
+import Synchronization
 
 extension Admin {
     /// Imports: `/admin/v1/apps/:app_uuid/imports`. The body is the list of another service, read and written as it comes in, so it may
-    /// be of any length that a request has time for; what was not done then is sent again with `skip`.
+    /// be of any length. What came of its rows is written down, so that a request that ended early, for whatever reason, is
+    /// followed by another that goes on where it stopped.
     struct Imports: Sendable {
         let factory: RouteFactory
 
         var routes: [Route] {
-            [factory.application(.post, "apps/:app_uuid/imports", .change, create).repeatable.streaming]
+            [
+                factory.application(.post, "apps/:app_uuid/imports", .change, create).repeatable.streaming,
+                factory.application(.get, "apps/:app_uuid/imports", .read, list),
+                factory.application(.put, "apps/:app_uuid/imports/:import_id", .change, bring).streaming,
+                factory.application(.get, "apps/:app_uuid/imports/:import_id", .read, show),
+                factory.application(.get, "apps/:app_uuid/imports/:import_id/verdicts", .read, verdicts),
+            ]
         }
 
-        /// As many rows are in memory and written together.
-        private static let windowRows = 512
+        private static let parameters = ["format", "platform_uuid", "map", "dry_run", "verdicts"]
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
-            let query = try Query(call, ["format", "platform_uuid", "map", "skip", "dry_run", "verdicts"])
-            guard let name = query.text("format") else { throw InvalidInput.missing("format") }
-            let format = try ImportFormat(name, field: "format")
-            let mapping = try mapping(query, format)
-            let service = try await factory.admin.beginImport(
-                of: application, to: try await factory.platforms(query.text("platform_uuid"), of: application),
-                from: format.rawValue, isDryRun: try query.bool("dry_run"), by: call.author)
-            var reader = ImportReader(format, mapping: mapping, skipping: try skip(query))
-            let keepsVerdicts = try query.bool("verdicts")
-            let reply = try await factory.shares.holding(.batches, for: ShareHolder(call.key, application)) {
-                try await read(call.request, by: &reader, into: service, ImportReply(keepsVerdicts: keepsVerdicts))
+            let query = try Query(call, Self.parameters + ["skip"])
+            let source = try source(query)
+            let part = ImportPart(keepsVerdicts: try query.bool("verdicts"))
+            let skipped = try number(query, "skip", from: 0) ?? 0
+            let platforms = try await factory.platforms(query.text("platform_uuid"), of: application)
+            return try await factory.shares.holding(.batches, for: ShareHolder(call.key, application)) {
+                let recorded = try await factory.admin.recordImport(
+                    .timeOrdered(), of: application, to: platforms, from: source, position: skipped, by: call.author)
+                return try await read(call.request, part, into: recorded)
             }
-            return try Response(reply)
         }
 
+        /// Begins an import under an id of the caller's, or goes on with it.
+        private func bring(_ call: Call, _ application: Application) async throws -> Response {
+            guard let uuid = call.uuid("import_id") else { throw APIError.missing("import") }
+            let query = try Query(call, Self.parameters + ["first_row", "more"])
+            let source = try source(query)
+            let part = ImportPart(
+                firstRow: try number(query, "first_row", from: 1) ?? 1, isLast: try !query.bool("more"),
+                keepsVerdicts: try query.bool("verdicts"))
+            let platforms = try await factory.platforms(query.text("platform_uuid"), of: application)
+            return try await factory.shares.holding(.batches, for: ShareHolder(call.key, application)) {
+                guard let job = try await factory.store.importJob(uuid, of: application.key) else {
+                    let recorded = try await factory.admin.recordImport(
+                        uuid, of: application, to: platforms, from: source, position: part.firstRow - 1,
+                        by: call.author)
+                    return try await read(call.request, part, into: recorded)
+                }
+                try check(part, source, against: job)
+                let recorded = try await factory.admin.resume(
+                    job, of: application, to: platforms, with: try trial(of: job), by: call.author)
+                guard let recorded else { return try Response(ImportReply(job, at: factory.clock.now)) }
+                return try await read(call.request, part, into: recorded)
+            }
+        }
+
+        /// Throws where the request does not go on with what the import is.
+        private func check(_ part: ImportPart, _ source: ImportJob.Source, against job: ImportJob) throws(APIError) {
+            guard source == job.source else {
+                throw APIError(
+                    .conflict, "This import has another format, map, platform_uuid or dry_run; give another id")
+            }
+            guard job.state.isEnded || part.firstRow <= job.position + 1 else {
+                throw APIError(
+                    .conflict,
+                    "The body begins with row \(part.firstRow), the import has come to row \(job.position): "
+                        + "first_row has to be \(job.position + 1) or less")
+            }
+        }
+
+        /// What has judged the rows of a dry run so far; nil where none is judged, or the import is a real one.
+        private func trial(of job: ImportJob) throws(APIError) -> ImportService? {
+            guard job.source.isDryRun, job.tally.rows > 0, !job.state.isEnded else { return nil }
+            if let service = factory.importTrials.service(of: job.key) { return service }
+            throw APIError(
+                .conflict,
+                "What the rows of this dry run would have changed is no longer known to this node; begin another")
+        }
+
+        /// Reads until the list ends, or the request has little time left.
         private func read(
-            _ request: Request, by reader: inout ImportReader, into service: ImportService, _ empty: ImportReply
-        ) async throws -> ImportReply {
-            var (reply, waiting) = (empty, [ImportReader.Row]())
+            _ request: Request, _ part: ImportPart, into begun: RecordedImport
+        ) async throws -> Response {
+            var (recorded, part) = (begun, part)
+            if recorded.job.source.isDryRun { factory.importTrials.keep(recorded.service, of: recorded.job.key) }
+            do {
+                let isWhole = try await read(request, &part, &recorded)
+                try await recorded.end(as: isWhole && part.isLast ? .completed : .waiting)
+                if recorded.job.state.isEnded { factory.importTrials.forget(recorded.job.key) }
+                let reply = ImportReply(recorded.job, at: factory.clock.now, part)
+                return try Response(status: isWhole ? .ok : .accepted, reply)
+            } catch let error as InvalidInput {
+                try await recorded.end(as: .failed, reason: error.description)
+                factory.importTrials.forget(recorded.job.key)
+                throw error
+            } catch {
+                // Where this is not written down any more, the import waits once its lease is over.
+                try? await recorded.end(as: .waiting)
+                throw error
+            }
+        }
+
+        /// Returns false where the list may not have ended.
+        private func read(
+            _ request: Request, _ part: inout ImportPart, _ recorded: inout RecordedImport
+        ) async throws -> Bool {
+            let source = recorded.job.source
+            let before = part.firstRow - 1
+            var reader = ImportReader(
+                source.format, mapping: try source.mapping.map { try ImportMapping($0) } ?? .standard,
+                skipping: recorded.job.position - before)
+            let deadline = ContinuousClock.now + factory.verdictDeadline
+            var waiting: [ImportReader.Row] = []
             var chunks = request.body.makeAsyncIterator()
             while true {
                 let chunk: ByteBuffer?
                 do { chunk = try await chunks.next() } catch { throw BodyUnreadable(cause: error) }
                 guard let chunk else { break }
-                waiting += try reader.read(chunk.readableBytesView)
-                while waiting.count >= Self.windowRows {
-                    reply.note(try await service.run(Array(waiting.prefix(Self.windowRows))))
-                    waiting.removeFirst(Self.windowRows)
+                waiting += try reader.read(chunk.readableBytesView).map { $0.moved(by: before) }
+                while waiting.count >= RecordedImport.windowRows {
+                    part.note(try await recorded.run(Array(waiting.prefix(RecordedImport.windowRows))))
+                    waiting.removeFirst(RecordedImport.windowRows)
+                    guard ContinuousClock.now < deadline else { return false }
                 }
             }
-            waiting += try reader.finish()
-            reply.note(try await service.run(waiting))
-            return reply
+            waiting += try reader.finish().map { $0.moved(by: before) }
+            part.note(try await recorded.run(waiting))
+            return true
         }
 
-        private func mapping(_ query: Query, _ format: ImportFormat) throws(InvalidInput) -> ImportMapping {
-            guard let text = query.text("map") else { return .standard }
-            guard format.isMapped else { throw InvalidInput(field: "map", "is for the formats csv and jsonl") }
-            return try ImportMapping(text)
+        // MARK: Looking at imports
+
+        private func list(_ call: Call, _ application: Application) async throws -> Response {
+            let query = try Query(call, Query.paging)
+            let limit = try query.limit()
+            let found = try await factory.store.importJobs(
+                of: application.key, after: try query.cursor().map { Key($0[0]) }, limit: limit)
+            return try Response(
+                ImportsReply(
+                    imports: found.map { ImportReply($0, at: factory.clock.now) },
+                    next_cursor: found.count == limit ? found.last.map { Cursor($0.key.rawValue).text } : nil))
         }
 
-        private func skip(_ query: Query) throws(InvalidInput) -> Int {
-            guard let text = query.text("skip") else { return 0 }
-            guard let rows = Int(text), rows >= 0 else { throw InvalidInput(field: "skip", "has to be 0 or more") }
-            return rows
+        private func show(_ call: Call, _ application: Application) async throws -> Response {
+            try Response(ImportReply(try await found(call, application), at: factory.clock.now))
+        }
+
+        /// The verdicts that are there by now, written while they are read.
+        private func verdicts(_ call: Call, _ application: Application) async throws -> Response {
+            let job = try await found(call, application)
+            return try await factory.shares.streaming(.exports, for: ShareHolder(call.key, application)) {
+                Response.verdicts(of: job.key, in: factory.store)
+            }
+        }
+
+        private func found(_ call: Call, _ application: Application) async throws -> ImportJob {
+            guard let uuid = call.uuid("import_id"),
+                let job = try await factory.store.importJob(uuid, of: application.key)
+            else { throw APIError.missing("import") }
+            return job
+        }
+
+        // MARK: Parameters
+
+        private func source(_ query: Query) throws(InvalidInput) -> ImportJob.Source {
+            guard let name = query.text("format") else { throw InvalidInput.missing("format") }
+            let format = try ImportFormat(name, field: "format")
+            if let text = query.text("map") {
+                guard format.isMapped else { throw InvalidInput(field: "map", "is for the formats csv and jsonl") }
+                _ = try ImportMapping(text)
+            }
+            return ImportJob.Source(
+                format: format, mapping: query.text("map"),
+                platform: query.text("platform_uuid").flatMap { UUID(uuidString: $0) },
+                isDryRun: try query.bool("dry_run"))
+        }
+
+        private func number(_ query: Query, _ name: String, from least: Int) throws(InvalidInput) -> Int? {
+            guard let text = query.text(name) else { return nil }
+            guard let number = Int(text), (least...Self.rowMax).contains(number) else {
+                throw InvalidInput(field: name, "is '\(text)', it has to be \(least) to \(Self.rowMax)")
+            }
+            return number
+        }
+
+        /// More rows than any list has, and few enough to be counted on from.
+        private static let rowMax = 1_000_000_000_000
+    }
+
+    /// What one request brings of the list of an import, and what came of it.
+    struct ImportPart: Sendable {
+        /// The row of the list that the body begins with, from 1.
+        var firstRow = 1
+        /// Whether the list ends with the body.
+        var isLast = true
+        let keepsVerdicts: Bool
+        private(set) var refusals: [ImportReply.Refusal] = []
+        private(set) var verdicts: [ImportReply.Verdict] = []
+
+        init(firstRow: Int = 1, isLast: Bool = true, keepsVerdicts: Bool) {
+            self.firstRow = firstRow
+            self.isLast = isLast
+            self.keepsVerdicts = keepsVerdicts
+        }
+
+        mutating func note(_ new: [ImportService.Verdict]) {
+            if keepsVerdicts {
+                verdicts += new.prefix(ImportReply.verdictsMax - verdicts.count).map(ImportReply.Verdict.init)
+            }
+            for verdict in new {
+                guard case .refused(let reason) = verdict.outcome, refusals.count < ImportReply.refusalsMax else {
+                    continue
+                }
+                refusals.append(ImportReply.Refusal(row: verdict.row, id: verdict.id, reason: reason))
+            }
+        }
+    }
+}
+
+extension ImportReader.Row {
+    fileprivate func moved(by rows: Int) -> ImportReader.Row {
+        ImportReader.Row(number: number + rows, outcome: outcome)
+    }
+}
+
+/// What the rows of dry runs so far would have changed, while other requests may go on with them: of a few, for each takes a file and
+/// the memory to read it.
+final class ImportTrials: Sendable {
+    private let kept = Mutex<[(job: Key<ImportJob>, service: ImportService)]>([])
+
+    /// The oldest is forgotten for another.
+    static let countMax = 8
+
+    func service(of job: Key<ImportJob>) -> ImportService? {
+        kept.withLock { kept in kept.first { $0.job == job }?.service }
+    }
+
+    func keep(_ service: ImportService, of job: Key<ImportJob>) {
+        kept.withLock { kept in
+            kept.removeAll { $0.job == job }
+            kept.append((job, service))
+            if kept.count > Self.countMax { kept.removeFirst() }
         }
     }
 
-    /// What came of an import.
-    package struct ImportReply: Codable, Sendable {
-        package private(set) var rows = 0
-        package private(set) var new = 0
-        package private(set) var updated = 0
-        package private(set) var duplicate = 0
-        package private(set) var refused = 0
-        /// The first of the rows that were refused.
-        package private(set) var refusals: [Refusal] = []
-        /// What came of the first `verdictsMax` rows, where that was asked for.
-        package private(set) var verdicts: [Verdict]?
-
-        package struct Refusal: Codable, Sendable {
-            package let row: Int
-            @OrNull package var id: String?
-            package let reason: String
-        }
-
-        /// What came of a row.
-        package struct Verdict: Codable, Sendable {
-            package let row: Int
-            @OrNull package var id: String?
-            @OrNull package var platform_uuid: String?
-            package let verdict: String
-            @OrNull package var reason: String?
-
-            fileprivate init(_ verdict: ImportService.Verdict) {
-                row = verdict.row
-                _id = OrNull(wrappedValue: verdict.id)
-                _platform_uuid = OrNull(wrappedValue: verdict.platform?.lowercased)
-                self.verdict = verdict.outcome.name
-                let words: String? = if case .refused(let words) = verdict.outcome { words } else { nil }
-                _reason = OrNull(wrappedValue: words)
-            }
-        }
-
-        static let refusalsMax = 1_000
-        /// A client that wants all sends no more rows at a time.
-        package static let verdictsMax = 10_000
-
-        init(keepsVerdicts: Bool = false) { verdicts = keepsVerdicts ? [] : nil }
-
-        mutating func note(_ verdicts: [ImportService.Verdict]) {
-            if let kept = self.verdicts?.count {
-                self.verdicts? += verdicts.prefix(Self.verdictsMax - kept).map(Verdict.init)
-            }
-            var tally = ImportTally()
-            for verdict in verdicts {
-                tally.note(verdict.outcome)
-                guard case .refused(let reason) = verdict.outcome, refusals.count < Self.refusalsMax else { continue }
-                refusals.append(Refusal(row: verdict.row, id: verdict.id, reason: reason))
-            }
-            rows += tally.rows
-            new += tally.new
-            updated += tally.updated
-            duplicate += tally.duplicate
-            refused += tally.refused
-        }
-    }
+    func forget(_ job: Key<ImportJob>) { kept.withLock { kept in kept.removeAll { $0.job == job } } }
 }

@@ -45,6 +45,7 @@ extension Admin {
         let shares: ShareLimiter
         /// How long a test push waits for its provider when it is asked to.
         let verdictDeadline: Duration
+        let importTrials = ImportTrials()
         private let acceptedPushes = AcceptedPushes()
 
         init(

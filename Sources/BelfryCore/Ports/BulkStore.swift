@@ -90,7 +90,8 @@ extension BulkTable {
         damagedBatch, schedule,
         location, locationGroup, locationGroupMember, geofence, geofenceLocation, geofenceGroup, geofenceDeletion,
         geofenceStamp,
-        geofenceUpdate, mirrorEntry, pushCount, platformCount, eventMark, geofenceCount, heartbeat, adminKey, audit,
+        geofenceUpdate, mirrorEntry, importJob, importVerdict, pushCount, platformCount, eventMark, geofenceCount,
+        heartbeat, adminKey, audit,
         idempotency,
         brokerInstance, brokerBinding, appUser, openEndpoint, gatewayCredential, gatewayFeedback, deviceDetail,
         acrobitsAppID, acrobitsRegistration, carmaAccount, carmaApp, carmaTrigger, carmaDevice, carmaMessage, person,
@@ -326,6 +327,20 @@ extension BulkTable {
             "id": .integer, "application_id": .integer, "platform_id": .integer, "device_id": .integer, "method": .text,
             "body": .bytes, "created_at_ms": .integer,
         ])
+
+    private static let importJob = BulkTable(
+        "import_job",
+        [
+            "id": .integer, "uuid": .uuid, "application_id": .integer, "format": .text, "mapping": .text,
+            "platform_uuid": .uuid, "is_dry_run": .flag, "key_id": .text, "state": .integer, "reason": .text,
+            "position": .integer,
+            "new_count": .integer, "updated_count": .integer, "duplicate_count": .integer, "refused_count": .integer,
+            "verdict_rows": .integer, "verdict_bytes": .integer, "attempt": .integer, "created_at_ms": .integer,
+            "updated_at_ms": .integer, "ended_at_ms": .integer,
+        ])
+
+    private static let importVerdict = BulkTable(
+        "import_verdict", key: 2, ["job_id": .integer, "position": .integer, "lines": .bytes])
 
     private static let pushCount = BulkTable(
         "push_count", key: 3,

@@ -11,7 +11,7 @@ package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryS
     & TenantStore & AdminKeyStore & PersonStore & AuditStore
     & IdempotencyStore & SealStore
     & RetentionStore & NodeStore & DamageStore & QuotaStore & ConnectionFaultStore & BrokerStore
-    & MirrorStore & UserStore & OpenEndpointStore & GatewayStore & DeviceDetailStore
+    & MirrorStore & ImportJobStore & UserStore & OpenEndpointStore & GatewayStore & DeviceDetailStore
     & AcrobitsStore & CarmaStore
 
 /// Applications and platforms: few, read with each request, so a store answers reads from memory.
@@ -110,6 +110,12 @@ package protocol DeviceStore: Sendable {
     ///
     /// - Parameter devices: at most `DeviceImport.perWrite`, no two with the same token or UUID.
     func importDevices(_ devices: [DeviceImport], on platform: Platform) async throws -> [ImportVerdict]
+    /// What the devices would meet if they were imported.
+    ///
+    /// - Parameter devices: at most `DeviceImport.perWrite`.
+    func importSurvey(of devices: [DeviceImport], on platform: Platform) async throws -> ImportSurvey
+    /// Room for a dry run of an import, which ends with the value.
+    func importScratch() async throws -> any ImportScratch
     /// Deactivates the device. It keeps its UUID and can register again. Unknown UUIDs are ignored.
     func unregister(_ uuid: UUID, on platform: Key<Platform>) async throws
     func device(_ uuid: UUID, on platform: Key<Platform>) async throws -> Device?

@@ -12,22 +12,27 @@ package struct Retention: Sendable, Hashable {
         case idempotency
         /// Devices that were imported, and whose apps have not registered since: they become inactive.
         case unseen
+        /// Imports of the admin API, with their verdicts.
+        case imports
     }
 
     private let answers: Duration?
     private let pushes: Duration?
     private let audit: Duration?
     private let unseen: Duration?
+    private let imports: Duration?
 
     /// nil keeps for ever.
     package init(
         answers: Duration? = .seconds(30 * 86_400), pushes: Duration? = .seconds(90 * 86_400),
-        audit: Duration? = .seconds(730 * 86_400), unseen: Duration? = nil
+        audit: Duration? = .seconds(730 * 86_400), unseen: Duration? = nil,
+        imports: Duration? = .seconds(30 * 86_400)
     ) {
         self.answers = answers
         self.pushes = pushes
         self.audit = audit
         self.unseen = unseen
+        self.imports = imports
     }
 
     /// The cut-off time for a kind; nil if it is kept for ever.
@@ -40,6 +45,7 @@ package struct Retention: Sendable, Hashable {
             case .audit: audit
             case .idempotency: IdempotencyRecord.lifetime
             case .unseen: unseen
+            case .imports: imports
             }
         return kept.map { now + (.zero - $0) }
     }

@@ -7,7 +7,7 @@ package import FoundationEssentials
 package struct AdminService: Sendable {
     package typealias Stores = ApplicationStore & RegistryUpkeep & TenantStore & AdminKeyStore & DeviceStore
         & DirectoryStore & TopicStore & LocationStore & GeofenceStore & DamageStore & AuditStore & AcrobitsStore
-        & CarmaStore
+        & CarmaStore & QuotaStore & ImportJobStore
 
     let store: any Stores
     let vault: any Vault
@@ -133,33 +133,6 @@ extension AdminService {
 
 extension Duration {
     fileprivate var details: [String: String] { ["grace_seconds": String(components.seconds)] }
-}
-
-// MARK: - Imports
-
-extension AdminService {
-    /// What writes down devices of another service; its line in the audit log stands before the first of them.
-    ///
-    /// - Parameters:
-    ///   - platforms: of the application.
-    ///   - source: the format of the list, or the address of the server.
-    package func beginImport(
-        of application: Application, to platforms: [Platform], from source: String, isDryRun: Bool,
-        by author: AuditAuthor
-    ) async throws -> ImportService {
-        if !isDryRun {
-            let change = AuditedChange(by: author, "app.import", application, ["from": source])
-            try await store.audited(change) {}
-        }
-        return ImportService(store: store, platforms: platforms, isDryRun: isDryRun)
-    }
-
-    package var now: Instant { clock.now }
-
-    /// What the provider would do with messages to these tokens; nil where it cannot be asked without sending one.
-    package func validate(_ tokens: [DeviceToken], of platform: Platform) async throws -> [Outcome]? {
-        try await credentials.validate(tokens, of: platform)
-    }
 }
 
 // MARK: - Pushes

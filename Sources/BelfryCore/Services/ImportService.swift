@@ -4,10 +4,10 @@ package import FoundationEssentials
 ///
 /// Importing a list again changes nothing, so an interrupted import can be started again.
 package struct ImportService: Sendable {
-    private let store: any DeviceStore & ApplicationStore
+    private let store: any DeviceStore
     private let platforms: ImportPlatforms
-    /// Whether rows are judged alone and nothing is written.
-    private let isDryRun: Bool
+    /// Judges rows where nothing is to be written; nil where they are imported.
+    private let trial: ImportTrial?
 
     /// What came of a row.
     package struct Verdict: Sendable, Hashable {
@@ -25,15 +25,26 @@ package struct ImportService: Sendable {
         }
     }
 
-    /// - Parameter platforms: of one application.
-    package init(store: any DeviceStore & ApplicationStore, platforms: [Platform], isDryRun: Bool) {
+    /// Imports devices to platforms of one application.
+    package init(store: any DeviceStore, platforms: [Platform]) {
         self.store = store
         self.platforms = ImportPlatforms(platforms)
-        self.isDryRun = isDryRun
+        trial = nil
+    }
+
+    /// Judges each row of a list as an import would, and writes nothing.
+    package init(dryRunOf application: Application, store: any DeviceStore & QuotaStore, platforms: [Platform])
+        async throws
+    {
+        self.store = store
+        self.platforms = ImportPlatforms(platforms)
+        trial = ImportTrial(
+            scratch: try await store.importScratch(), quotas: try await store.quotas(of: application.key))
     }
 
     /// Does some rows of a list, and returns what came of each, in order.
     package func run(_ rows: [ImportReader.Row]) async throws -> [Verdict] {
+        if let trial { return try await judge(rows, by: trial) }
         var verdicts: [Verdict] = []
         verdicts.reserveCapacity(rows.count)
         var window = Window()
@@ -101,11 +112,7 @@ package struct ImportService: Sendable {
     }
 
     private func write(_ window: Window) async throws -> [Verdict] {
-        let steps = window.found.values.flatMap { rows in
-            stride(from: 0, to: rows.count, by: DeviceImport.perWrite).map { start in
-                Array(rows[start..<min(start + DeviceImport.perWrite, rows.count)])
-            }
-        }
+        let steps = window.found.values.flatMap(Self.steps)
         let written = try await withThrowingTaskGroup(of: [Verdict].self) { group in
             for step in steps { group.addTask { try await self.write(step) } }
             return try await group.reduce(into: []) { $0 += $1 }
@@ -113,14 +120,58 @@ package struct ImportService: Sendable {
         return (written + window.refused).sorted { $0.row < $1.row }
     }
 
+    private static func steps(of rows: [Found]) -> [[Found]] {
+        stride(from: 0, to: rows.count, by: DeviceImport.perWrite).map { start in
+            Array(rows[start..<min(start + DeviceImport.perWrite, rows.count)])
+        }
+    }
+
     /// - Parameter step: of one platform.
     private func write(_ step: [Found]) async throws -> [Verdict] {
         guard let platform = step.first?.platform else { return [] }
-        let outcomes =
-            isDryRun
-            ? step.map { _ in ImportVerdict.new } : try await store.importDevices(step.map(\.device), on: platform)
+        let outcomes = try await store.importDevices(step.map(\.device), on: platform)
         return zip(step, outcomes).map { found, outcome in
             Verdict(row: found.number, id: found.id, platform: platform.uuid, outcome: outcome)
+        }
+    }
+}
+
+// MARK: - Dry runs
+
+extension ImportService {
+    private func judge(_ rows: [ImportReader.Row], by trial: ImportTrial) async throws -> [Verdict] {
+        var (found, verdicts): ([Found], [Verdict]) = ([], [])
+        for row in rows {
+            switch judged(row) {
+            case .refused(let verdict): verdicts.append(verdict)
+            case .found(let row): found.append(row)
+            }
+        }
+        let outcomes = try await trial.verdicts(on: try await survey(found))
+        verdicts += zip(found, outcomes).map { row, outcome in
+            Verdict(row: row.number, id: row.id, platform: row.platform.uuid, outcome: outcome)
+        }
+        return verdicts.sorted { $0.row < $1.row }
+    }
+
+    /// The rows with what they meet in the database, in order.
+    private func survey(_ found: [Found]) async throws -> [ImportTrialRow] {
+        let steps = Dictionary(grouping: found, by: \.platform.key).values.flatMap(Self.steps)
+        let rows = try await withThrowingTaskGroup(of: [(Int, ImportTrialRow)].self) { group in
+            for step in steps { group.addTask { try await self.survey(step: step) } }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        return rows.sorted { $0.0 < $1.0 }.map(\.1)
+    }
+
+    /// - Parameter step: of one platform.
+    private func survey(step: [Found]) async throws -> [(Int, ImportTrialRow)] {
+        guard let platform = step.first?.platform else { return [] }
+        let survey = try await store.importSurvey(of: step.map(\.device), on: platform)
+        return zip(step, survey.parties).map { found, parties in
+            let newTopics = found.device.registration.topics.wanted.subtracting(survey.topics)
+            let row = ImportTrialRow(platform: platform, device: found.device, parties: parties, newTopics: newTopics)
+            return (found.number, row)
         }
     }
 }

@@ -1,6 +1,8 @@
 import BelfryAPI
 import BelfryCore
 import FoundationEssentials
+import HTTPTypes
+import Hummingbird
 
 /// Imports of device lists that other services hand out, with a dry run first.
 struct ImportPages {
@@ -10,16 +12,37 @@ struct ImportPages {
         [
             make.application(.get, "import", .change, show),
             make.application(.post, "import", .change, run).taking(bytes: Self.bytesMax),
+            make.application(.get, "import/:import_id", .change, verdicts),
         ]
     }
 
     /// A longer list is for `belfry import`, which reads it as it comes.
     private static let bytesMax = 8 << 20
-    private static let windowRows = 512
     private static let refusalsShown = 100
+    private static let importsShown = 20
 
     @Sendable private func show(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
-        .page(Self.page(application, try await form(visit, application)))
+        .page(
+            Self.page(application, try await form(visit, application), earlier: try await imports(visit, application)))
+    }
+
+    private func imports(_ visit: Visit, _ application: Application) async throws -> Section {
+        let found = try await visit.services.store.importJobs(
+            of: application.key, after: nil, limit: Self.importsShown)
+        return Self.section(found, of: application, at: visit.services.admin.now)
+    }
+
+    /// The verdicts on the rows of an import, as a file.
+    @Sendable private func verdicts(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        guard let uuid = visit.uuid("import_id"),
+            let job = try await visit.services.store.importJob(uuid, of: application.key)
+        else { throw APIError.none("import") }
+        let store = visit.services.store
+        var response = try await visit.services.shares.streaming(.exports, for: visit.holder(application)) {
+            .verdicts(of: job.key, in: store)
+        }
+        response.headers[.contentDisposition] = "attachment; filename=\"import-\(job.uuid.lowercased).csv\""
+        return .response(response)
     }
 
     private func form(_ visit: Visit, _ application: Application) async throws -> Form {
@@ -42,14 +65,16 @@ struct ImportPages {
         return form
     }
 
-    static func page(_ application: Application, _ form: Form, result: [Section] = []) -> PageView {
+    static func page(
+        _ application: Application, _ form: Form, result: [Section] = [], earlier: Section? = nil
+    ) -> PageView {
         var page = PageView(
             "Import", lead: "Devices that another service knows. Doing a list again changes nothing that it did before."
         )
         page.crumbs = [Link(application.name, Address.of(application))]
         var section = Section()
         section.form = form
-        page.sections = result + [section]
+        page.sections = result + [section] + (earlier.map { [$0] } ?? [])
         return page
     }
 
@@ -62,42 +87,77 @@ struct ImportPages {
             let isDryRun = visit.form.isChecked("dry_run")
             let all = try await visit.services.store.platforms(of: application.key)
             let chosen = visit.form["platform"]
-            let service = try await visit.services.admin.beginImport(
-                of: application, to: all.filter { chosen.isEmpty || $0.uuid.lowercased == chosen },
-                from: format.rawValue,
-                isDryRun: isDryRun, by: visit.author)
-            let verdicts = try await visit.services.shares.holding(.batches, for: visit.holder(application)) {
-                try await Self.read(list, format, mapping, into: service)
+            let source = ImportJob.Source(
+                format: format, mapping: visit.form["map"].isEmpty ? nil : visit.form["map"],
+                platform: UUID(uuidString: chosen), isDryRun: isDryRun)
+            let (job, refusals) = try await visit.services.shares.holding(.batches, for: visit.holder(application)) {
+                let recorded = try await visit.services.admin.recordImport(
+                    .timeOrdered(), of: application,
+                    to: all.filter { chosen.isEmpty || $0.uuid.lowercased == chosen }, from: source, position: 0,
+                    by: visit.author)
+                return try await Self.read(list, format, mapping, into: recorded)
             }
             var again = form
             again.keep(visit.form)
             return .page(
                 Self.page(
-                    application, again, result: Self.result(verdicts.tally, verdicts.refusals, isDryRun: isDryRun)))
+                    application, again, result: Self.result(job, refusals, of: application),
+                    earlier: try await imports(visit, application)))
         }
     }
 
     private static func read(
-        _ list: [UInt8], _ format: ImportFormat, _ mapping: ImportMapping, into service: ImportService
-    ) async throws -> (tally: ImportTally, refusals: [ImportService.Verdict]) {
-        var reader = ImportReader(format, mapping: mapping)
-        let rows = try reader.read(list) + (try reader.finish())
-        var (tally, refusals) = (ImportTally(), [ImportService.Verdict]())
-        for start in stride(from: 0, to: rows.count, by: windowRows) {
-            for verdict in try await service.run(Array(rows[start..<min(start + windowRows, rows.count)])) {
-                tally.note(verdict.outcome)
-                if case .refused = verdict.outcome, refusals.count < refusalsShown { refusals.append(verdict) }
+        _ list: [UInt8], _ format: ImportFormat, _ mapping: ImportMapping, into begun: RecordedImport
+    ) async throws -> (job: ImportJob, refusals: [ImportService.Verdict]) {
+        var (recorded, refusals) = (begun, [ImportService.Verdict]())
+        do {
+            var reader = ImportReader(format, mapping: mapping)
+            let rows = try reader.read(list) + (try reader.finish())
+            for start in stride(from: 0, to: rows.count, by: RecordedImport.windowRows) {
+                let window = Array(rows[start..<min(start + RecordedImport.windowRows, rows.count)])
+                for verdict in try await recorded.run(window) {
+                    if case .refused = verdict.outcome, refusals.count < refusalsShown { refusals.append(verdict) }
+                }
             }
+        } catch let error as InvalidInput {
+            try await recorded.end(as: .failed, reason: error.description)
+            throw error
         }
-        return (tally, refusals)
+        try await recorded.end(as: .completed)
+        return (recorded.job, refusals)
     }
 
-    static func result(_ tally: ImportTally, _ refusals: [ImportService.Verdict], isDryRun: Bool) -> [Section] {
+    static func section(_ jobs: [ImportJob], of application: Application, at now: Instant) -> Section {
+        var section = Section("Earlier imports", text: "Those of the admin API and of `belfry import --server` too.")
+        section.table = Table(
+            "Earlier imports",
+            ["Begun", "Format", "State", "#Rows", "#New", "#Updated", "#Known already", "#Refused", "Verdicts"],
+            jobs.map { job in
+                let state = job.state(at: now)
+                return [
+                    [.time(job.createdAt)],
+                    [.text(job.source.format.rawValue + (job.source.isDryRun ? ", only looked at" : ""))],
+                    [.badge(state.name, state == .completed ? .good : state == .failed ? .bad : .calm)],
+                    [.number(job.tally.rows)], [.number(job.tally.new)], [.number(job.tally.updated)],
+                    [.number(job.tally.duplicate)], [.number(job.tally.refused)],
+                    [.link("CSV", Address.of(application, "import", job.uuid.lowercased))],
+                ]
+            }, empty: "None yet.")
+        return section
+    }
+
+    static func result(
+        _ job: ImportJob, _ refusals: [ImportService.Verdict], of application: Application
+    ) -> [Section] {
+        let (tally, isDryRun) = (job.tally, job.source.isDryRun)
         var section = Section(isDryRun ? "What the import would do" : "What the import did")
         section.facts = [
-            Fact("Rows", .number(tally.rows)), Fact(isDryRun ? "Readable" : "New", .number(tally.new)),
+            Fact("Rows", .number(tally.rows)), Fact("New", .number(tally.new)),
             Fact("Updated", .number(tally.updated)), Fact("Known already", .number(tally.duplicate)),
             Fact("Refused", tally.refused == 0 ? .number(0) : .badge(tally.refused.grouped, .warn)),
+        ]
+        section.links = [
+            Link("A verdict on each row, as CSV", Address.of(application, "import", job.uuid.lowercased))
         ]
         guard !refusals.isEmpty else { return [section] }
         section.table = Table(

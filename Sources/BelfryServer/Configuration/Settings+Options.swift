@@ -31,7 +31,8 @@ extension RetentionSweeper.Options {
                 answers: settings.daysKept("retention.answers.days", default: 30),
                 pushes: settings.daysKept("retention.pushes.days", default: 90),
                 audit: settings.daysKept("retention.audit.days", default: 730),
-                unseen: settings.daysKept("retention.unseen.days", default: 0)))
+                unseen: settings.daysKept("retention.unseen.days", default: 0),
+                imports: settings.daysKept("retention.imports.days", default: 30)))
     }
 }
 

@@ -98,6 +98,8 @@ enum ApplicationDeletionStatements {
 
     private static let sending = [
         OwnedTable("mirror_entry", key: "id"),
+        OwnedTable("import_verdict", key: "job_id", "position", of: "import_job", by: "job_id"),
+        OwnedTable("import_job", key: "id"),
         OwnedTable("schedule", key: "id"),
         OwnedTable("batch", key: "id", of: "push", by: "push_id"),
         OwnedTable("fan_out", key: "push_id", "platform_id", of: "push", by: "push_id"),

@@ -12,6 +12,7 @@ extension SQLStore {
             case .audit: try session.deleteExpiredAudit(before: before)
             case .idempotency: try session.deleteExpiredRecords(until: before)
             case .unseen: try session.retireUnseen(before: before)
+            case .imports: try session.deleteExpiredImports(before: before)
             }
         }
     }

@@ -34,6 +34,11 @@ protocol SQLConnection: SendableMetatype {
     /// The active devices of custom user ids on each platform, up to a limit for each user.
     func devices(ofUsers ids: [String], on platforms: [Key<Platform>], atMost limit: Int) throws -> PlacedDevices
 
+    /// How many active devices each of the custom user ids has on the platform, counted up to a limit.
+    func deviceCounts(
+        ofUsers ids: [String], on platform: Key<Platform>, atMost limit: Int
+    ) throws -> [String: Int]
+
     /// The pushes of these keys, in order; known ones are only checked for existence. It stops, after at least one,
     /// when those that it read exceed `Burst.contentBytesMax`.
     ///

@@ -52,6 +52,9 @@ protocol SQLStore: Sendable {
         _ candidates: [[SubscriberCandidate]], of application: Key<Application>
     ) async throws -> [[SubscriptionPlan.Match]]
 
+    /// The devices that have the tokens.
+    func holders(of tokens: [DeviceToken], on platform: Key<Platform>) async throws -> [DeviceToken: TokenHolder]
+
     /// Quota use not stored yet, as far as readers know; nil if all is stored.
     func unwrittenUse(_ account: QuotaAccount) -> Int?
 

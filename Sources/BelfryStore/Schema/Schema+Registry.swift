@@ -106,6 +106,44 @@ extension Schema {
         ) \(.byKey);
         """
 
+    static let imports: SQLText = """
+        -- Imports of the admin API; see `ImportJob`. `verdict_bytes` are those of its rows in `import_verdict`.
+        CREATE TABLE import_job (
+            id \(.key),
+            \(uuid: "uuid", "NOT NULL UNIQUE"),
+            application_id \(.bigint) NOT NULL REFERENCES application (id),
+            format text NOT NULL,
+            mapping text,
+            \(uuid: "platform_uuid"),
+            \(flag: "is_dry_run", false),
+            key_id text,
+            state \(.bigint) NOT NULL CHECK (state BETWEEN 0 AND 3),
+            reason text NOT NULL DEFAULT '',
+            position \(.bigint) NOT NULL CHECK (position >= 0),
+            new_count \(.bigint) NOT NULL DEFAULT 0,
+            updated_count \(.bigint) NOT NULL DEFAULT 0,
+            duplicate_count \(.bigint) NOT NULL DEFAULT 0,
+            refused_count \(.bigint) NOT NULL DEFAULT 0,
+            verdict_rows \(.bigint) NOT NULL DEFAULT 0,
+            verdict_bytes \(.bigint) NOT NULL DEFAULT 0,
+            attempt \(.bigint) NOT NULL,
+            created_at_ms \(.bigint) NOT NULL,
+            updated_at_ms \(.bigint) NOT NULL,
+            ended_at_ms \(.bigint),
+            CHECK ((ended_at_ms IS NULL) = (state <= 1))
+        ) \(.byID);
+        CREATE INDEX import_job_application ON import_job (application_id\(postgres: ", id"));
+        CREATE INDEX import_job_updated ON import_job (updated_at_ms);
+
+        -- What came of the rows of an import up to `position`, as lines of a CSV.
+        CREATE TABLE import_verdict (
+            job_id \(.bigint) NOT NULL REFERENCES import_job (id),
+            position \(.bigint) NOT NULL,
+            lines \(.bytes) NOT NULL,
+            PRIMARY KEY (job_id, position)
+        ) \(sqlite: "STRICT");
+        """
+
     static let mirror: SQLText = """
         -- What an old server has yet to hear of during a dual run; see `MirrorEntry`. It names no platform or device as a foreign key,
         -- for it may outlive them.

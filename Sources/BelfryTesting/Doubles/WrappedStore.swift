@@ -51,6 +51,37 @@ extension WrappedStore {
     package func importDevices(_ devices: [DeviceImport], on platform: Platform) async throws -> [ImportVerdict] {
         try await base.importDevices(devices, on: platform)
     }
+    package func importSurvey(of devices: [DeviceImport], on platform: Platform) async throws -> ImportSurvey {
+        try await base.importSurvey(of: devices, on: platform)
+    }
+    package func createImport(
+        _ uuid: UUID, of application: Key<Application>, from source: ImportJob.Source, position: Int, by keyID: String?
+    ) async throws -> ImportJob {
+        try await base.createImport(uuid, of: application, from: source, position: position, by: keyID)
+    }
+    package func importJob(_ uuid: UUID, of application: Key<Application>) async throws -> ImportJob? {
+        try await base.importJob(uuid, of: application)
+    }
+    package func importJobs(
+        of application: Key<Application>, after: Key<ImportJob>?, limit: Int
+    ) async throws -> [ImportJob] {
+        try await base.importJobs(of: application, after: after, limit: limit)
+    }
+    package func resumeImport(_ job: Key<ImportJob>, by keyID: String?) async throws -> ImportJob? {
+        try await base.resumeImport(job, by: keyID)
+    }
+    package func note(
+        _ step: ImportStep, of job: ImportJob, atMost verdictBytesMax: Int
+    ) async throws -> ImportJob? { try await base.note(step, of: job, atMost: verdictBytesMax) }
+    package func end(_ job: ImportJob, as state: ImportJob.State, reason: String) async throws -> ImportJob? {
+        try await base.end(job, as: state, reason: reason)
+    }
+    package func importVerdicts(
+        of job: Key<ImportJob>, after position: Int, limit: Int
+    ) async throws -> [ImportVerdictLines] {
+        try await base.importVerdicts(of: job, after: position, limit: limit)
+    }
+    package func importScratch() async throws -> any ImportScratch { try await base.importScratch() }
     package func unknownDevices(among uuids: [UUID], on platforms: [Key<Platform>]) async throws -> [UUID] {
         try await base.unknownDevices(among: uuids, on: platforms)
     }

@@ -40,6 +40,8 @@ package struct Contents: Sendable {
     package var nodes: [UUID: NodeRow] = [:]
     package var connectionFaults: [Key<Platform>: PlatformFault] = [:]
     package var mirrorEntries: [MirrorEntry] = []
+    package var importJobs: [ImportJob] = []
+    package var importVerdicts: [Key<ImportJob>: [ImportVerdictLines]] = [:]
     var mirrorHolder: (node: UUID, until: Instant)?
     package var map = Map()
     package var events = Events()

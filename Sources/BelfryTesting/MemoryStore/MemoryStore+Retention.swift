@@ -9,6 +9,7 @@ extension MemoryStore {
             case .audit: DeletedRows(rows: contents.deleteExpiredAudit(before: before))
             case .idempotency: DeletedRows(rows: contents.deleteExpiredRecords(until: before))
             case .unseen: DeletedRows(rows: contents.retireUnseen(before: before))
+            case .imports: DeletedRows(rows: contents.deleteExpiredImports(before: before))
             }
         }
     }

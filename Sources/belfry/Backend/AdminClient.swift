@@ -55,9 +55,9 @@ struct AdminClient: Sendable {
         }
     }
 
-    /// Posts bytes as they are, and reads the reply.
-    func upload<Body: Decodable>(_ path: String, _ bytes: [UInt8]) async throws -> Body {
-        let reply = try await exchange("POST", path, (type: "application/octet-stream", bytes: bytes))
+    /// Sends bytes as they are, and reads the reply.
+    func upload<Body: Decodable>(_ method: String, _ path: String, _ bytes: [UInt8]) async throws -> Body {
+        let reply = try await exchange(method, path, (type: "application/octet-stream", bytes: bytes))
         return try JSONDecoder().decode(Body.self, from: reply)
     }
 

@@ -46,9 +46,9 @@ struct ImportDevicesCommand: AsyncParsableCommand {
         let format = try ImportFormat(format, field: "--format")
         let mapping = try map.map { try ImportMapping($0) } ?? .standard
         try await backend.withBackend { backend in
-            let (target, sample) = try await self.target(format, backend)
             let input = try ImportInput(file)
             let journal = try run.journal(of: input.name, for: "\(app.lowercased) \(format.rawValue)")
+            let (target, sample) = try await self.target(format, journal, backend)
             var importRun = ImportRun(target: target, journal: journal, sample: sample)
             var reader = ImportReader(format, mapping: mapping, skipping: journal.state.rows)
             let tally = try await importRun.all { offer in
@@ -61,11 +61,13 @@ struct ImportDevicesCommand: AsyncParsableCommand {
 
     /// Where the rows go, and the sample of them for the provider to look at.
     private func target(
-        _ format: ImportFormat, _ backend: any AdminBackend
+        _ format: ImportFormat, _ journal: ImportJournal, _ backend: any AdminBackend
     ) async throws -> (any ImportTarget, ImportSample?) {
         if let remote = backend as? RemoteBackend {
+            let id = try await RemoteImport.id(after: journal, remote.client, app)
+            journal.noteImport(id)
             let target = RemoteImport(
-                client: remote.client, application: app, platform: platform.first, isDryRun: run.dryRun)
+                client: remote.client, application: app, platform: platform.first, isDryRun: run.dryRun, id: id)
             return (target, nil)
         }
         guard let service = (backend as? LocalBackend)?.service else { throw ValidationError("no database is known") }

@@ -14,6 +14,8 @@ final class ImportJournal {
         var tally = ImportTally()
         /// How far each part of the list has come, where it has parts.
         var places: [String: Int] = [:]
+        /// What a server elsewhere calls the import.
+        var importID: UUID?
         /// How long the file of verdicts is with those of all rows that are done.
         var verdictBytes: UInt64 = 0
 
@@ -25,28 +27,31 @@ final class ImportJournal {
     private let statePath: String
     private let verdicts: FileHandle
 
-    private static let head = "row,id,platform_uuid,verdict,reason\n"
-
     /// - Parameters:
     ///   - path: where the verdicts go.
     ///   - job: an import of another one begins anew.
-    init(at path: String, job: String) throws {
+    ///   - resumes: whether it goes on where an earlier one stopped.
+    init(at path: String, job: String, resumes: Bool) throws {
         verdictsPath = path
         statePath = path + ".state"
-        let kept = FileManager.default.contents(atPath: statePath)
+        let kept = resumes ? FileManager.default.contents(atPath: statePath) : nil
         let known = kept.flatMap { try? JSONDecoder().decode(State.self, from: $0) }
         state = known.flatMap { $0.job == job ? $0 : nil } ?? State(job: job)
         if state.rows == 0 || !FileManager.default.fileExists(atPath: path) {
             state = State(job: job)
-            guard FileManager.default.createFile(atPath: path, contents: Data(Self.head.utf8)) else {
+            guard FileManager.default.createFile(atPath: path, contents: Data(ImportService.Verdict.csvHead.utf8))
+            else {
                 throw ValidationError("\(path) cannot be written")
             }
-            state.verdictBytes = UInt64(Self.head.utf8.count)
+            state.verdictBytes = UInt64(ImportService.Verdict.csvHead.utf8.count)
         }
         verdicts = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
         try verdicts.truncate(atOffset: state.verdictBytes)
         try verdicts.seek(toOffset: state.verdictBytes)
     }
+
+    /// To be told before the first row what a server elsewhere calls the import.
+    func noteImport(_ id: UUID) { state.importID = id }
 
     /// To be told of rows that are in the database.
     func note(_ done: [ImportService.Verdict], at place: (part: String, Int)? = nil) throws {
@@ -55,7 +60,7 @@ final class ImportJournal {
         var lines = Data()
         for verdict in done {
             state.tally.note(verdict.outcome)
-            lines.append(contentsOf: verdict.line.utf8)
+            lines.append(contentsOf: verdict.csvLine.utf8)
         }
         try verdicts.write(contentsOf: lines)
         state.verdictBytes += UInt64(lines.count)
@@ -68,13 +73,5 @@ final class ImportJournal {
         try verdicts.close()
         // A list without rows has left none.
         if FileManager.default.fileExists(atPath: statePath) { try FileManager.default.removeItem(atPath: statePath) }
-    }
-}
-
-extension ImportService.Verdict {
-    fileprivate var line: String {
-        let reason = if case .refused(let words) = outcome { words } else { "" }
-        let (id, words) = ((id ?? "").withoutFormula.csv, reason.withoutFormula.csv)
-        return "\(row),\(id),\(platform?.lowercased ?? ""),\(outcome.name),\(words)\n"
     }
 }

@@ -40,6 +40,7 @@ struct ImportRun {
             try await write(waiting, 1)
             for try await done in group { try note(done, 1) }
         }
+        try await target.end()
         line.end()
         try await sample?.ask()
         let tally = journal.state.tally
@@ -68,9 +69,11 @@ struct ImportRunOptions: ParsableArguments {
             valueName: "file.csv"))
     var verdicts: String?
 
+    /// A dry run has written nothing that it could go on from: its rows are judged by those above them.
     func journal(of name: String, for job: String) throws -> ImportJournal {
         try ImportJournal(
-            at: verdicts ?? name + (dryRun ? ".dry-run.csv" : ".verdicts.csv"), job: dryRun ? "dry run of \(job)" : job)
+            at: verdicts ?? name + (dryRun ? ".dry-run.csv" : ".verdicts.csv"),
+            job: dryRun ? "dry run of \(job)" : job, resumes: !dryRun)
     }
 
     func sample(of service: OperatorService, _ platforms: [Platform]) -> ImportSample? {
@@ -102,7 +105,7 @@ struct ImportRunOptions: ParsableArguments {
     }
 }
 
-/// What came of an import, as scripts see it. In a dry run `new` are the rows that could be imported.
+/// What came of an import, as scripts see it; in a dry run what would.
 private struct ImportReport: Encodable {
     let rows: Int
     let new: Int

@@ -7,9 +7,13 @@ protocol ImportTarget: Sendable {
 
     /// Does some rows, and returns what came of each, in order.
     func run(_ rows: [ImportReader.Row]) async throws -> [ImportService.Verdict]
+    /// To be called when all rows are done.
+    func end() async throws
 }
 
 extension ImportService: ImportTarget {
     /// They are written in steps of `DeviceImport.perWrite` that share transactions.
-    var windowRows: Int { 1_024 }
+    var windowRows: Int { RecordedImport.windowRows }
+
+    func end() {}
 }

@@ -2,47 +2,73 @@ import BelfryAPI
 import BelfryCore
 import FoundationEssentials
 
-/// Sends rows to a server's admin API, whatever list they are from: as JSON lines, with the standard names of fields.
+/// Sends rows to a server's admin API, whatever list they are from: as JSON lines, with the standard names of fields. They are one
+/// import there, with the rows numbered as here.
 struct RemoteImport: ImportTarget {
     let client: AdminClient
     let application: UUID
     /// The platform that all rows go to; nil deals them by their types.
     let platform: UUID?
     let isDryRun: Bool
+    let id: UUID
 
     var windowRows: Int { 5_000 }
 
     func run(_ rows: [ImportReader.Row]) async throws -> [ImportService.Verdict] {
-        guard !rows.isEmpty else { return [] }
-        var sent: [ImportReader.Row] = []
-        var verdicts: [ImportService.Verdict] = []
+        guard let first = rows.first else { return [] }
         var body: [UInt8] = []
         for row in rows {
-            switch row.outcome {
-            case .success(let read):
-                sent.append(row)
-                body += read.line.encoded + [UInt8(ascii: "\n")]
-            case .failure(let fault):
-                verdicts.append(
-                    ImportService.Verdict(row: row.number, id: nil, platform: nil, outcome: .refused("\(fault)")))
+            // A line that cannot be read stands for a row that could not: so that both count alike.
+            if case .success(let read) = row.outcome {
+                body += read.line.encoded
+            } else {
+                body.append(UInt8(ascii: "?"))
             }
+            body.append(UInt8(ascii: "\n"))
         }
-        if !sent.isEmpty { verdicts += try await post(body, of: sent) }
-        return verdicts.sorted { $0.row < $1.row }
-    }
-
-    private func post(_ body: [UInt8], of rows: [ImportReader.Row]) async throws -> [ImportService.Verdict] {
-        var path = "apps/\(application.lowercased)/imports?format=jsonl&verdicts=true&dry_run=\(isDryRun)"
-        if let platform { path += "&platform_uuid=\(platform.lowercased)" }
-        let reply: Admin.ImportReply = try await client.upload(path, body)
-        guard let verdicts = reply.verdicts, verdicts.count == rows.count else {
-            throw AdminFault("the server told \(reply.verdicts?.count ?? 0) verdicts on \(rows.count) rows")
+        let reply: Admin.ImportReply = try await client.upload(
+            "PUT", path("&verdicts=true&more=true&first_row=\(first.number)"), body)
+        guard reply.state != "failed", let verdicts = reply.verdicts, verdicts.count == rows.count else {
+            throw AdminFault(
+                "the server told \(reply.verdicts?.count ?? 0) verdicts on \(rows.count) rows"
+                    + (reply.reason.map { ": \($0)" } ?? ""))
         }
         return zip(rows, verdicts).map { row, verdict in
-            ImportService.Verdict(
+            let outcome: ImportVerdict =
+                if case .failure(let fault) = row.outcome { .refused("\(fault)") } else {
+                    ImportVerdict(verdict.verdict, reason: verdict.reason)
+                }
+            return ImportService.Verdict(
                 row: row.number, id: verdict.id, platform: verdict.platform_uuid.flatMap { UUID(uuidString: $0) },
-                outcome: ImportVerdict(verdict.verdict, reason: verdict.reason))
+                outcome: outcome)
         }
+    }
+
+    func end() async throws {
+        // There is none yet where the list has no rows.
+        let job: Admin.ImportReply? = try? await client.send(
+            "GET", "apps/\(application.lowercased)/imports/\(id.lowercased)")
+        let _: Admin.ImportReply = try await client.upload(
+            "PUT", path("&first_row=\((job?.last_row ?? 0) + 1)"), [])
+    }
+
+    private func path(_ more: String) -> String {
+        let platform = platform.map { "&platform_uuid=\($0.lowercased)" } ?? ""
+        return
+            "apps/\(application.lowercased)/imports/\(id.lowercased)?format=jsonl&dry_run=\(isDryRun)\(platform)\(more)"
+    }
+}
+
+extension RemoteImport {
+    /// What the import that the journal tells of is called there: another where that has rows that the journal does not know, which
+    /// a crash of this command may leave.
+    static func id(after journal: ImportJournal, _ client: AdminClient, _ application: UUID) async throws -> UUID {
+        guard journal.state.rows > 0, let id = journal.state.importID,
+            let job: Admin.ImportReply = try? await client.send(
+                "GET", "apps/\(application.lowercased)/imports/\(id.lowercased)"),
+            job.last_row == journal.state.rows, job.ended_at == nil
+        else { return .timeOrdered() }
+        return id
     }
 }
 

@@ -98,7 +98,7 @@ import Testing
                 contents.carmaAccounts.map { "\($0)" }, contents.carmaApps.map { "\($0)" },
                 contents.carmaTriggers.map { "\($0)" },
                 contents.acrobitsAppIDs.map { "\($0)" }, contents.acrobitsRegistrations.map { "\($0)" },
-                contents.users.values.map { "\($0)" },
+                contents.users.values.map { "\($0)" }, contents.importJobs.map { "\($0)" },
                 contents.openEndpoints.values.map { "\($0)" }, contents.gatewayCredentials.values.map { "\($0)" },
                 contents.adminKeys.values.map { "\($0.key) \($0.secretHash) \($0.revokedAt as Any)" },
                 contents.audit.map { "\($0)" },
@@ -145,7 +145,7 @@ import Testing
             if route.method == .delete, ["apps/:app_uuid", "platforms/:platform_uuid"].contains(route.path) {
                 path += "?force=true"
             }
-            if route.path.hasSuffix("imports") { path += "?format=csv" }
+            if route.path.contains("/imports"), route.method != .get { path += "?format=csv" }
             let reply = try await server.send(route.method, path, body)
             // A location in use, a geofence of none, the first tenant, web pages of an iPhone: refused for what they are, not
             // for who asks.

@@ -58,6 +58,132 @@ import Testing
         #expect(verdicts.map { $0["row"] } == [.integer(1), .integer(2)])
     }
 
+    private static func token(_ number: Int) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 64 - digits.count) + digits
+    }
+
+    private static func list(_ numbers: Range<Int>) -> String {
+        "registration_token\n" + numbers.map { token($0) + "\n" }.joined()
+    }
+
+    private static func verdicts(_ reply: TestAnswer) -> [String] {
+        reply.text.split(separator: "\n").dropFirst().map { line in
+            let parts = line.split(separator: ",", omittingEmptySubsequences: false)
+            return "\(parts[0]) \(parts[3])"
+        }
+    }
+
+    @Test func `an import is looked at after its request, with a verdict on each row`() async throws {
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let path = "apps/\(resources.application.uuid.lowercased)/imports"
+        let done = try await server.send(.post, path + "?format=csv", Self.list(7..<9) + "no-hex\n" + Self.token(7))
+        #expect(done.status == 200 && done["state"] == .string("completed"), "\(done)")
+        let id = try #require(done["import_id"]?.stringValue)
+        let shown = try await server.send(.get, "\(path)/\(id)")
+        #expect(shown["rows"] == .integer(4) && shown["new"] == .integer(2) && shown["refused"] == .integer(1))
+        #expect(shown["duplicate"] == .integer(1) && shown["verdict_rows"] == .integer(4), "\(shown)")
+        #expect(shown["refusals"] == nil && shown["ended_at"]?.stringValue != nil)
+        let csv = try await server.send(.get, "\(path)/\(id)/verdicts")
+        #expect(csv.headers[.contentType] == "text/csv; charset=utf-8")
+        #expect(Self.verdicts(csv) == ["1 new", "2 new", "3 refused", "4 duplicate"], "\(csv)")
+        #expect(
+            csv.text.hasPrefix("row,id,platform_uuid,verdict,reason\n1,,\(resources.platform.uuid.lowercased),new,\n"))
+        let broken = try await server.send(.post, path + "?format=pcf", "hello")
+        #expect(broken.status == 400)
+        let list = try await server.send(.get, path + "?limit=1")
+        guard case .array(let imports)? = list["imports"], let cursor = list["next_cursor"]?.stringValue else {
+            Issue.record("\(list)")
+            return
+        }
+        #expect(imports.map { $0["state"]?.stringValue } == ["failed"])
+        #expect(imports[0]["reason"]?.stringValue?.contains("cannot be read from byte 0") == true)
+        let next = try await server.send(.get, path + "?limit=1&cursor=\(cursor)")
+        #expect(next.text.contains(id))
+        #expect(try await server.send(.get, "\(path)/\(UUID().lowercased)").status == 404)
+        #expect(try await server.send(.get, "\(path)/\(UUID().lowercased)/verdicts").status == 404)
+    }
+
+    @Test func `a list is brought in parts, and sent again goes on where it was`() async throws {
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let path = "apps/\(resources.application.uuid.lowercased)/imports/\(UUID().lowercased)?format=csv"
+        let first = try await server.send(.put, path + "&more=true", Self.list(0..<3))
+        #expect(first.status == 200 && first["state"] == .string("waiting") && first["last_row"] == .integer(3))
+        // The same again, as after a kill: its rows are passed over unread.
+        let again = try await server.send(.put, path + "&more=true&verdicts=true", Self.list(0..<5))
+        #expect(again["rows"] == .integer(5) && again["new"] == .integer(5) && again["duplicate"] == .integer(0))
+        guard case .array(let verdicts)? = again["verdicts"] else {
+            Issue.record("\(again)")
+            return
+        }
+        #expect(verdicts.map { $0["row"] } == [.integer(4), .integer(5)])
+        let gap = try await server.send(.put, path + "&first_row=7", Self.list(6..<8))
+        #expect(gap.status == 409 && gap.message?.contains("first_row has to be 6 or less") == true, "\(gap)")
+        let other = try await server.send(.put, path.replacing("csv", with: "jsonl"), "")
+        #expect(other.status == 409 && other.message?.contains("another format") == true, "\(other)")
+        let last = try await server.send(.put, path + "&first_row=5", Self.list(4..<9))
+        #expect(last["state"] == .string("completed") && last["rows"] == .integer(9), "\(last)")
+        #expect(last["new"] == .integer(9))
+        let ended = try await server.send(.put, path, Self.list(0..<20))
+        #expect(ended.status == 200 && ended["rows"] == .integer(9), "\(ended)")
+        let plain = String(path.prefix { $0 != "?" })
+        let csv = try await server.send(.get, plain + "/verdicts")
+        #expect(Self.verdicts(csv) == (1...9).map { "\($0) new" })
+        #expect(try await server.audited().count == 1, "one import is one line of the audit log")
+        let strange = try await server.resources("strange")
+        let taken = try await server.send(
+            .put,
+            path.replacing(resources.application.uuid.lowercased, with: strange.application.uuid.lowercased), "")
+        #expect(taken.status == 409 && !taken.text.contains("shop"), "\(taken)")
+    }
+
+    @Test func `a request with little time left stops between rows, and says that the list is to be sent again`()
+        async throws
+    {
+        var server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let path = "apps/\(resources.application.uuid.lowercased)/imports/\(UUID().lowercased)?format=csv"
+        server.routes = server.routes(verdictDeadline: .zero)
+        var done: [Int64] = []
+        for _ in 0..<3 {
+            let reply = try await server.send(.put, path, Self.list(0..<2_500))
+            guard case .integer(let rows)? = reply["rows"] else { continue }
+            #expect(reply.status == (rows < 2_500 ? 202 : 200), "\(reply)")
+            #expect(reply["state"] == .string(rows < 2_500 ? "waiting" : "completed"))
+            done.append(rows)
+        }
+        #expect(done == [1_024, 2_048, 2_500])
+        #expect(try await server.store.unseenDeviceCount(on: [resources.platform.key]) == 2_500)
+    }
+
+    @Test func `a dry run says of each part of a list what the import then does`() async throws {
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let base = "apps/\(resources.application.uuid.lowercased)/imports"
+        _ = try await server.send(.post, base + "?format=csv", Self.list(2..<4))
+        var told: [[String]] = []
+        for dryRun in [true, false] {
+            let path = "\(base)/\(UUID().lowercased)?format=csv&dry_run=\(dryRun)"
+            _ = try await server.send(.put, path + "&more=true", Self.list(0..<5))
+            let last = try await server.send(.put, path + "&first_row=6", Self.list(3..<8))
+            #expect(last["state"] == .string("completed"), "\(last)")
+            let csv = try await server.send(.get, String(path.prefix { $0 != "?" }) + "/verdicts")
+            told.append(Self.verdicts(csv))
+        }
+        #expect(told[0] == told[1])
+        let words = ["new", "new", "duplicate", "duplicate", "new", "duplicate", "duplicate", "new", "new", "new"]
+        #expect(told[0] == zip(1...10, words).map { "\($0) \($1)" })
+        // Another node knows nothing of the rows above.
+        let path = "\(base)/\(UUID().lowercased)?format=csv&dry_run=true&more=true"
+        _ = try await server.send(.put, path, Self.list(0..<5))
+        var elsewhere = server
+        elsewhere.routes = server.routes(verdictDeadline: .seconds(20))
+        let refused = try await elsewhere.send(.put, path + "&first_row=6", Self.list(3..<8))
+        #expect(refused.status == 409 && refused.message?.contains("begin another") == true, "\(refused)")
+    }
+
     @Test func `a push lists all its devices, or those of one kind of answer, and tells a device's story`() async throws
     {
         let server = try await TestAdminServer()

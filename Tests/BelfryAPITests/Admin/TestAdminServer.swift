@@ -117,6 +117,7 @@ struct TestAdminServer {
         let carmaAccount: CarmaAccount
         let carmaApp: CarmaApp
         let carmaTrigger: CarmaTrigger
+        let importJob: ImportJob
 
         init(named name: String, of tenant: Key<Tenant>, in server: TestAdminServer) async throws {
             let store = server.store
@@ -161,6 +162,10 @@ struct TestAdminServer {
                 AcrobitsRegistration(
                     applicationKey: application.key, appID: "phone", selector: "S1", token: "T",
                     platformKey: platform.key, device: device.uuid, account: "ada"))
+            importJob = try await store.createImport(
+                .timeOrdered(), of: application.key,
+                from: ImportJob.Source(format: .csv, mapping: nil, platform: nil, isDryRun: false), position: 0,
+                by: nil)
             credential = try await store.createGatewayCredential(
                 SecretHash.of(name), expiresAt: nil, on: platform.key)
         }
@@ -182,7 +187,7 @@ struct TestAdminServer {
                 "geofence_id": "\(geofence.key)", "user_id": user.id, "endpoint_id": "\(endpoint.key)",
                 "credential_id": "\(credential.key)", "app_id": "phone",
                 "account_id": "\(carmaAccount.key)", "carma_app_id": "\(carmaApp.key)",
-                "trigger_id": "\(carmaTrigger.key)", "selector": "S1",
+                "trigger_id": "\(carmaTrigger.key)", "selector": "S1", "import_id": importJob.uuid.lowercased,
                 "channel_id": channel.id.replacing("/", with: "%2F").replacing("+", with: "%2B"),
             ]
         }
@@ -192,6 +197,7 @@ struct TestAdminServer {
             [
                 application.uuid.lowercased, platform.uuid.lowercased, device.uuid.lowercased,
                 push.receiptID.lowercased, key.id, schedule.key.id, tenant.uuid.lowercased,
+                importJob.uuid.lowercased,
             ]
         }
     }

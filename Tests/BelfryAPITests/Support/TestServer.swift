@@ -118,7 +118,8 @@ struct TestAnswer: CustomStringConvertible {
         status = response.status.code
         headers = response.headers
         text = String(buffer: response.body)
-        json = text.isEmpty ? .null : try JSONValue(json: text.utf8)
+        let isText = headers[.contentType]?.hasPrefix("text/") ?? false
+        json = text.isEmpty || isText ? .null : try JSONValue(json: text.utf8)
     }
 
     subscript(key: String) -> JSONValue? { json[key] }

@@ -165,6 +165,9 @@ import Testing
         Plan(QuotaStatements.locations, "bigint, bigint", "using location_application"),
         Plan(QuotaStatements.locationGroups, "bigint, bigint", "using location_group_application"),
         Plan(QuotaStatements.schedules, "bigint, bigint", "using schedule_application"),
+        Plan(ImportJobStatements.behind, "bigint, bigint, bigint", "using import_job_application"),
+        Plan(ImportJobStatements.verdicts, "bigint, bigint, bigint", "using import_verdict_pkey"),
+        Plan(ImportJobStatements.due, "bigint, bigint", "using import_job_updated"),
         Plan(QuotaStatements.idempotencyKeys, "bigint, bigint, bigint", "using idempotency_caller"),
     ]
 

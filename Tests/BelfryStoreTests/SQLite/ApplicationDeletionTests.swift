@@ -13,7 +13,8 @@ import Testing
         "location", "location_group", "location_group_member", "geofence", "geofence_location", "geofence_group",
         "geofence_deletion",
         "geofence_stamp", "geofence_update", "push_count", "platform_count", "geofence_count", "heartbeat",
-        "mirror_entry", "app_user", "open_endpoint", "gateway_credential", "device_detail", "acrobits_app_id",
+        "mirror_entry", "import_job", "import_verdict", "app_user", "open_endpoint", "gateway_credential",
+        "device_detail", "acrobits_app_id",
         "acrobits_registration", "carma_app", "carma_trigger", "carma_device", "carma_message", "gateway_feedback",
     ]
 
@@ -120,6 +121,11 @@ extension TestStore {
             AcrobitsRegistration(
                 applicationKey: application.key, appID: "org.example.phone", selector: "S", token: "T",
                 platformKey: platform.key, device: device.uuid, account: "kim"))
+        let job = try await store.createImport(
+            .timeOrdered(), of: application.key,
+            from: ImportJob.Source(format: .csv, mapping: nil, platform: nil, isDryRun: false), position: 0,
+            by: nil)
+        _ = try await store.note(ImportStep(position: 1, tally: ImportTally(), lines: [1]), of: job)
         if let sql = store as? SQLiteStore {
             try await sql.writer.write { session in
                 try session.deactivate(

@@ -147,6 +147,9 @@ import Testing
         Plan(QuotaStatements.locations, "USING COVERING INDEX location_application (application_id=?)"),
         Plan(QuotaStatements.locationGroups, "USING COVERING INDEX location_group_application (application_id=?)"),
         Plan(QuotaStatements.schedules, "COVERING INDEX schedule_application (application_id=? AND ended_at_ms=?)"),
+        Plan(ImportJobStatements.behind, "INDEX import_job_application (application_id=? AND rowid<?)"),
+        Plan(ImportJobStatements.verdicts, "INDEX sqlite_autoindex_import_verdict_1 (job_id=? AND position>?)"),
+        Plan(ImportJobStatements.due, "INDEX import_job_updated (updated_at_ms<?)"),
         Plan(QuotaStatements.idempotencyKeys, "COVERING INDEX idempotency_caller (caller_kind=? AND caller_id=?)"),
     ])
     func `a hot statement scans its index`(plan expected: Plan) async throws {

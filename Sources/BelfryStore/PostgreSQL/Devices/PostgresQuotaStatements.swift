@@ -1,3 +1,19 @@
+import BelfryCore
+import PostgreSQL
+
+extension Connection {
+    func deviceCounts(
+        ofUsers ids: [String], on platform: Key<Platform>, atMost limit: Int
+    ) throws -> [String: Int] {
+        guard !ids.isEmpty else { return [:] }
+        var counts: [String: Int] = [:]
+        try prepared(PostgresQuotaStatements.userDevices).each(
+            PostgresArray(ids.map { _ in platform }), PostgresArray(ids), limit
+        ) { counts[$0.text(1)] = Int($0.integer(2)) }
+        return counts
+    }
+}
+
 enum PostgresQuotaStatements {
     /// The number of active devices of custom user ids on platforms, up to a limit. Scans `device_custom_user` for
     /// each.

@@ -225,10 +225,10 @@ struct PostgresRegistrar {
         let entry = entries[index]
         let platform = entry.platform.key
         guard platforms.contains(platform) else { throw StoreError.unknown("platform \(platform)") }
-        if let refusal = refusals[index] { throw refusal }
         let named = self.named(entry)
         let holding = Holding(platform: platform, token: entry.registration.token)
         guard entry.imported == nil else { return try decideImport(index, named: named, holder: holders[holding]) }
+        if let refusal = refusals[index] { throw refusal }
         switch RegistrationRules(named: named, holder: holders[holding]) {
         case .create: return try create(index)
         case .update(let key, let evicted): return try update(key, by: entry, evicting: evicted)
@@ -242,8 +242,14 @@ struct PostgresRegistrar {
         let named = named.flatMap { rows[$0]?.row.importParty }
         let holder = holder.flatMap { rows[$0]?.row.importParty }
         switch ImportRules(named: named, holder: holder) {
-        case .create: return try create(index)
-        case .update(let key, let evicted): return try update(key, by: entry, evicting: evicted)
+        case .create:
+            try session.check(.devices, of: entry.platform.applicationKey)
+            if let refusal = refusals[index] { throw refusal }
+            return try create(index)
+        case .update(let key, let evicted):
+            if let refusal = refusals[index] { throw refusal }
+            return try update(key, by: entry, evicting: evicted)
+        // A device that stays as it is exceeds no quota.
         case .name(let key):
             guard case .imported(let uuid) = entry.named else { return .kept }
             rows[key]?.row.importMark = ImportMark(uuid: uuid, importedAt: session.now, stage: .seen)

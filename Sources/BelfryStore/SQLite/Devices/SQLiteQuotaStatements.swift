@@ -1,4 +1,5 @@
 import BelfryCore
+import GRDB
 
 extension SQLiteWriteSession {
     /// Throws when the custom user id has reached its limit of active devices on the platform.
@@ -6,6 +7,15 @@ extension SQLiteWriteSession {
         guard let limit = quotaCounts.quotas[.userDevices] else { return }
         let count = try prepared(SQLiteQuotaStatements.userDevices).count(platform, id, limit)
         try quotaCounts.quotas.check(.userDevices, use: count)
+    }
+}
+
+extension Database {
+    func deviceCounts(
+        ofUsers ids: [String], on platform: Key<Platform>, atMost limit: Int
+    ) throws -> [String: Int] {
+        let statement = try prepared(SQLiteQuotaStatements.userDevices)
+        return try Dictionary(uniqueKeysWithValues: ids.map { ($0, try statement.count(platform, $0, limit)) })
     }
 }
 

@@ -45,13 +45,14 @@ struct ImportPCFCommand: AsyncParsableCommand {
                     of: application, to: platforms, from: from, isDryRun: run.dryRun)
                 let journal = try run.journal(of: "pcf-\(appUuid.lowercased)", for: "\(appUuid.lowercased) \(from)")
                 let contents = PCFContents(
-                    server: server, caller: caller, secrets: secrets, service: service, application: application)
-                var counts = run.dryRun ? PCFContents.Counts() : try await contents.takeMap()
+                    server: server, caller: caller, secrets: secrets, service: service, application: application,
+                    isDryRun: run.dryRun)
+                var counts = try await contents.takeMap()
                 var devices = PCFDevices(
                     server: server, caller: caller, secrets: secrets, service: importService, journal: journal,
                     sample: run.sample(of: service, platforms))
                 try await devices.take(of: platforms)
-                if schedules, !run.dryRun { counts.schedules = try await contents.takeSchedules() }
+                if schedules { counts.schedules = try await contents.takeSchedules() }
                 let tally = journal.state.tally
                 try journal.close()
                 try run.report(

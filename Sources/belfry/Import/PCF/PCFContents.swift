@@ -10,6 +10,8 @@ struct PCFContents {
     let secrets: [UUID: String]
     let service: OperatorService
     let application: Application
+    /// Whether all is counted and nothing is made.
+    let isDryRun: Bool
 
     struct Counts {
         var topics = 0
@@ -48,14 +50,20 @@ struct PCFContents {
                 let expiresAt = topic["expireAt"]?.instant
                 let new = try NewTopic(
                     name: topic["name"]?.stringValue ?? "", expiresAt: expiresAt, now: service.admin.now)
-                if case .created = try await service.admin.create(new, of: application, by: service.author) {
-                    count += 1
-                }
+                if try await isNew(new) { count += 1 }
             } catch let error as InvalidInput {
                 counts.refused.append("topic \(topic["name"]?.stringValue ?? ""): \(error)")
             }
         }
         return count
+    }
+
+    private func isNew(_ topic: NewTopic) async throws -> Bool {
+        guard !isDryRun else { return try await store.topic(named: topic.name, of: application.key) == nil }
+        guard case .created = try await service.admin.create(topic, of: application, by: service.author) else {
+            return false
+        }
+        return true
     }
 
     // MARK: Locations and their groups
@@ -74,7 +82,10 @@ struct PCFContents {
                     name: found["name"]?.stringValue ?? "", latitude: try found.number("lat"),
                     longitude: try found.number("long"), radius: try found.number("rad"))
                 if known[place] == nil {
-                    known[place] = try await service.admin.create(place, of: application, by: service.author).key
+                    // In a dry run groups and geofences need no more than a key that no location here has.
+                    known[place] =
+                        isDryRun
+                        ? Key(-id) : try await service.admin.create(place, of: application, by: service.author).key
                     counts.locations += 1
                 }
                 locations[id] = known[place]
@@ -94,7 +105,7 @@ struct PCFContents {
                     name: group["name"]?.stringValue ?? "", summary: group["description"]?.stringValue ?? "",
                     locations: group.ids("locations").compactMap { locations[$0] })
                 guard known.insert(plan).inserted else { continue }
-                _ = try await service.admin.create(plan, of: application, by: service.author)
+                if !isDryRun { _ = try await service.admin.create(plan, of: application, by: service.author) }
                 counts.groups += 1
             } catch let error as InvalidInput {
                 counts.refused.append("location group \(group["name"]?.stringValue ?? ""): \(error)")
@@ -130,9 +141,10 @@ struct PCFContents {
         }
         let last = try await lastModified() ?? imports.map(\.changedAt).max()
         guard let last else { return }
+        counts.geofences = imports.count
+        guard !isDryRun else { return }
         let keys = try await service.admin.importGeofences(
             imports, lastModified: last, of: application, by: service.author)
-        counts.geofences = keys.count
         for (geofence, key) in zip(imports, keys) where geofence.key != key {
             counts.refused.append("geofence \(geofence.key): its id is taken, it is \(key) here")
         }
@@ -191,7 +203,9 @@ struct PCFContents {
             json.append(json: push, numbers: .short)
             let request = try PCFv1.PushBody.parse(json).pushRequest
             guard !known.contains(request) else { continue }
-            _ = try await service.pushes.schedule(request, at: dueAt, for: application, by: service.author)
+            if !isDryRun {
+                _ = try await service.pushes.schedule(request, at: dueAt, for: application, by: service.author)
+            }
             count += 1
         }
         return count

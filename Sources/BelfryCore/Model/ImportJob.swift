@@ -1,0 +1,112 @@
+package import FoundationEssentials
+
+/// An import whose progress and verdicts outlive the request that brings its list, so that another request can go on with it.
+package struct ImportJob: Sendable, Hashable {
+    package let key: Key<ImportJob>
+    package let uuid: UUID
+    package let applicationKey: Key<Application>
+    package let source: Source
+    /// The key of the last request that brought rows, or the e-mail address of a person; nil for a command on the server's machine.
+    package var keyID: String?
+    package var state: State
+    /// Why the list could not be read on; empty unless it failed.
+    package var reason: String
+    /// The last row that is done. An import that goes on passes those up to it over.
+    package var position: Int
+    package var tally: ImportTally
+    /// The rows whose verdicts are kept.
+    package var verdictRows: Int
+    /// Raised by each request that brings rows: an earlier one can write no more.
+    package var attempt: Int
+    package let createdAt: Instant
+    package var updatedAt: Instant
+    package var endedAt: Instant?
+
+    /// What is imported, and how. An import goes on with the same alone.
+    package struct Source: Sendable, Hashable {
+        package let format: ImportFormat
+        /// As the caller wrote it; nil for the standard names.
+        package let mapping: String?
+        /// The platform that all rows go to; nil deals them by their types.
+        package let platform: UUID?
+        package let isDryRun: Bool
+
+        package init(format: ImportFormat, mapping: String?, platform: UUID?, isDryRun: Bool) {
+            self.format = format
+            self.mapping = mapping
+            self.platform = platform
+            self.isDryRun = isDryRun
+        }
+    }
+
+    package enum State: Int64, Sendable, Hashable, CaseIterable {
+        /// A request brings rows.
+        case running = 0
+        /// Rows are missing, and no request brings them: the import waits for one.
+        case waiting = 1
+        case completed = 2
+        /// What follows the last row cannot be read.
+        case failed = 3
+
+        package var isEnded: Bool { self == .completed || self == .failed }
+    }
+
+    /// A request that was silent for so long is taken for dead.
+    package static let lease = Duration.seconds(60)
+    /// All verdicts that are kept for one application together. What is beyond is counted, and not kept row by row.
+    package static let verdictBytesMax = 1 << 30
+
+    package init(
+        key: Key<ImportJob>, uuid: UUID, applicationKey: Key<Application>, source: Source, keyID: String?,
+        state: State = .running, reason: String = "", position: Int = 0, tally: ImportTally = ImportTally(),
+        verdictRows: Int = 0,
+        attempt: Int = 1, createdAt: Instant, updatedAt: Instant, endedAt: Instant? = nil
+    ) {
+        self.key = key
+        self.uuid = uuid
+        self.applicationKey = applicationKey
+        self.source = source
+        self.keyID = keyID
+        self.state = state
+        self.reason = reason
+        self.position = position
+        self.tally = tally
+        self.verdictRows = verdictRows
+        self.attempt = attempt
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+        self.endedAt = endedAt
+    }
+
+    /// Its state for those who look at it: where a request ended without a word, it waits for another.
+    package func state(at now: Instant) -> State {
+        state == .running && updatedAt + Self.lease <= now ? .waiting : state
+    }
+}
+
+/// Some rows of an import that are done.
+package struct ImportStep: Sendable, Hashable {
+    /// The last of them.
+    package let position: Int
+    package let tally: ImportTally
+    /// Their verdicts, as lines of a CSV.
+    package let lines: [UInt8]
+
+    package init(position: Int, tally: ImportTally, lines: [UInt8]) {
+        self.position = position
+        self.tally = tally
+        self.lines = lines
+    }
+}
+
+/// Verdicts on some rows of an import.
+package struct ImportVerdictLines: Sendable, Hashable {
+    /// The last of the rows.
+    package let position: Int
+    package let lines: [UInt8]
+
+    package init(position: Int, lines: [UInt8]) {
+        self.position = position
+        self.lines = lines
+    }
+}

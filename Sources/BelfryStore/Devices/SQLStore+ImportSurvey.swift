@@ -1,0 +1,57 @@
+package import BelfryCore
+import FoundationEssentials
+
+extension SQLStore {
+    package func importScratch() async throws -> any ImportScratch {
+        do { return try ImportScratchFile() } catch { throw error.asStoreError }
+    }
+
+    package func importSurvey(of devices: [DeviceImport], on platform: Platform) async throws -> ImportSurvey {
+        let holders = try await holders(of: devices.map(\.registration.token), on: platform.key)
+        // Where a platform has no imports, no device goes by the UUID of another server.
+        let hasImports = try await self.platform(platform.key)?.hasImports == true
+        let naming = secrets.naming
+        let names = devices.map { $0.uuid.flatMap { DeviceName($0, naming: naming, hasImports: hasImports) } }
+        let userLimit = quotaCounts.quotas[.userDevices]
+        let now = clock.now
+        return try await readCommitted { db in
+            let named = try names.map { try $0.flatMap { try db.device($0, on: platform.key) } }
+            let keys = Set(named.compactMap(\.self) + holders.values.map(\.device)).sorted()
+            let found = try db.devices(keys, on: platform.key, naming: naming, at: now)
+            let users = Set(devices.compactMap(\.user)).sorted()
+            let counts = try userLimit.map { try db.deviceCounts(ofUsers: users, on: platform.key, atMost: $0) } ?? [:]
+            let parties = zip(devices, named).map { device, named in
+                ImportSurvey.Parties(
+                    named: named.flatMap { found[$0] },
+                    holder: holders[device.registration.token].flatMap { found[$0.device] },
+                    isForeign: device.uuid.map { naming.device(of: $0) == nil } ?? false,
+                    userDevices: device.user.flatMap { counts[$0] } ?? 0)
+            }
+            let topics = devices.reduce(into: Set<String>()) { $0.formUnion($1.registration.topics.wanted) }
+            return ImportSurvey(
+                parties: parties, topics: try db.livingTopics(topics, of: platform.applicationKey, at: now))
+        }
+    }
+}
+
+extension SQLConnection {
+    /// Those of the devices that are on the platform.
+    fileprivate func devices(
+        _ keys: [Key<Device>], on platform: Key<Platform>, naming: DeviceNaming, at now: Instant
+    ) throws -> [Key<Device>: Device] {
+        guard !keys.isEmpty else { return [:] }
+        let rows = try prepared(DirectoryStatements.byKeys).all(SQLKeys(keys), as: DeviceRow.init)
+        var devices: [Key<Device>: Device] = [:]
+        for row in rows where row.platform == platform {
+            devices[row.key] = row.device(naming: naming, topicNames: try topicNames(row.topics, at: now))
+        }
+        return devices
+    }
+}
+
+extension DeviceImport {
+    /// Its custom user id, if it has one.
+    fileprivate var user: String? {
+        if case .set(let id) = registration.customUserID { id } else { nil }
+    }
+}

@@ -1,0 +1,209 @@
+package import BelfryCore
+package import FoundationEssentials
+
+extension SQLStore {
+    package func createImport(
+        _ uuid: UUID, of application: Key<Application>, from source: ImportJob.Source, position: Int, by keyID: String?
+    ) async throws -> ImportJob {
+        try await write { session in
+            try session.check(application)
+            let now = session.now
+            let key = try session.prepared(ImportJobStatements.insert).number(
+                uuid, application, source.format.rawValue, source.mapping, source.platform, source.isDryRun,
+                position, now, keyID)
+            guard let key else { throw StoreError.taken("this import") }
+            return ImportJob(
+                key: Key(key), uuid: uuid, applicationKey: application, source: source, keyID: keyID,
+                position: position, createdAt: now, updatedAt: now)
+        }
+    }
+
+    package func importJob(_ uuid: UUID, of application: Key<Application>) async throws -> ImportJob? {
+        try await read { try $0.prepared(ImportJobStatements.byUUID).first(uuid, application, as: ImportJob.init) }
+    }
+
+    package func importJobs(
+        of application: Key<Application>, after: Key<ImportJob>?, limit: Int
+    ) async throws -> [ImportJob] {
+        try await read { [damagedRows] db in
+            try DamagedRows.slice(of: limit, after: after?.rawValue ?? .max) { last, limit in
+                try db.prepared(ImportJobStatements.behind).all(application, last, limit) { row in
+                    (
+                        row.integer(0),
+                        try damagedRows.readable("import \(row.integer(0))") { try ImportJob(row) }
+                    )
+                }
+            }
+        }
+    }
+
+    package func resumeImport(_ job: Key<ImportJob>, by keyID: String?) async throws -> ImportJob? {
+        try await write { session in
+            try session.prepared(ImportJobStatements.resume).first(job, session.now, keyID, as: ImportJob.init)
+        }
+    }
+
+    package func note(
+        _ step: ImportStep, of job: ImportJob, atMost verdictBytesMax: Int
+    ) async throws -> ImportJob? {
+        try await write { session in
+            let tally = step.tally
+            let noted = try session.prepared(ImportJobStatements.note).first(
+                job.key, job.attempt, step.position, tally.new, tally.updated, tally.duplicate, tally.refused,
+                session.now, as: ImportJob.init)
+            guard var noted else { return nil }
+            guard !step.lines.isEmpty else { return noted }
+            let kept = try session.prepared(ImportJobStatements.bytes).count(job.applicationKey)
+            guard kept + step.lines.count <= verdictBytesMax else { return noted }
+            try session.prepared(ImportJobStatements.insertVerdicts).send(job.key, step.position, step.lines)
+            try session.prepared(ImportJobStatements.noteVerdicts).send(job.key, tally.rows, step.lines.count)
+            noted.verdictRows += tally.rows
+            return noted
+        }
+    }
+
+    package func end(_ job: ImportJob, as state: ImportJob.State, reason: String) async throws -> ImportJob? {
+        try await write { session in
+            try session.prepared(ImportJobStatements.end).first(
+                job.key, job.attempt, state.rawValue, reason, session.now, state.isEnded ? session.now : nil,
+                as: ImportJob.init)
+        }
+    }
+
+    package func importVerdicts(
+        of job: Key<ImportJob>, after position: Int, limit: Int
+    ) async throws -> [ImportVerdictLines] {
+        try await read { db in
+            try db.prepared(ImportJobStatements.verdicts).all(job, position, limit) { row in
+                ImportVerdictLines(position: Int(row.integer(0)), lines: row.blob(1))
+            }
+        }
+    }
+}
+
+extension WriteSession {
+    /// Import by import: verdicts first.
+    func deleteExpiredImports(before: Instant) throws -> DeletedRows {
+        var rows = 0
+        let due = try prepared(ImportJobStatements.due).all(before, DeletedRows.pushesMax) {
+            Key<ImportJob>($0.integer(0))
+        }
+        for job in due {
+            rows += try prepared(ImportJobStatements.deleteVerdicts).run(job, DeletedRows.rowsMax - rows)
+            guard rows < DeletedRows.rowsMax else { return DeletedRows(rows: rows, isMore: true) }
+            rows += try prepared(ImportJobStatements.delete).run(job)
+        }
+        return DeletedRows(rows: rows, isMore: due.count == DeletedRows.pushesMax)
+    }
+}
+
+extension ImportJob {
+    /// From `ImportJobStatements.columns`.
+    fileprivate init(_ row: some SQLRow) throws {
+        guard let format = ImportFormat(rawValue: row.text(3)), let state = State(rawValue: row.integer(7)),
+            let uuid = row.uuid(1)
+        else { throw StoreError.damaged("import \(row.integer(0))") }
+        var tally = ImportTally()
+        (tally.new, tally.updated) = (Int(row.integer(10)), Int(row.integer(11)))
+        (tally.duplicate, tally.refused) = (Int(row.integer(12)), Int(row.integer(13)))
+        self.init(
+            key: Key(row.integer(0)), uuid: uuid, applicationKey: Key(row.integer(2)),
+            source: Source(
+                format: format, mapping: row.textIfAny(4), platform: row.uuid(5), isDryRun: row.bool(6)),
+            keyID: row.textIfAny(19), state: state, reason: row.text(8), position: Int(row.integer(9)), tally: tally,
+            verdictRows: Int(row.integer(14)), attempt: Int(row.integer(15)),
+            createdAt: Instant(milliseconds: row.integer(16)), updatedAt: Instant(milliseconds: row.integer(17)),
+            endedAt: row.instantIfAny(18))
+    }
+}
+
+enum ImportJobStatements {
+    static let insert: SQLText = """
+        INSERT INTO import_job /* imports.insert */ (
+            uuid, application_id, format, mapping, platform_uuid, is_dry_run, state, position, attempt,
+            created_at_ms, updated_at_ms, key_id)
+        VALUES ($1, $2, $3, $4, $5, $6, 0, $7, 1, $8, $8, $9)
+            ON CONFLICT (uuid) DO NOTHING
+        RETURNING id
+        """
+
+    static let byUUID: SQLText = """
+        SELECT id, uuid, application_id, format, mapping, platform_uuid, is_dry_run, state, reason, position,
+               new_count, updated_count, duplicate_count, refused_count, verdict_rows, attempt,
+               created_at_ms, updated_at_ms, ended_at_ms, key_id /* imports.by_uuid */
+          FROM import_job
+         WHERE uuid = $1 AND application_id = $2
+        """
+
+    /// Scans `import_job_application`.
+    static let behind: SQLText = """
+        SELECT id, uuid, application_id, format, mapping, platform_uuid, is_dry_run, state, reason, position,
+               new_count, updated_count, duplicate_count, refused_count, verdict_rows, attempt,
+               created_at_ms, updated_at_ms, ended_at_ms, key_id /* imports.behind */
+          FROM import_job
+         WHERE application_id = $1 AND id < $2
+         ORDER BY id DESC
+         LIMIT $3
+        """
+
+    static let resume: SQLText = """
+        UPDATE import_job /* imports.resume */ SET state = 0, attempt = attempt + 1, updated_at_ms = $2, key_id = $3
+         WHERE id = $1 AND state <= 1
+        RETURNING id, uuid, application_id, format, mapping, platform_uuid, is_dry_run, state, reason, position,
+               new_count, updated_count, duplicate_count, refused_count, verdict_rows, attempt,
+               created_at_ms, updated_at_ms, ended_at_ms, key_id
+        """
+
+    /// An attempt that was taken for dead, and was only slow, runs again by this.
+    static let note: SQLText = """
+        UPDATE import_job /* imports.note */
+           SET state = 0, position = $3, new_count = new_count + $4, updated_count = updated_count + $5,
+               duplicate_count = duplicate_count + $6, refused_count = refused_count + $7, updated_at_ms = $8
+         WHERE id = $1 AND attempt = $2 AND state <= 1
+        RETURNING id, uuid, application_id, format, mapping, platform_uuid, is_dry_run, state, reason, position,
+               new_count, updated_count, duplicate_count, refused_count, verdict_rows, attempt,
+               created_at_ms, updated_at_ms, ended_at_ms, key_id
+        """
+
+    static let end: SQLText = """
+        UPDATE import_job /* imports.end */ SET state = $3, reason = $4, updated_at_ms = $5, ended_at_ms = $6
+         WHERE id = $1 AND attempt = $2 AND state <= 1
+        RETURNING id, uuid, application_id, format, mapping, platform_uuid, is_dry_run, state, reason, position,
+               new_count, updated_count, duplicate_count, refused_count, verdict_rows, attempt,
+               created_at_ms, updated_at_ms, ended_at_ms, key_id
+        """
+
+    /// Scans `import_job_application`.
+    static let bytes: SQLText = """
+        SELECT CAST(coalesce(sum(verdict_bytes), 0) AS bigint) /* imports.bytes */ FROM import_job WHERE application_id = $1
+        """
+
+    /// A step that was written twice by an attempt that did not hear of it replaces itself.
+    static let insertVerdicts: SQLText = """
+        INSERT INTO import_verdict /* imports.insert_verdicts */ (job_id, position, lines) VALUES ($1, $2, $3)
+            ON CONFLICT (job_id, position) DO UPDATE SET lines = excluded.lines
+        """
+
+    static let noteVerdicts: SQLText = """
+        UPDATE import_job /* imports.note_verdicts */
+           SET verdict_rows = verdict_rows + $2, verdict_bytes = verdict_bytes + $3
+         WHERE id = $1
+        """
+
+    static let verdicts: SQLText = """
+        SELECT position, lines /* imports.verdicts */ FROM import_verdict
+         WHERE job_id = $1 AND position > $2
+         ORDER BY position
+         LIMIT $3
+        """
+
+    /// Scans `import_job_updated`.
+    static let due: SQLText = """
+        SELECT id /* imports.due */ FROM import_job WHERE updated_at_ms < $1 ORDER BY updated_at_ms LIMIT $2
+        """
+
+    static let deleteVerdicts = SQLText.deleteSome(
+        "imports.delete_verdicts", from: "import_verdict", key: "job_id, position", where: "job_id = $1")
+
+    static let delete: SQLText = "DELETE FROM import_job /* imports.delete */ WHERE id = $1"
+}
