@@ -1,77 +1,300 @@
+import BelfryAPI
 import BelfryCore
 import FoundationEssentials
 
-/// Users: their ids, and all devices of one.
+/// Users: the list, and one user with their profile, devices and what these were sent.
 struct UserPages {
     let make: RouteMaker
+    private let users: UserService
 
-    var routes: [PageRoute] { [make.application(.get, "users", .read, list)] }
+    init(make: RouteMaker) {
+        self.make = make
+        users = UserService(store: make.services.store)
+    }
+
+    var routes: [PageRoute] {
+        [
+            make.application(.get, "users", .read, list), make.application(.get, "users/export", .read, export),
+            make.application(.post, "users/change", .change, change),
+            make.application(.post, "users/erase", .change, erase),
+        ]
+    }
 
     private static let perPage = 50
+    /// How many of the latest pushes are asked for how many of the devices.
+    private static let timelinePushes = 25
+    private static let timelineDevices = 10
 
     @Sendable private func list(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
-        let store = visit.services.store
-        let platforms = try await store.platforms(of: application.key)
         let id = visit.query.raw("id")
         guard id.isEmpty else {
-            let placed = try await store.devices(named: .users([id]), on: platforms.map(\.key))
-            let search = DeviceSearch(platforms: platforms.map(\.key), text: id)
-            let found = try await visit.searching(application) {
-                try await store.devices(search, after: nil, limit: 200)
-            }
-            let devices = found.filter { $0.customUserID == id }
-            let active = placed.values.reduce(0) { $0 + $1.count }
-            return .page(Self.page(user: id, devices, active: active, platforms, application))
+            var page = try await page(id, visit, application)
+            if visit.query["done"] == "saved" { page.notice = "Saved." }
+            return .page(page)
         }
-        let text = visit.query["q"]
-        let after = visit.query.raw("after")
-        let ids = try await visit.searching(application) {
-            try await store.customUserIDs(
-                on: platforms.map(\.key), containing: text.isEmpty ? nil : text, after: after.isEmpty ? nil : after,
+        let (text, after) = (visit.query["q"], visit.query.raw("after"))
+        let found = try await visit.searching(application) {
+            try await users.users(
+                of: application, containing: text.isEmpty ? nil : text, after: after.isEmpty ? nil : after,
                 limit: Self.perPage)
         }
-        var page = Self.page(ids, search: text, application)
-        if ids.count == Self.perPage, let last = ids.last {
+        var page = Self.page(found, search: text, application)
+        if visit.query["done"] == "erased" { page.notice = "Erased." }
+        if found.count == Self.perPage, let last = found.last {
             page.sections[0].table?.next = Address.query(
-                Address.of(application, "users"), [("q", text), ("after", last)])
+                Address.of(application, "users"), [("q", text), ("after", last.id)])
         }
         return .page(page)
     }
 
-    static func page(_ ids: [String], search: String, _ application: Application) -> PageView {
-        var page = PageView("Users", lead: "By the custom user id that the app gave its devices.")
+    static func page(_ users: [User], search: String, _ application: Application) -> PageView {
+        var page = PageView("Users", lead: "By the id that the app gave its devices, or a back end their profile.")
         page.crumbs = [Link(application.name, Address.of(application))]
         var section = Section()
         section.form = .filter(
             Address.of(application, "users"), [.text("q", "A part of the id", search, type: "search")], "Search")
         section.table = Table(
-            "Users", ["Custom user id"],
-            ids.map { [[.link($0, Address.query(Address.of(application, "users"), [("id", $0)]))]] },
+            "Users", ["User", "Language", "Time zone", "#Attributes"],
+            users.map { user in
+                [
+                    [.link(user.id, address(user.id, application))], [.text(user.profile.language ?? "")],
+                    [.text(user.profile.timeZone ?? "")], [.number(user.profile.attributes.count)],
+                ]
+            },
             empty: search.isEmpty
-                ? "No active device has a custom user id." : "No active device has that in its custom user id.")
+                ? "No active device has a custom user id, and no user has a profile." : "No user has that in their id.")
         page.sections = [section]
         return page
     }
 
-    static func page(
-        user id: String, _ devices: [Device], active: Int, _ platforms: [Platform], _ application: Application
-    ) -> PageView {
-        let byKey = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
-        var page = PageView(id, lead: active == 1 ? "One active device." : "\(active.grouped) active devices.")
+    private static func address(_ id: String, _ application: Application, done: String = "") -> String {
+        Address.query(Address.of(application, "users"), [("id", id), ("done", done)])
+    }
+}
+
+// MARK: - One user
+
+extension UserPages {
+    /// What a page and a file tell of a user.
+    struct Story: Sendable {
+        let user: User
+        let devices: [(device: Device, platform: Platform)]
+        /// The latest pushes that went to one of the devices, the newest first.
+        let pushes: [(receipt: Receipt, device: Device, answer: Answer)]
+        let summaries: [Key<Push>: String]
+        /// Those of Carma.
+        let messages: [CarmaMessage]
+    }
+
+    private func story(_ id: String, _ visit: Visit, _ application: Application) async throws -> Story {
+        guard let user = try await users.user(id, of: application) else { throw APIError.none("user") }
+        let store = visit.services.store
+        let devices = try await users.devices(of: id, of: application)
+        var pushes: [(receipt: Receipt, device: Device, answer: Answer)] = []
+        try await visit.searching(application) {
+            for receipt in try await store.receipts(of: application.key, before: nil, limit: Self.timelinePushes) {
+                for (device, _) in devices.prefix(Self.timelineDevices) {
+                    guard let answer = try await store.answer(of: device.key, in: receipt.push.key) else { continue }
+                    pushes.append((receipt, device, answer))
+                }
+            }
+        }
+        return Story(
+            user: user, devices: devices.map { ($0, $1) }, pushes: pushes,
+            summaries: try await visit.summaries(of: pushes.map(\.receipt)),
+            messages: try await store.carmaMessages(of: id, application.key))
+    }
+
+    private func page(
+        _ id: String, _ visit: Visit, _ application: Application, profile: Form? = nil, erase: Form? = nil
+    ) async throws -> PageView {
+        let story = try await story(id, visit, application)
+        var page = Self.page(story, application)
+        guard visit.may(.change, Permission.Subject(application)) else { return page }
+        var change = Section("Change the profile")
+        change.form = profile ?? Self.profileForm(story.user, application)
+        var danger = Section(
+            "Erase",
+            text:
+                "Deletes the profile, deactivates \(Self.count(story.devices.count)) and removes what these still tell of "
+                + "the user. It cannot be undone.")
+        danger.isDanger = true
+        danger.form = erase ?? Self.eraseForm(id, application)
+        page.sections += [change, danger]
+        return page
+    }
+
+    private static func count(_ devices: Int) -> String {
+        devices == 1 ? "one device" : "\(devices.grouped) devices"
+    }
+
+    static func page(_ story: Story, _ application: Application) -> PageView {
+        let user = story.user
+        var page = PageView(user.id, lead: "Has \(count(story.devices.count)).")
         page.crumbs = [
             Link(application.name, Address.of(application)), Link("Users", Address.of(application, "users")),
         ]
-        var section = Section("Devices")
-        section.table = Table(
-            "Devices", ["Device", "Platform", "Model", "State", "Registered"],
-            devices.map { device in
+        var facts = Section("Profile")
+        facts.facts = [
+            Fact("Language", .text(user.profile.language ?? "not known")),
+            Fact("Time zone", .text(user.profile.timeZone ?? "not known")),
+            Fact("Profile made", .time(user.createdAt)), Fact("Changed", .time(user.updatedAt)),
+        ]
+        facts.facts += user.profile.attributes.sorted { $0.key < $1.key }.map { name, value in
+            if case .time(let time) = value { return Fact(name, .time(time)) }
+            return Fact(name, .text(value.text))
+        }
+        facts.links = [
+            Link(
+                "All that is known, as a file",
+                Address.query(Address.of(application, "users", "export"), [("id", user.id)]))
+        ]
+        var devices = Section("Devices")
+        devices.table = Table(
+            "Devices", ["Device", "Platform", "Model", "System", "Registered"],
+            story.devices.map { device, platform in
                 [
                     [.link(device.label, Address.of(application, "devices", device.uuid.lowercased))],
-                    [.text(byKey[device.platformKey]?.name ?? "")], [.text(device.about.model ?? "")], [device.state],
+                    [.text(platform.name)], [.text(device.about.model ?? "")], [.text(device.about.osVersion ?? "")],
                     [.time(device.registeredAt)],
                 ]
-            }, empty: "No device has this custom user id.")
-        page.sections = [section]
+            }, empty: "No active device names this user.")
+        page.sections = [facts, devices, timeline(story, application)]
         return page
     }
+
+    private static func timeline(_ story: Story, _ application: Application) -> Section {
+        var section = Section(
+            "What they were sent",
+            text: "Of the latest \(timelinePushes) pushes of the application, to the first \(timelineDevices) devices.")
+        section.table = Table(
+            "Timeline", ["Time", "Push", "Device", "Answer"],
+            story.pushes.map { receipt, device, answer in
+                [
+                    [.time(receipt.push.acceptedAt)],
+                    [
+                        .link(
+                            story.summaries[receipt.push.key] ?? "[damaged]",
+                            Address.of(application, "pushes", receipt.push.receiptID.lowercased))
+                    ],
+                    [.text(device.label)], [.badge(answer.name, answer.tone)],
+                ]
+            }, empty: "None of them went to a device of this user.")
+        return section
+    }
+}
+
+// MARK: - Changing and erasing
+
+extension UserPages {
+    private static func profileForm(_ user: User, _ application: Application) -> Form {
+        var form = Form(
+            Address.of(application, "users", "change"), "Save",
+            [
+                .text("language", "Language", user.profile.language ?? "", placeholder: "de-AT"),
+                .text("time_zone", "Time zone", user.profile.timeZone ?? "", placeholder: "Europe/Vienna"),
+                .area(
+                    "attributes", "Attributes", user.profile.attributes.json.flat,
+                    hint: #"A JSON object of texts, numbers, true, false and {"time": "2026-01-31T08:30:00Z"}."#,
+                    isMono: true),
+            ])
+        form.hidden = [.init(name: "id", value: user.id)]
+        return form
+    }
+
+    @Sendable private func change(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        let id = visit.form.raw("id")
+        guard let user = try await users.user(id, of: application) else { throw APIError.none("user") }
+        return try await visit.trying(
+            Self.profileForm(user, application), on: { try await page(id, visit, application, profile: $0) }
+        ) {
+            guard case .object(let members) = try JSONValue(json: visit.form["attributes"].utf8, field: "attributes")
+            else { throw InvalidInput(field: "attributes", "has to be a JSON object") }
+            let wanted = try [String: UserAttribute](json: members)
+            // What is not in the object any more is removed.
+            var attributes = user.profile.attributes.mapValues { _ in UserAttribute?.none }
+            for (name, value) in wanted { attributes[name] = .some(value) }
+            let profile = UserProfile.Change(
+                language: Self.change(visit.form["language"]), timeZone: Self.change(visit.form["time_zone"]),
+                attributes: attributes)
+            _ = try await users.set(id, of: application, profile, by: visit.author)
+            return .redirect(Self.address(id, application, done: "saved"))
+        }
+    }
+
+    private static func change(_ text: String) -> Registration.Change<String> { text.isEmpty ? .clear : .set(text) }
+
+    private static func eraseForm(_ id: String, _ application: Application) -> Form {
+        var form = Form(
+            Address.of(application, "users", "erase"), "Erase this user",
+            [.text("confirm", "The user's id, to confirm", isRequired: true)])
+        form.hidden = [.init(name: "id", value: id)]
+        form.isDanger = true
+        return form
+    }
+
+    @Sendable private func erase(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        let id = visit.form.raw("id")
+        return try await visit.trying(
+            Self.eraseForm(id, application), on: { try await page(id, visit, application, erase: $0) }
+        ) {
+            guard visit.form.raw("confirm") == id else { throw InvalidInput(field: "confirm", "is not the id") }
+            try await visit.searching(application) {
+                try await users.erase(id, of: application, by: visit.author)
+            }
+            return .redirect(
+                Address.query(Address.of(application, "users"), [("done", "erased")]))
+        }
+    }
+}
+
+// MARK: - The file
+
+extension UserPages {
+    @Sendable private func export(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        let story = try await story(visit.query.raw("id"), visit, application)
+        return .response(.file(Self.file(story).flat, named: "user.json", type: "application/json"))
+    }
+
+    static func file(_ story: Story) -> JSONValue {
+        let (user, profile) = (story.user, story.user.profile)
+        return .object([
+            "user_id": .string(user.id), "language": .text(profile.language), "time_zone": .text(profile.timeZone),
+            "attributes": profile.attributes.json, "created_at": .text(user.createdAt?.text),
+            "updated_at": .text(user.updatedAt?.text),
+            "devices": .array(story.devices.map { device, platform in file(device, on: platform) }),
+            "pushes": .array(
+                story.pushes.map { receipt, device, answer in
+                    .object([
+                        "receipt_id": .string(receipt.push.receiptID.lowercased),
+                        "accepted_at": .string(receipt.push.acceptedAt.text),
+                        "summary": .text(story.summaries[receipt.push.key]),
+                        "device_uuid": .string(device.uuid.lowercased), "answer": .string(answer.name),
+                    ])
+                }),
+            "messages": .array(
+                story.messages.map { message in
+                    .object([
+                        "name": .string(message.name), "html": .string(message.html),
+                        "sent_at": .string(message.sentAt.text), "read_at": .text(message.readAt?.text),
+                    ])
+                }),
+        ])
+    }
+
+    private static func file(_ device: Device, on platform: Platform) -> JSONValue {
+        let about = device.about
+        return .object([
+            "device_uuid": .string(device.uuid.lowercased), "platform": .string(platform.name),
+            "token": .text(device.token?.text(for: platform.kind)), "alias": .text(about.alias),
+            "manufacturer": .text(about.manufacturer), "model": .text(about.model), "os": .text(about.os),
+            "os_version": .text(about.osVersion), "topics": .strings(device.topics),
+            "registered_at": .string(device.registeredAt.text),
+        ])
+    }
+}
+
+extension JSONValue {
+    /// A text, or null.
+    fileprivate static func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
 }

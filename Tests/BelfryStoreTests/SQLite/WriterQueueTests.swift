@@ -6,7 +6,7 @@ import Testing
 /// When a transaction takes another write, waits for one, and ends.
 @Suite struct WriterQueueTests {
     @Test func `a lone write is committed at once, again and again`() {
-        var queue = WriterQueue()
+        let queue = TestQueue()
         for _ in 0..<3 {
             _ = queue.append(.nothing)
             #expect(queue.transaction() == ["run", "commit"])
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func `a transaction that follows one of many writes waits for three quarters of them`() {
-        var queue = WriterQueue()
+        let queue = TestQueue()
         queue.append(20)
         #expect(queue.transaction() == Array(repeating: "run", count: 20) + ["commit"])
 
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func `the writer is woken when all whom it waits for have come, not for each`() {
-        var queue = WriterQueue()
+        let queue = TestQueue()
         queue.append(8)
         _ = queue.transaction()
         #expect(queue.append(.nothing) == false)
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func `who waited in vain commits what there is, and the next waits for less`() {
-        var queue = WriterQueue()
+        let queue = TestQueue()
         queue.append(20)
         _ = queue.transaction()
         queue.append(4)
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func `a flush is waited for whatever is expected`() {
-        var queue = WriterQueue()
+        let queue = TestQueue()
         queue.append(20)
         _ = queue.transaction()
         queue.beginFlush()
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func `a store that closes waits for nobody`() {
-        var queue = WriterQueue()
+        let queue = TestQueue()
         queue.append(20)
         _ = queue.transaction()
         _ = queue.append(.nothing)
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test func `while the disk rests, a transaction that has worked long enough is committed`() {
-        var queue = WriterQueue()
+        let queue = TestQueue()
         queue.append(2)
         #expect(queue.next(after: 0) == "run")
         #expect(queue.next(after: 1, worked: WriterQueue.waitMax) == "commit")
@@ -84,21 +84,21 @@ import Testing
     }
 
     @Test func `while the disk works, a transaction takes in all that comes, and is woken by a handful or the end`() {
-        var queue = WriterQueue()
+        let queue = TestQueue()
         queue.beginFlush()
         queue.append(1)
         #expect(queue.next(after: 1, worked: .seconds(1)) == "run")
         #expect(queue.next(after: 2) == "wait")
         let wakes = (0..<9).map { _ in queue.append(.nothing) }
         #expect(wakes == [false, false, false, false, false, false, false, true, false])
-        while queue.next() != nil {}
+        queue.takeAll()
         #expect(queue.next(after: 11) == "wait")
         #expect(queue.endFlush())
         #expect(queue.next(after: 11) == "commit")
     }
 
     @Test func `a full transaction takes no more`() {
-        var queue = WriterQueue()
+        let queue = TestQueue()
         queue.beginFlush()
         queue.append(1)
         #expect(queue.next(after: WriterQueue.countMax) == "wait")
@@ -110,13 +110,24 @@ extension Writer.Job {
     fileprivate static let nothing = Writer.Job(run: { _ in {} }, fail: { _ in })
 }
 
-extension WriterQueue {
-    fileprivate mutating func append(_ count: Int) {
-        for _ in 0..<count { _ = append(.nothing) }
+/// A queue whose steps are words.
+private final class TestQueue {
+    private var queue = WriterQueue()
+
+    var count: Int { queue.count }
+    var isClosed: Bool {
+        get { queue.isClosed }
+        set { queue.isClosed = newValue }
     }
 
-    fileprivate mutating func next(after count: Int, worked: Duration = .zero, age: Duration = .zero) -> String {
-        switch step(after: count, worked: worked, age: age) {
+    func append(_ job: Writer.Job) -> Bool { queue.append(job) }
+    func append(_ count: Int) { for _ in 0..<count { _ = queue.append(.nothing) } }
+    func beginFlush() { queue.beginFlush() }
+    func endFlush() -> Bool { queue.endFlush() }
+    func takeAll() { _ = queue.takeAll() }
+
+    func next(after count: Int, worked: Duration = .zero, age: Duration = .zero) -> String {
+        switch queue.step(after: count, worked: worked, age: age) {
         case .run: "run"
         case .commit: "commit"
         case .wait: "wait"
@@ -125,7 +136,7 @@ extension WriterQueue {
     }
 
     /// The steps of one transaction that nothing is added to.
-    fileprivate mutating func transaction() -> [String] {
+    func transaction() -> [String] {
         var steps: [String] = []
         repeat { steps.append(next(after: steps.count)) } while steps.last == "run"
         return steps
