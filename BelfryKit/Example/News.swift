@@ -4,18 +4,20 @@ import Foundation
 import UIKit
 
 enum News {
-    /// The same server, folder and identity in the app and in its extension.
-    static func belfry() -> Belfry? {
+    /// nil where the app group is missing.
+    static var configuration: BelfryConfiguration? {
         let folder = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.org.example.news")
         guard let folder, let server = URL(string: "https://push.example.org/"),
             let platform = UUID(uuidString: "00000000-0000-0000-0000-000000000000")
         else { return nil }
-        let configuration = BelfryConfiguration(
+        return BelfryConfiguration(
             server: server, platform: platform, platformSecret: "from belfry platform create",
             folder: folder.appendingPathComponent("belfry"), signer: signed)
-        return try? Belfry(
-            configuration, identity: KeychainIdentity(accessGroup: "ABCDE12345.org.example.news"),
-            legacy: PCFInstallation(in: .standard))
+    }
+
+    static func belfry() -> Belfry? {
+        guard let configuration else { return nil }
+        return try? Belfry(configuration, identity: KeychainIdentity(), legacy: PCFInstallation(in: .standard))
     }
 
     /// Asks the app's own back end, which has the application's shared secret.

@@ -2,5 +2,5 @@
 import BelfryKit
 
 final class NewsNotificationService: BelfryNotificationService {
-    override var belfry: Belfry? { News.belfry() }
+    override var configuration: BelfryConfiguration? { News.configuration }
 }

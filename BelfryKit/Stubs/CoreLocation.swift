@@ -31,6 +31,8 @@ public actor CLMonitor {
 
     public var identifiers: [String] { [] }
     public var events: AsyncThrowingStream<Event, any Error> { AsyncThrowingStream { $0.finish() } }
-    public func add(_ condition: any CLCondition, identifier: String) {}
+    public func add(
+        _ condition: any CLCondition, identifier: String, assuming state: CLMonitor.Event.State = .unknown
+    ) {}
     public func remove(_ identifier: String) {}
 }

@@ -8,14 +8,35 @@ extension Belfry {
     /// Servers count what is reported within thirty days.
     private static let lateMax: Int64 = 29 * 86_400_000
 
-    /// Notes that a push arrived. It is counted at the next ``resume()``, once however often it is sent.
+    /// Notes that a push arrived. It is counted at the next ``resume()``, once however often it is noted or sent.
     public func received(_ message: PushMessage) throws(BelfryError) {
+        try takeReports()
+        guard !state.knows(message) else { return }
         try change { state in
-            state.messages = Array((state.messages + [message]).suffix(50))
+            state.keep(message)
             state.note(StoredEvent(kind: .received, receiptID: message.receiptID, time: clock(), device: state.device))
         }
         tell(.received(message))
     }
+
+    /// Takes over what an extension has noted.
+    func takeReports() throws(BelfryError) {
+        let files = reportFolder.files()
+        guard !files.isEmpty else { return }
+        var arrived: [PushMessage] = []
+        try change { state in
+            for file in files where !state.knows(file.report.message) {
+                state.keep(file.report.message)
+                if !file.isSent { state.note(file.report.event) }
+                arrived.append(file.report.message)
+            }
+        }
+        for file in files { reportFolder.remove(file) }
+        for message in arrived { tell(.received(message)) }
+    }
+
+    /// The times of events that a server counts, whose clock says `now`.
+    static func counted(at now: Int64) -> ClosedRange<Int64> { now - lateMax...now }
 
     /// Notes that the user opened a push.
     public func opened(receiptID: String) throws(BelfryError) {
@@ -47,7 +68,7 @@ extension Belfry {
     }
 
     /// Gives the events their last form before they are sent for the first time. A clock that was wrong must not lose them: their times
-    /// are put where the server counts them, each at a time of its own: the server takes events of one time for repetitions.
+    /// are put where the server counts them. The server takes the same event of one time for a repetition, so each has a time of its own.
     private func fixNext(for device: String) async throws(BelfryError) {
         let next = state.events.prefix(Self.eventsPerRequest)
         guard next.contains(where: { !$0.isFixed }) else { return }
@@ -55,10 +76,10 @@ extension Belfry {
         try change { state in
             for index in state.events.indices.prefix(Self.eventsPerRequest) where !state.events[index].isFixed {
                 state.events[index].device = state.events[index].device ?? device
-                var time = min(max(state.events[index].time, now - Self.lateMax), now)
-                while state.usedTimes.contains(time) { time -= 1 }
-                state.usedTimes = Array((state.usedTimes + [time]).suffix(Self.eventsMax))
-                state.events[index].time = time
+                let range = Self.counted(at: now)
+                state.events[index].time = min(max(state.events[index].time, range.lowerBound), range.upperBound)
+                while state.sentEvents.contains(state.events[index].identity) { state.events[index].time -= 1 }
+                state.sentEvents = Array((state.sentEvents + [state.events[index].identity]).suffix(Self.eventsMax))
                 state.events[index].isFixed = true
             }
         }
@@ -66,6 +87,8 @@ extension Belfry {
 }
 
 extension StoredState {
+    mutating func keep(_ message: PushMessage) { messages = Array((messages + [message]).suffix(50)) }
+
     mutating func note(_ event: StoredEvent) {
         events.append(event)
         // Those in flight stand first and stay.

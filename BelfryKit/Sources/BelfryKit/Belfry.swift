@@ -8,6 +8,7 @@ public actor Belfry {
     let client: Client
     let clock: @Sendable () -> Int64
     private let file: StateFile
+    let reportFolder: ReportFolder
     private(set) var state: StoredState
     private var listeners: [UUID: AsyncStream<BelfryChange>.Continuation] = [:]
     private var isBusy = false
@@ -26,12 +27,15 @@ public actor Belfry {
     ) throws(BelfryError) {
         client = Client(configuration: configuration, transport: transport)
         file = StateFile(in: configuration.folder)
+        reportFolder = ReportFolder(in: configuration.folder)
         self.clock = clock
         let own: UUID
         do { own = try identity.identity() } catch { throw .storage("\(error)") }
         switch file.read() {
         case let known? where known.identity == own: state = known
-        case let known?: state = StoredState(restoring: known, on: own)
+        case let known?:
+            state = StoredState(restoring: known, on: own)
+            reportFolder.removeAll()
         case nil:
             state = StoredState(identity: own)
             state.device = legacy?.device
@@ -79,6 +83,7 @@ public actor Belfry {
         await begin()
         defer { end() }
         do throws(BelfryError) {
+            try takeReports()
             try await registerAsWanted()
             try await sendEvents()
         } catch {

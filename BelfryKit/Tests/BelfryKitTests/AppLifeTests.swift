@@ -14,8 +14,7 @@ import Testing
         let environment = ProcessInfo.processInfo.environment
         let first = environment["KIT_SEED"].flatMap { UInt64($0) } ?? 1
         let count = environment["KIT_LIVES"].flatMap { UInt64($0) } ?? 20
-        let server = try await RealServer(database: environment["KIT_DATABASE"])
-        defer { server.stop() }
+        let server = try await RealServer.shared()
         for seed in first..<first + count {
             var life = try AppLife(seed: seed, server: server)
             try await life.run()
@@ -35,9 +34,8 @@ private struct AppLife {
     private var app: Belfry
     private var token: String
     private var wish: Registration?
-    /// The receipts of real pushes, so that events have something to be counted for.
-    private var receipt = ""
-    private var noted: [String] = []
+    /// The receipts of real pushes, each with what became of it on this phone.
+    private var noted: [(receipt: String, kind: String)] = []
     private var steps: [String] = []
     private var tokens = 0
     /// Finds all devices that the life has made.
@@ -53,10 +51,6 @@ private struct AppLife {
     }
 
     mutating func run() async throws {
-        let push = try await server.ask(
-            "POST", "apps/\(server.app)/pushes",
-            ["message": ["body": "\(seed)"], "target": ["topics": ["nobody-\(seed)"]]])
-        receipt = push["receipt_id"] as? String ?? ""
         for _ in 0..<Int.random(in: 5...25, using: &generator) { try await step() }
         network.become(.fine)
         try await app.resume()
@@ -141,20 +135,36 @@ private struct AppLife {
 
     private mutating func events() async throws {
         clock.change { $0 += 7 }
-        let now = clock.value
-        steps.append("events")
-        try await app.received(PushMessage(receiptID: receipt, receivedAt: now))
-        noted.append("received")
+        let push = try await server.ask(
+            "POST", "apps/\(server.app)/pushes",
+            ["message": ["body": "\(seed)"], "target": ["topics": ["nobody-\(seed)"]]])
+        let receipt = push["receipt_id"] as? String ?? ""
+        try await arrive(PushMessage(receiptID: receipt, receivedAt: clock.value))
+        noted.append((receipt, "received"))
         switch Int.random(in: 0..<3, using: &generator) {
         case 0:
             try await app.opened(receiptID: receipt)
-            noted.append("opened")
+            noted.append((receipt, "opened"))
         case 1:
             try await app.dismissed(receiptID: receipt)
-            noted.append("dismissed")
+            noted.append((receipt, "dismissed"))
         default: break
         }
-        try? await app.resume()
+        if Bool.random(using: &generator) { try? await app.resume() }
+    }
+
+    /// A push arrives at the extension, which may be ended before it has reported, or at the app, or at both.
+    private mutating func arrive(_ message: PushMessage) async throws {
+        let place = Int.random(in: 0..<4, using: &generator)
+        steps.append("a push at \(["the app", "the extension", "the extension, which is ended", "both"][place])")
+        if place > 0 {
+            let (clock, network) = (clock, network)
+            let reports = ExtensionReports(
+                Self.configuration(folder, server), transport: network, clock: { clock.value })
+            try reports.received(message)
+            if place != 2 { try? await reports.send() }
+        }
+        if place == 0 || place == 3 { try await app.received(message) }
     }
 
     private mutating func check() async throws {
@@ -172,13 +182,14 @@ private struct AppLife {
         }
         #expect(devices.count == (wish == nil ? 0 : 1), "seed \(seed): \(steps) \(devices)")
         guard await app.device != nil else { return }
-        let analytics = try await server.ask("GET", "pushes/\(receipt)/analytics")
-        let platforms = analytics["platforms"] as? [[String: Any]] ?? []
-        let counts = platforms.first?["counts"] as? [String: Int] ?? [:]
         let waiting = await app.waitingEvents
         #expect(waiting == 0, "seed \(seed): \(steps)")
-        for kind in ["received", "opened", "dismissed"] {
-            #expect(counts[kind] ?? 0 == noted.count { $0 == kind }, "seed \(seed): \(kind) \(steps) \(counts)")
+        for receipt in Set(noted.map(\.receipt)) {
+            let analytics = try await server.ask("GET", "pushes/\(receipt)/analytics")
+            let platforms = analytics["platforms"] as? [[String: Any]] ?? []
+            let counts = platforms.first?["counts"] as? [String: Int] ?? [:]
+            let wanted = noted.filter { $0.receipt == receipt }.map { ($0.kind, 1) }
+            #expect(counts == Dictionary(uniqueKeysWithValues: wanted), "seed \(seed): \(steps)")
         }
     }
 
@@ -186,9 +197,13 @@ private struct AppLife {
         _ folder: URL, _ identity: UUID, _ server: RealServer, _ network: Network, _ clock: PhoneClock
     ) throws -> Belfry {
         try Belfry(
-            BelfryConfiguration(
-                server: server.url, platform: server.platform, platformSecret: server.secret, folder: folder),
-            identity: FixedIdentity(own: identity), transport: network, clock: { clock.value })
+            configuration(folder, server), identity: FixedIdentity(own: identity), transport: network,
+            clock: { clock.value })
+    }
+
+    private static func configuration(_ folder: URL, _ server: RealServer) -> BelfryConfiguration {
+        BelfryConfiguration(
+            server: server.url, platform: server.platform, platformSecret: server.secret, folder: folder)
     }
 }
 

@@ -24,7 +24,6 @@ import Testing
         let types = ["received", "opened", "received", "dismissed"]
         #expect(sent.map { $0["eventType"] } == types.map { "pcf_push_event_type_push_notification_\($0)" })
         #expect(sent.map { $0["receiptId"] } == ["r1", "r1", "r2", "r2"])
-        #expect(Set(sent.map { $0["eventTime"] }).count == 4, "each at a time of its own")
         #expect(Set(sent.map { $0["deviceUuid"] }) == ["d-1"])
         #expect(await next.waitingEvents == 0)
     }
@@ -65,5 +64,17 @@ import Testing
         let kept = await (try phone.start()).latestMessages
         #expect(kept.map(\.receiptID) == (10..<60).map { "r\($0)" })
         #expect(kept.last?.body == "b")
+    }
+
+    @Test func `the same event twice in a moment is two, whatever the clock says`() async throws {
+        let phone = ScriptedPhone()
+        defer { phone.wipe() }
+        let app = try phone.start()
+        for _ in 0..<3 { try await app.opened(receiptID: "r") }
+        try await app.register(phone.wish())
+        try await app.opened(receiptID: "r")
+        try await app.resume()
+        let times = reported(to: phone.server).flatMap(\.self).compactMap { $0["eventTime"].flatMap { Int64($0) } }
+        #expect(Set(times) == Set((0..<4).map { phone.now - $0 }))
     }
 }

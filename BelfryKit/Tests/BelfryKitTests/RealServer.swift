@@ -1,10 +1,11 @@
 import Foundation
+import Synchronization
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
 #endif
 
-/// The real program on a free port, and what its operator asks it.
+/// The real program on a free port, and what its operator asks it. All tests share one, since a PostgreSQL is of one server.
 final class RealServer: Sendable {
     let url: URL
     let app: String
@@ -19,8 +20,20 @@ final class RealServer: Sendable {
 
     struct Failure: Error { let description: String }
 
+    /// It is ended with the process of the tests.
+    static func shared() async throws -> RealServer { try await starting.value }
+
+    private static let starting = Task {
+        let server = try await RealServer(database: ProcessInfo.processInfo.environment["KIT_DATABASE"])
+        ending.withLock { $0 = server }
+        atexit { RealServer.ending.withLock { $0 }?.stop() }
+        return server
+    }
+
+    private static let ending = Mutex<RealServer?>(nil)
+
     /// - Parameter database: `postgres://…`; nil for a file.
-    init(database: String? = nil) async throws {
+    private init(database: String?) async throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("belfrykit-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let log = folder.appendingPathComponent("log")
@@ -52,7 +65,7 @@ final class RealServer: Sendable {
         secret = try Self.text("platform_secret", in: made)
     }
 
-    func stop() {
+    private func stop() {
         process.terminate()
         process.waitUntilExit()
         try? FileManager.default.removeItem(at: folder)

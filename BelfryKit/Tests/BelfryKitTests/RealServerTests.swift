@@ -5,17 +5,6 @@ import Testing
 
 /// Single things that the scripted server cannot show: what the real one makes of them.
 @Suite(.enabled(if: RealServer.binary != nil), .serialized) struct RealServerTests {
-    private func withServer(_ body: (RealServer) async throws -> Void) async throws {
-        let server = try await RealServer(database: ProcessInfo.processInfo.environment["KIT_DATABASE"])
-        do {
-            try await body(server)
-        } catch {
-            server.stop()
-            throw error
-        }
-        server.stop()
-    }
-
     private func app(at server: RealServer, secret: String? = nil) throws -> (Belfry, URL) {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("phone-\(UUID().uuidString)")
         let configuration = BelfryConfiguration(
@@ -27,114 +16,110 @@ import Testing
     func `a back end sends once, and follows the push until every device has its answer`()
         async throws
     {
-        try await withServer { server in
-            // The phones' platform is of a type that has no provider, so that a push to it waits.
-            let shop = try await server.ask("POST", "apps", ["name": "Shop"])
-            let name = try #require(shop["app_uuid"] as? String)
-            let app = try #require(UUID(uuidString: name))
-            let web: [String: Any] = ["type": "web", "name": "Web", "credentials": [String: String]()]
-            _ = try await server.ask("POST", "apps/\(name)/platforms", web)
-            let client = AdminClient(server: server.url, key: server.adminKey)
-            let request = PushRequest(
-                message: .init(body: "Hello", custom: ["android": ["data": ["order": "17"]]]), target: .everyone)
-            let id = try await client.push(request, for: app, idempotencyKey: "order-17")
-            #expect(try await client.push(request, for: app, idempotencyKey: "order-17") == id)
-            var seen: [Receipt] = []
-            for try await receipt in client.progress(of: id, every: .milliseconds(20)) { seen.append(receipt) }
-            #expect(seen.last?.isFinal == true && seen.last?.receipt_id == id.uuidString.lowercased())
-            #expect(zip(seen, seen.dropFirst()).allSatisfy { $0 != $1 }, "each time it has changed")
-            let pushes = try await server.ask("GET", "apps/\(name)/pushes")
-            #expect((pushes["pushes"] as? [Any])?.count == 1)
-        }
+        let server = try await RealServer.shared()
+        // The phones' platform is of a type that has no provider, so that a push to it waits.
+        let shop = try await server.ask("POST", "apps", ["name": "Shop"])
+        let name = try #require(shop["app_uuid"] as? String)
+        let app = try #require(UUID(uuidString: name))
+        let web: [String: Any] = ["type": "web", "name": "Web", "credentials": [String: String]()]
+        _ = try await server.ask("POST", "apps/\(name)/platforms", web)
+        let client = AdminClient(server: server.url, key: server.adminKey)
+        let request = PushRequest(
+            message: .init(body: "Hello", custom: ["android": ["data": ["order": "17"]]]), target: .everyone)
+        let id = try await client.push(request, for: app, idempotencyKey: "order-17")
+        #expect(try await client.push(request, for: app, idempotencyKey: "order-17") == id)
+        var seen: [Receipt] = []
+        for try await receipt in client.progress(of: id, every: .milliseconds(20)) { seen.append(receipt) }
+        #expect(seen.last?.isFinal == true && seen.last?.receipt_id == id.uuidString.lowercased())
+        #expect(zip(seen, seen.dropFirst()).allSatisfy { $0 != $1 }, "each time it has changed")
+        let pushes = try await server.ask("GET", "apps/\(name)/pushes")
+        #expect((pushes["pushes"] as? [Any])?.count == 1)
     }
 
     @Test(.timeLimit(.minutes(2))) func `the admin API's refusals have a type and its words`() async throws {
-        try await withServer { server in
-            let app = try #require(UUID(uuidString: server.app))
-            let request = PushRequest(message: .init(body: "Hello"), target: .topics(["news"]))
-            do throws(AdminError) {
-                _ = try await AdminClient(server: server.url, key: "bfy_wrong").push(request, for: app)
-                Issue.record("it was taken")
-            } catch {
-                guard case .refused(status: 401, _) = error else {
-                    Issue.record("\(error)")
-                    return
-                }
+        let server = try await RealServer.shared()
+        let app = try #require(UUID(uuidString: server.app))
+        let request = PushRequest(message: .init(body: "Hello"), target: .topics(["news"]))
+        do throws(AdminError) {
+            _ = try await AdminClient(server: server.url, key: "bfy_wrong").push(request, for: app)
+            Issue.record("it was taken")
+        } catch {
+            guard case .refused(status: 401, _) = error else {
+                Issue.record("\(error)")
+                return
             }
-            do throws(AdminError) {
-                let none = PushRequest(message: .init(), target: .everyone)
-                _ = try await AdminClient(server: server.url, key: server.adminKey).push(none, for: app)
-                Issue.record("it was taken")
-            } catch {
-                guard case .refused(status: 400, let reason) = error else {
-                    Issue.record("\(error)")
-                    return
-                }
-                #expect(reason.contains("message"))
+        }
+        do throws(AdminError) {
+            let none = PushRequest(message: .init(), target: .everyone)
+            _ = try await AdminClient(server: server.url, key: server.adminKey).push(none, for: app)
+            Issue.record("it was taken")
+        } catch {
+            guard case .refused(status: 400, let reason) = error else {
+                Issue.record("\(error)")
+                return
             }
-            guard let nobody = URL(string: "http://127.0.0.1:1/") else { return }
-            do throws(AdminError) {
-                _ = try await AdminClient(server: nobody, key: "bfy_x").receipt(UUID())
-                Issue.record("it was taken")
-            } catch {
-                guard case .unreachable = error else {
-                    Issue.record("\(error)")
-                    return
-                }
+            #expect(reason.contains("message"))
+        }
+        guard let nobody = URL(string: "http://127.0.0.1:1/") else { return }
+        do throws(AdminError) {
+            _ = try await AdminClient(server: nobody, key: "bfy_x").receipt(UUID())
+            Issue.record("it was taken")
+        } catch {
+            guard case .unreachable = error else {
+                Issue.record("\(error)")
+                return
             }
         }
     }
 
     @Test(.timeLimit(.minutes(2))) func `a wrong secret and a wrong registration are refused with a type`() async throws
     {
-        try await withServer { server in
-            let (wrong, folder) = try app(at: server, secret: "wrong")
-            defer { try? FileManager.default.removeItem(at: folder) }
-            await #expect(throws: BelfryError.unauthorized) {
-                try await wrong.register(Registration(token: "aa", system: "android"))
+        let server = try await RealServer.shared()
+        let (wrong, folder) = try app(at: server, secret: "wrong")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        await #expect(throws: BelfryError.unauthorized) {
+            try await wrong.register(Registration(token: "aa", system: "android"))
+        }
+        let (right, other) = try app(at: server)
+        defer { try? FileManager.default.removeItem(at: other) }
+        do throws(BelfryError) {
+            try await right.register(
+                Registration(token: "aa", user: String(repeating: "x", count: 300), system: "android"))
+            Issue.record("it was taken")
+        } catch {
+            guard case .refused(status: 400, let reason) = error else {
+                Issue.record("\(error)")
+                return
             }
-            let (right, other) = try app(at: server)
-            defer { try? FileManager.default.removeItem(at: other) }
-            do throws(BelfryError) {
-                try await right.register(
-                    Registration(token: "aa", user: String(repeating: "x", count: 300), system: "android"))
-                Issue.record("it was taken")
-            } catch {
-                guard case .refused(status: 400, let reason) = error else {
-                    Issue.record("\(error)")
-                    return
-                }
-                #expect(reason.contains("custom_user_id") && !error.isTemporary)
-            }
+            #expect(reason.contains("custom_user_id") && !error.isTemporary)
         }
     }
 
     @Test(.timeLimit(.minutes(2))) func `geofences come as they are made, and their triggers are counted`() async throws
     {
-        try await withServer { server in
-            let (app, folder) = try app(at: server)
-            defer { try? FileManager.default.removeItem(at: folder) }
-            try await app.register(Registration(token: "geo", topics: ["news"], system: "android"))
-            let place = try await server.ask(
-                "POST", "apps/\(server.app)/locations",
-                ["name": "Dairy", "latitude": 47.4, "longitude": 8.5, "radius": 100])
-            let location = try #require(place["location_id"] as? Int)
-            let made = try await server.ask(
-                "POST", "apps/\(server.app)/geofences",
-                [
-                    "location_ids": [location], "trigger": "enter", "expires_at": "2199-01-01T00:00:00Z",
-                    "data": ["ios": ["alertTitle": "Near", "alertBody": "The dairy is open"]],
-                ])
-            let id = try #require(made["geofence_id"] as? Int)
-            try await app.updateGeofences()
-            let places = await app.nearestPlaces(latitude: 47, longitude: 8)
-            #expect(places.map(\.geofence.id) == [Int64(id)] && places.first?.location.name == "Dairy")
-            let shown = try await app.triggered(geofence: Int64(id), location: Int64(location), by: .enter)
-            #expect(shown?.alertBody == "The dairy is open")
-            try await app.resume()
-            let counted = try await server.ask("GET", "apps/\(server.app)/geofence-triggers")
-            let triggers = counted["triggers"] as? [[String: Any]] ?? []
-            #expect(triggers.map { $0["count"] as? Int } == [1], "\(counted)")
-        }
+        let server = try await RealServer.shared()
+        let (app, folder) = try app(at: server)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await app.register(Registration(token: "geo", topics: ["news"], system: "android"))
+        let place = try await server.ask(
+            "POST", "apps/\(server.app)/locations",
+            ["name": "Dairy", "latitude": 47.4, "longitude": 8.5, "radius": 100])
+        let location = try #require(place["location_id"] as? Int)
+        let made = try await server.ask(
+            "POST", "apps/\(server.app)/geofences",
+            [
+                "location_ids": [location], "trigger": "enter", "expires_at": "2199-01-01T00:00:00Z",
+                "data": ["ios": ["alertTitle": "Near", "alertBody": "The dairy is open"]],
+            ])
+        let id = try #require(made["geofence_id"] as? Int)
+        try await app.updateGeofences()
+        let places = await app.nearestPlaces(latitude: 47, longitude: 8)
+        #expect(places.map(\.geofence.id) == [Int64(id)] && places.first?.location.name == "Dairy")
+        let shown = try await app.triggered(geofence: Int64(id), location: Int64(location), by: .enter)
+        #expect(shown?.alertBody == "The dairy is open")
+        try await app.resume()
+        let counted = try await server.ask("GET", "apps/\(server.app)/geofence-triggers")
+        let triggers = counted["triggers"] as? [[String: Any]] ?? []
+        #expect(triggers.map { $0["count"] as? Int } == [1], "\(counted)")
     }
 }

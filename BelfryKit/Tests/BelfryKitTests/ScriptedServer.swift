@@ -75,12 +75,16 @@ struct ScriptedPhone {
     func start(
         legacy: PCFInstallation? = nil, signer: BelfryConfiguration.UserSigner? = nil
     ) throws -> Belfry {
-        guard let url = URL(string: "http://push.example/") else { throw URLError(.badURL) }
         let now = now
         return try Belfry(
-            BelfryConfiguration(
-                server: url, platform: UUID(), platformSecret: "secret", folder: folder, signer: signer),
-            identity: FixedIdentity(own: identity), transport: server, legacy: legacy, clock: { now })
+            configuration(signer: signer), identity: FixedIdentity(own: identity), transport: server, legacy: legacy,
+            clock: { now })
+    }
+
+    func configuration(signer: BelfryConfiguration.UserSigner? = nil) throws -> BelfryConfiguration {
+        guard let url = URL(string: "http://push.example/") else { throw URLError(.badURL) }
+        return BelfryConfiguration(
+            server: url, platform: UUID(), platformSecret: "secret", folder: folder, signer: signer)
     }
 
     func wish(_ token: String = "aa", topics: Set<String> = ["news"], user: String? = nil) -> Registration {

@@ -8,13 +8,13 @@ import FoundationNetworking
 
 /// The base class of a notification service extension: downloads the picture that a push names, and notes that the push was received.
 ///
-/// A subclass gives ``belfry``, made with the folder of the app group.
+/// A subclass gives ``configuration``, that of the app, with the folder of the app group.
 open class BelfryNotificationService: UNNotificationServiceExtension {
     private var delivery: Delivery?
     private var work: Task<Void, Never>?
 
-    /// The same server and folder as the app's. nil notes nothing.
-    open var belfry: Belfry? { nil }
+    /// The same as the app's. nil notes nothing.
+    open var configuration: BelfryConfiguration? { nil }
 
     open override func didReceive(
         _ request: UNNotificationRequest, withContentHandler contentHandler: @escaping (UNNotificationContent) -> Void
@@ -26,17 +26,19 @@ open class BelfryNotificationService: UNNotificationServiceExtension {
         self.delivery = delivery
         let message = PushMessage(content.userInfo)
         let address = Self.attachment(in: content.userInfo)
-        let belfry = belfry
-        work = Task { await BelfryNotificationService.complete(delivery, message, address, belfry) }
+        let reports = configuration.map { ExtensionReports($0) }
+        work = Task { await BelfryNotificationService.complete(delivery, message, address, reports) }
     }
 
+    /// The report is sent beside the download: once the notification is handed over, the system may end the extension.
     private static func complete(
-        _ delivery: Delivery, _ message: PushMessage?, _ address: URL?, _ belfry: Belfry?
+        _ delivery: Delivery, _ message: PushMessage?, _ address: URL?, _ reports: ExtensionReports?
     ) async {
-        if let message, let belfry { try? await belfry.received(message) }
+        if let message { try? reports?.received(message) }
+        async let isSent: Void? = try? reports?.send()
         if let file = await download(address) { delivery.attach(file) }
+        _ = await isSent
         delivery.finish()
-        if let belfry { try? await belfry.resume() }
     }
 
     /// The system waits about 30 seconds, then it shows what there is.

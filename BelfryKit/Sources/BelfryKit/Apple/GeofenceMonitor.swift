@@ -25,7 +25,8 @@ public actor GeofenceMonitor {
         for (name, place) in wanted {
             let centre = CLLocationCoordinate2D(latitude: place.latitude, longitude: place.longitude)
             let condition = CLMonitor.CircularGeographicCondition(center: centre, radius: place.radius)
-            await monitor.add(condition, identifier: name)
+            // Otherwise the system's first look at a place far away would be an exit.
+            await monitor.add(condition, identifier: name, assuming: .unsatisfied)
         }
     }
 
@@ -34,7 +35,12 @@ public actor GeofenceMonitor {
         let monitor = await ready()
         for try await event in await monitor.events {
             guard let (geofence, location) = Self.ids(in: event.identifier) else { continue }
-            let trigger: Geofence.Trigger = event.state == .satisfied ? .enter : .exit
+            let trigger: Geofence.Trigger
+            switch event.state {
+            case .satisfied: trigger = .enter
+            case .unsatisfied: trigger = .exit
+            default: continue
+            }
             guard let shown = try? await belfry.triggered(geofence: geofence, location: location, by: trigger) else {
                 continue
             }

@@ -18,12 +18,15 @@ struct StoredState: Codable, Sendable, Equatable {
     /// The token that the SDK of PCF had for the device; nil once this SDK has registered.
     var legacyToken: String?
     var events: [StoredEvent] = []
-    /// The times of the events that were sent last.
-    var usedTimes: [Int64] = []
+    /// Hashes of the events that were sent last, so that no two of them are the same to the server.
+    var sentEvents: [UInt64] = []
     var messages: [PushMessage] = []
     var geofences = GeofenceList()
 
     init(identity: UUID) { self.identity = identity }
+
+    /// Whether a push was noted before.
+    func knows(_ message: PushMessage) -> Bool { messages.contains { $0.receiptID == message.receiptID } }
 
     /// What a restored phone takes over from the one whose backup it has: what its user has seen. The registration and the events are the
     /// other phone's.
@@ -45,6 +48,13 @@ struct StoredEvent: Codable, Sendable, Equatable {
     var device: String?
     /// Whether it may have been sent: from then on its words stay the same, so that the server knows a repetition.
     var isFixed = false
+
+    /// What the server tells events apart by, but for the device.
+    var identity: UInt64 {
+        let words = "\(kind) \(receiptID ?? "") \(geofence ?? 0) \(location ?? 0) \(time)"
+        // Source: Fowler, Noll and Vo, FNV-1a, 64 bits.
+        return words.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    }
 
     enum Kind: String, Codable, Sendable {
         case received, opened, dismissed, geofenceTriggered
