@@ -56,6 +56,64 @@ extension ServerTests.ImportByServerTests {
         }
     }
 
+    /// An import as the admin API shows it.
+    private struct Import: Decodable {
+        let state: String
+        let last_row: Int
+        let rows: Int
+        let new: Int
+        let duplicate: Int
+        let verdict_rows: Int
+    }
+
+    @Test func `an import goes on where a killed server left it, with a verdict on each row`() async throws {
+        try await TestInstallation.with { installation in
+            let key: [String: String] = try await installation.run("admin", "create", "--json").decoded()
+            let headers = ["Authorization": "Bearer \(try #require(key["key"]))", "Content-Type": "text/csv"]
+            let count = 12_000
+            let list = "registration_token\n" + (0..<count).map { String(format: "%064x\n", $0) }.joined()
+            let path = "/admin/v1/apps/\(installation.application)/imports/\(UUID().uuidString.lowercased())"
+            @Sendable func shown(_ api: Caller) async throws -> Import? {
+                let answer = try await api.send("GET", path, headers: headers)
+                return answer.status == 200
+                    ? try JSONDecoder().decode(Import.self, from: Data(answer.body.utf8)) : nil
+            }
+            @Sendable func bring(_ api: Caller) async throws -> Import {
+                let answer = try await api.send("PUT", path + "?format=csv", list, headers: headers)
+                return try JSONDecoder().decode(Import.self, from: Data(answer.body.utf8))
+            }
+            var goal = 0
+            for _ in 0..<3 {
+                let server = try await installation.serve()
+                defer { server.endAtOnce() }
+                let api = Caller(base: try await server.addresses().http, user: "", secret: "")
+                goal = min(count, goal + 2_000)
+                try await withThrowingTaskGroup(of: Void.self) { [goal] group in
+                    // It is cut off.
+                    group.addTask { _ = try? await bring(api) }
+                    try await eventually("some rows are done", every: .milliseconds(5)) {
+                        try await shown(api)?.last_row ?? 0 >= goal
+                    }
+                    try await server.end(SIGKILL)
+                    try await group.waitForAll()
+                }
+            }
+            let server = try await installation.serve()
+            defer { server.endAtOnce() }
+            let api = Caller(base: try await server.addresses().http, user: "", secret: "")
+            #expect(try await shown(api)?.last_row ?? 0 >= goal, "what was told survives")
+            while try await bring(api).state != "completed" {}
+            let done = try #require(try await shown(api))
+            #expect(done.rows == count && done.verdict_rows == count && done.new + done.duplicate == count)
+            let csv = try await api.send("GET", path + "/verdicts", headers: headers)
+            let rows = csv.body.split(separator: "\n").dropFirst().map { $0.prefix { $0 != "," } }
+            #expect(rows == (1...count).map { Substring("\($0)") })
+            let devices = try await installation.app(at: api.base).send("GET", "/v1/registration/count/")
+            #expect(devices.body == "\(count)")
+            try await server.end(SIGTERM)
+        }
+    }
+
     @Test func `a sample of the tokens is shown to FCM, which notifies nobody`() async throws {
         let simulator = try await FCMSimulator.start()
         let result = await Result {

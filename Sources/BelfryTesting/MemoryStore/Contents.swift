@@ -48,7 +48,7 @@ package struct Contents: Sendable {
     /// Operations that the port forbids, in the order in which a caller did them.
     package var misuses: [String] = []
 
-    let naming: DeviceNaming
+    package let naming: DeviceNaming
     /// Whether a platform was parked and is not any more.
     var hasResumed = false
     /// Raised with each claim, so that a remainder does not always go to the same application.

@@ -1,4 +1,6 @@
 import BelfryCore
+import BelfryTesting
+import FoundationEssentials
 import Testing
 
 /// What the Android SDKs write to the socket. Source: their own request classes, run against a recording server.
@@ -42,6 +44,8 @@ import Testing
                     "POST /v1/registration", me, Self.post(os: os, token: "t-1", tags: #"["Beta","alpha"]"#)),
                 200, .device)
             let uuid = try #require(created?["device_uuid"]?.string)
+            let isOld = server.store.contents.naming.device(of: try #require(UUID(uuidString: uuid))) == nil
+            #expect(isOld == server.isMovedIn, "a device that moved in goes on by its old UUID")
             #expect(created?["os"] == .string(os))
             #expect(created?["active"] == .bool(true))
             #expect(

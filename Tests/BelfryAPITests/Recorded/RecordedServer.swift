@@ -10,12 +10,16 @@ import Testing
 @testable import BelfryAPI
 
 /// The API over a store in memory and a real socket, with one application and a platform of each kind.
+///
+/// Each exchange is played twice: with an application that was made here, and with one that moved in from another server, with the
+/// UUIDs, keys and secrets that it had there, whose devices were all imported under their old UUIDs before they say a word.
 struct RecordedServer {
     let clock: ManualClock
     let store: MemoryStore
     let application: BelfryCore.Application
     let platforms: [PlatformKind: BelfryCore.Platform]
     let wire: Wire
+    let isMovedIn: Bool
 
     static let apiKey = "8c18277b-1b41-453b-b1a2-9f600c9e0d8e"
     static let secret = "b5bc2efd-1d7b-4f5e-b4d3-1c2f5e6a7b8c"
@@ -26,22 +30,31 @@ struct RecordedServer {
         at now: Instant = Instant(milliseconds: 1_500_000_000_000), verifiesCustomUserIDs: Bool = true,
         _ play: @escaping @Sendable (RecordedServer) async throws -> Void
     ) async throws {
+        for isMovedIn in [false, true] {
+            try await open(at: now, verifiesCustomUserIDs, isMovedIn: isMovedIn, play)
+        }
+    }
+
+    private static func open(
+        at now: Instant, _ verifiesCustomUserIDs: Bool, isMovedIn: Bool,
+        _ play: @escaping @Sendable (RecordedServer) async throws -> Void
+    ) async throws {
         let clock = ManualClock(at: now)
         let store = MemoryStore(clock: clock)
         let vault = PlaintextVault()
-        let application = try await store.create(Self.application(vault))
-        var platforms: [PlatformKind: BelfryCore.Platform] = [:]
-        for kind in PlatformKind.allCases { platforms[kind] = try await store.create(platform(kind, of: application)) }
+        let (application, platforms) =
+            isMovedIn ? try await moveIn(to: store, vault, clock) : try await make(in: store, vault)
         var options = PCFv1.Options()
         options.verifiesCustomUserIDs = verifiesCustomUserIDs
-        let router = router(store, vault, clock, options)
+        let router = router(isMovedIn ? MovedInStore(base: store) : store, vault, clock, options)
         let app = Hummingbird.Application(
             router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)))
-        let cast = platforms
         try await app.test(.live) { client in
             let wire = try await Wire.open(port: try #require(client.port))
             try await play(
-                RecordedServer(clock: clock, store: store, application: application, platforms: cast, wire: wire))
+                RecordedServer(
+                    clock: clock, store: store, application: application, platforms: platforms, wire: wire,
+                    isMovedIn: isMovedIn))
             try await wire.close()
         }
     }
@@ -80,13 +93,44 @@ struct RecordedServer {
 
     private init(
         clock: ManualClock, store: MemoryStore, application: BelfryCore.Application,
-        platforms: [PlatformKind: BelfryCore.Platform], wire: Wire
+        platforms: [PlatformKind: BelfryCore.Platform], wire: Wire, isMovedIn: Bool
     ) {
         self.clock = clock
         self.store = store
         self.application = application
         self.platforms = platforms
         self.wire = wire
+        self.isMovedIn = isMovedIn
+    }
+
+    private static func make(
+        in store: MemoryStore, _ vault: PlaintextVault
+    ) async throws -> (BelfryCore.Application, [PlatformKind: BelfryCore.Platform]) {
+        let application = try await store.create(Self.application(vault))
+        var platforms: [PlatformKind: BelfryCore.Platform] = [:]
+        for kind in PlatformKind.allCases { platforms[kind] = try await store.create(platform(kind, of: application)) }
+        return (application, platforms)
+    }
+
+    /// With what clients hold of another server, as an operator gives it.
+    private static func moveIn(
+        to store: MemoryStore, _ vault: PlaintextVault, _ clock: ManualClock
+    ) async throws -> (BelfryCore.Application, [PlatformKind: BelfryCore.Platform]) {
+        let admin = AdminService(
+            store: store, vault: vault, credentials: AnyCredentials(), hash: SecretHash.of, clock: clock)
+        let author = AuditAuthor.local(systemUser: "test")
+        let application = try await admin.createApplication(
+            name: try Name("Bakery"),
+            identity: try ApplicationIdentity(uuid: UUID(), apiKey: apiKey, sharedSecret: sharedSecret), by: author
+        ).application
+        var platforms: [PlatformKind: BelfryCore.Platform] = [:]
+        for kind in PlatformKind.allCases {
+            platforms[kind] = try await admin.createPlatform(
+                of: application, kind: kind, mode: .production, name: try Name(kind.rawValue),
+                identity: try PlatformIdentity(uuid: UUID(), secret: secret), credentials: [:], by: author
+            ).platform
+        }
+        return (application, platforms)
     }
 
     private static func application(_ vault: PlaintextVault) throws -> NewApplication {
@@ -134,6 +178,22 @@ struct RecordedServer {
         let json = try StrictJSON(answer.body)
         #expect(shape.faults(in: json) == [], sourceLocation: sourceLocation)
         return json
+    }
+}
+
+/// A store in which each device that registers for the first time was imported before, under the UUID that another server gave it.
+private struct MovedInStore: WrappedStore {
+    let base: any Store
+
+    func register(
+        _ registration: Registration, as uuid: UUID?, on platform: BelfryCore.Platform
+    ) async throws -> Device {
+        if uuid == nil, try await base.holders(of: [registration.token], on: platform.key).isEmpty {
+            let known = try Registration(
+                token: registration.token, about: Device.About(), customUserID: .clear, topics: .replace([]))
+            _ = try await base.importDevices([DeviceImport(registration: known, uuid: UUID())], on: platform)
+        }
+        return try await base.register(registration, as: uuid, on: platform)
     }
 }
 
