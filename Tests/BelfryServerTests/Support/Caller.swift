@@ -53,7 +53,7 @@ struct Caller: Sendable {
         request.method = .RAW(value: method)
         let credentials = Data("\(user):\(secret)".utf8).base64EncodedString()
         request.headers = ["Authorization": "Basic \(credentials)", "Content-Type": "application/json"]
-        for (name, value) in headers { request.headers.add(name: name, value: value) }
+        for (name, value) in headers { request.headers.replaceOrAdd(name: name, value: value) }
         if let body { request.body = .bytes(ByteBuffer(string: body)) }
         let response = try await Self.http.execute(request, timeout: timeout)
         let bytes = try await response.body.collect(upTo: 1 << 20)
