@@ -7,7 +7,7 @@ package struct BacklogMonitor: Service {
     private let store: any ApplicationStore & DeliveryStore
     private let task: PeriodicTask
 
-    package static let pause = Duration.seconds(10)
+    package static let pause = Duration.seconds(2)
 
     package init(store: any ApplicationStore & DeliveryStore, clock: any WallClock, logger: Logger) {
         self.store = store

@@ -43,7 +43,7 @@ struct Scheduler: Sendable {
             let push = try await pushService.draft(schedule.pushRequest, for: schedule.applicationKey)
             // nil when it was changed or cancelled meanwhile: the next round decides then.
             guard let push = try await store.release(schedule, as: push) else { return }
-            pushObserver.pushMayHaveChanged(push.head)
+            pushObserver.accepted(push.head)
             Metric.scheduleEnded("sent", after: clock.now - schedule.dueAt)
         } catch let error as InvalidInput {
             loop.logger.warning(

@@ -79,7 +79,7 @@ package struct GatewayIntake: Sendable {
             verdicts.forget(push.receiptID)
             return false
         }
-        observer.pushMayHaveChanged(accepted.head)
+        observer.accepted(accepted.head)
         return true
     }
 

@@ -16,6 +16,8 @@ package final class GatewayVerdicts: PushObserver {
     /// - Parameter next: gets all hints too.
     package init(next: any PushObserver) { self.next = next }
 
+    package func accepted(_ push: PushHead) { next.accepted(push) }
+
     package func pushMayHaveChanged(_ push: PushHead) { next.pushMayHaveChanged(push) }
 
     package func settled(_ push: PushHead, _ settlement: Settlement) {

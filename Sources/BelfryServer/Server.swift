@@ -224,7 +224,7 @@ package struct Server: Sendable {
 
     /// The libraries' own messages are useless to an operator below a warning, unless everything is requested.
     private var quiet: Logger {
-        var quiet = logger
+        var quiet = Logger(label: logger.label) { _ in CancellationFilter(logger.handler) }
         if logger.logLevel > .debug { quiet.logLevel = max(logger.logLevel, .warning) }
         return quiet
     }

@@ -46,6 +46,7 @@ struct ServerParts: Sendable {
         let events = EventHub(
             store: resources.store, clock: clock, logger: logger, options: Self.streams(configuration))
         GatewayMetric.declare()
+        Metric.declare()
         let verdicts = configuration.gateway.map { _ in GatewayVerdicts(next: events) }
         let delivery = Delivery(
             store: resources.store, providers: providers, clock: clock, policy: configuration.retry,
@@ -195,6 +196,7 @@ struct ServerParts: Sendable {
             RetentionSweeper(store: resources.store, clock: clock, options: configuration.archive, logger: logger),
             CredentialsExpiryMonitor(store: resources.store, credentials: credentials, clock: clock, logger: logger),
             BacklogMonitor(store: resources.store, clock: clock, logger: logger),
+            CommandCountCollector(store: resources.store, clock: clock, logger: logger),
         ]
         let mirror = oldServer.map { MirrorWorker(store: resources.store, server: $0, clock: clock, logger: logger) }
         return services + [heartbeats].compactMap(\.self) + [mirror].compactMap(\.self)

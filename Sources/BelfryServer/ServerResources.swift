@@ -28,21 +28,21 @@ package struct ServerResources: Sendable {
         isShared = storage.databaseURL != nil
         let isNew = try await storage.isNew
         guard makesDatabase || !isNew else {
-            throw StoreError.unavailable("\(storage.databaseName) is not there; `belfry serve` makes it")
+            let name = isShared ? "the one that database.url names" : storage.databaseFile
+            throw StoreError.unavailable("\(name) is not there; `belfry serve` makes it")
         }
         try FileManager.default.createDirectory(
             atPath: storage.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         storage.makeFilesPrivate(logger)
         // A database without its ring cannot be read; a new ring beside it would only hide that.
+        let keyRing = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: isNew)
         if let url = storage.databaseURL {
-            keyRing = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: isNew)
             let options = PostgresStore.Options(
                 connection: url, connectionsMax: storage.connectionsMax, quotas: configuration.quotas,
                 observer: MeasuredStore("postgres"))
             let postgres = try await PostgresStore.open(options, logger: logger, migrate: storage.migrates)
             (store, clock, closeStore) = (postgres, postgres.clock, { await postgres.close() })
         } else {
-            keyRing = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: isNew)
             if isNew { try storage.makeDatabaseFile() }
             let forward = ForwardClock(logger: logger)
             let sqlite = try SQLiteStore.open(
@@ -50,6 +50,15 @@ package struct ServerResources: Sendable {
                 quotas: configuration.quotas, observer: MeasuredStore("sqlite"))
             (store, clock, closeStore) = (sqlite, forward, { try await sqlite.close() })
         }
+        do {
+            try await keyRing.demandRing { [store] in
+                try await store.sealedSecrets($0, after: nil, limit: KeyRingFile.sampleSize)
+            }
+        } catch {
+            try await closeStore()
+            throw error
+        }
+        self.keyRing = keyRing
         let group = MultiThreadedEventLoopGroup.singleton
         dependencies = ProviderDependencies(
             vault: keyRing, clock: SystemClock(), options: configuration.providers, eventLoopGroup: group,
@@ -92,12 +101,17 @@ package struct ServerResources: Sendable {
         return try await schemaDistance(storage).lacks
     }
 
-    /// A ring that is there has to be readable, and a database that is there needs its ring.
+    /// A ring that is there has to be readable, and a database that is there needs the ring that it was sealed with.
     private static func keyRingFault(_ storage: StorageConfiguration) async -> String? {
         let isNew = (try? await storage.isNew) ?? true
         guard !isNew || FileManager.default.fileExists(atPath: storage.keyRingFile) else { return nil }
         do {
-            _ = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: false)
+            let ring = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: false)
+            // Another schema is a fault of the database, or is brought up to date first.
+            guard !isNew, let distance = try? await schemaDistance(storage), distance == (false, false) else {
+                return nil
+            }
+            try await ring.demandRing { try await storage.sealedSecrets($0, limit: KeyRingFile.sampleSize) }
             return nil
         } catch {
             return "\(error)"
@@ -143,6 +157,12 @@ extension StorageConfiguration {
         for file in files where !file.makePrivate() {
             logger.warning("other users may be able to read a file that holds secrets", metadata: ["file": "\(file)"])
         }
+    }
+
+    /// The first secrets of a kind, read without opening the database for writing.
+    fileprivate func sealedSecrets(_ kind: SealedSecret.Kind, limit: Int) async throws -> [SealedSecret] {
+        guard let databaseURL else { return try SQLiteStore.sealedSecrets(at: databaseFile, kind, limit: limit) }
+        return try await PostgresStore.sealedSecrets(of: databaseURL, kind, limit: limit)
     }
 
     /// Whether the database does not exist yet.

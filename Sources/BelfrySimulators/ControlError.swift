@@ -82,17 +82,27 @@ enum StrictJSON {
 
 extension ControlError {
     init(_ error: DecodingError) {
-        let (context, missing): (DecodingError.Context, (any CodingKey)?) =
+        let (context, missing, problem): (DecodingError.Context, (any CodingKey)?, String) =
             switch error {
-            case .keyNotFound(let key, let context): (context, key)
-            case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-                (context, nil)
-            @unknown default: (.init(codingPath: [], debugDescription: "\(error)"), nil)
+            case .keyNotFound(let key, let context): (context, key, "is missing")
+            case .typeMismatch(let type, let context), .valueNotFound(let type, let context):
+                (context, nil, "has to be \(Self.word(for: type))")
+            case .dataCorrupted(let context): (context, nil, context.debugDescription)
+            @unknown default: (.init(codingPath: [], debugDescription: ""), nil, "\(error)")
             }
         let path = (context.codingPath + [missing].compactMap { $0 })
             .map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
-        self.init(
-            status: 400, field: path.isEmpty ? nil : path,
-            message: missing == nil ? context.debugDescription : "is missing")
+        self.init(status: 400, field: path.isEmpty ? nil : path, message: problem)
+    }
+
+    private static func word(for type: Any.Type) -> String {
+        switch type {
+        case is String.Type: "a text"
+        case is Bool.Type: "true or false"
+        case is Int.Type, is Int64.Type, is Int32.Type, is UInt32.Type, is UInt64.Type: "a whole number"
+        case is Double.Type: "a number"
+        case let type where "\(type)".hasPrefix("Array"): "an array"
+        default: "an object, such as {\"hang\": {}} for then: docs/Simulators.md"
+        }
     }
 }

@@ -8,7 +8,32 @@ enum Main {
         // Files that this program creates, databases, keys and backups, are private from their first byte.
         umask(0o077)
         Terminal.flushByLine()
-        await Belfry.main()
+        var parsed: (any ParsableCommand)?
+        do {
+            parsed = try Belfry.parseAsRoot()
+            if var command = parsed as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try parsed?.run()
+            }
+        } catch {
+            end(with: error, of: parsed.map { type(of: $0) })
+        }
+    }
+
+    /// Prints why it ends, or the help that was asked for, and exits.
+    ///
+    /// - Parameter command: the one that ran; nil where the arguments name none.
+    private static func end(with error: any Error, of command: (any ParsableCommand.Type)?) -> Never {
+        var text = Belfry.fullMessage(for: error, columns: Terminal.width)
+        if let command, error is ValidationError {
+            text = UsageText.replaced(in: text, by: Belfry.usageString(for: command))
+        }
+        text = UsageText.shortened(text)
+        let code = Belfry.exitCode(for: error)
+        let stream = code.isSuccess ? FileHandle.standardOutput : FileHandle.standardError
+        if !text.isEmpty { stream.write(Data("\(text)\n".utf8)) }
+        exit(code.rawValue)
     }
 }
 

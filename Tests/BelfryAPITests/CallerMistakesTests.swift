@@ -48,6 +48,16 @@ import Testing
         #expect(right.headers[.warning] == nil)
     }
 
+    @Test func `a token of APNs that is too short is taken, and warned of`() async throws {
+        let reply = try await TestServer().register(
+            #"{"registration_token":"\#(Self.token.prefix(12))","topic":"a"}"#)
+        #expect(reply.status == 200)
+        #expect(
+            reply.headers[.warning]
+                == #"299 - "topic was ignored (is tags meant?); registration_token is 6 bytes, tokens of APNs have 32 so far""#
+        )
+    }
+
     @Test func `a device of another system is taken`() async throws {
         let reply = try await TestServer().register(#"{"registration_token":"\#(Self.token)","os":"android"}"#)
         #expect(reply.status == 200 && reply["os"] == .string("android"))

@@ -9,7 +9,7 @@ import Testing
     @Test func `of a key that stands twice the last one counts`() throws {
         let request = try PCFv1.RegistrationRequest.parse(
             Array(#"{"registration_token":"a","registration_token":"b","tags":["x"],"tags":null}"#.utf8))
-        #expect(request.registrationToken == "b")
+        #expect(request.registrationToken == RegistrationToken("b"))
         #expect(request.tags == nil)
     }
 

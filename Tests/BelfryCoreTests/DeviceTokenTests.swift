@@ -9,13 +9,20 @@ import Testing
     }
 
     @Test(arguments: ["abc", "zz", "0x", "ab cd", "<abcd>", "ａｂ", "ab\n", "/0", ":0", "@0", "G0", "`0", "g0"])
-    func `an APNs token of anything but pairs of hex digits is refused`(text: String) {
-        #expect(
-            throws: InvalidInput(
-                field: "registration_token", "is not an APNs token: it has to be an even number of hex digits")
-        ) {
-            try DeviceToken(text, for: .ios)
-        }
+    func `an APNs token of anything but pairs of hex digits is refused`(text: String) throws {
+        let refusal = try #require(throws: InvalidInput.self) { try DeviceToken(text, for: .ios) }
+        #expect(refusal.field == "registration_token" && refusal.problem.hasPrefix("is not an APNs token: "))
+        #expect(!refusal.problem.contains(text), "a token is never repeated")
+    }
+
+    @Test(arguments: [
+        ("<abcd ef01>", "it has < > or spaces around its digits, as iOS prints a token; "),
+        ("abc", "it has 3 hex digits, so one is missing or too many; "),
+        ("abxy01", "2 of its 6 characters are no hex digits; "),
+    ])
+    func `what is wrong with an APNs token is said`(text: String, words: String) throws {
+        let refusal = try #require(throws: InvalidInput.self) { try DeviceToken(text, for: .ios) }
+        #expect(refusal.problem.hasPrefix("is not an APNs token: \(words)"), "\(refusal)")
     }
 
     @Test func `an APNs token may be longer than 32 bytes, up to a limit`() throws {

@@ -136,6 +136,7 @@ extension ServerTests.AuditedCommandTests {
         try await runner.run("genero enable", "--app", app, leaves: "open_endpoint.create")
         try await runner.run("genero disable", "--app", app, leaves: "open_endpoint.delete")
         try await runner.run("device delete", device, "--app", app, leaves: "device.deactivate")
+        try await runner.run("device erase", device, "--app", app, leaves: "device.erase")
 
         try await runner.run("topic create", "Größe & mehr", "--app", app, leaves: "topic.create")
         try await runner.run(

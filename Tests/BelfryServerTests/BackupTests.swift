@@ -35,7 +35,8 @@ extension ServerTests.BackupTests {
             try await expectRefused(try await installation.run("restore", "--from", copy, "--force"), "in use")
             try await server.end(SIGTERM)
             let ended = try await installation.run("restore", "--from", copy, "--force")
-            #expect(ended.status == 0, "\(ended.err)")
+            #expect(ended.status == 0 && ended.out.contains("Restored to \(installation.data)"), "\(ended)")
+            #expect(!ended.err.contains("admin.key"), "the database knows that key: \(ended.err)")
             #expect(
                 try FileManager.default.contentsOfDirectory(atPath: installation.data).contains {
                     $0.hasPrefix("before-restore-")
@@ -61,6 +62,22 @@ extension ServerTests.BackupTests {
             #expect(ended.status == 0, "\(ended.err)")
             let listed = try await Program.run(["app", "list", "--json"] + elsewhere, in: installation.scratch)
             #expect(listed.out.contains(installation.application))
+        }
+    }
+
+    @Test func `a restored database that does not know the key in admin.key says so, and what is no backup is named`()
+        async throws
+    {
+        try await TestInstallation.with { installation in
+            let copy = installation.scratch.file("copy")
+            #expect(try await installation.run("backup", "--to", copy).status == 0)
+            try "bfy_0123456789abcdef_\(String(repeating: "0", count: 64))\n".write(
+                toFile: installation.data + "/admin.key", atomically: true, encoding: .utf8)
+            let ended = try await installation.run("restore", "--from", copy, "--force")
+            #expect(ended.status == 0 && ended.err.contains("admin.key holds a key that the restored"), "\(ended)")
+            try await expectRefused(
+                try await installation.run("restore", "--from", installation.data), "is not a backup: its manifest.json"
+            )
         }
     }
 

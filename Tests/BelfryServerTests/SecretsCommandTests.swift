@@ -46,7 +46,10 @@ extension ServerTests.SecretsCommandTests {
                 ServiceFault(then: .answer(ScriptedAnswer("InvalidProviderToken", status: 403))))
             for ended in try await test() {
                 #expect(
-                    ended.status != 0 && ended.out == "refused: APNs answered 403 InvalidProviderToken\n", "\(ended)")
+                    ended.status != 0
+                        && ended.out.hasPrefix(
+                            "refused: APNs answered 403 InvalidProviderToken: the key, the key id and"),
+                    "\(ended)")
             }
             #expect(installation.simulator.ledger.totals().told == 0)
             try await server.end(SIGTERM)

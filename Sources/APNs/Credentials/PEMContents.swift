@@ -2,11 +2,12 @@ import Crypto
 import SwiftASN1
 
 /// What a text in PEM holds, for a person who gave the wrong file.
-enum PEMContents {
-    static func words(for text: String) -> String {
+package enum PEMContents {
+    package static func words(for text: String) -> String {
         guard let document = try? PEMDocument(pemString: text) else {
             return text.contains("-----BEGIN ") ? "PEM that is cut off or damaged" : "no PEM at all"
         }
+        if (try? P256.Signing.PrivateKey(pemRepresentation: text)) != nil { return "a P-256 private key" }
         if (try? P384.Signing.PrivateKey(pemRepresentation: text)) != nil { return "a P-384 private key" }
         if (try? P521.Signing.PrivateKey(pemRepresentation: text)) != nil { return "a P-521 private key" }
         if let bits = rsaBits(document.derBytes) { return "an RSA \(bits) key" }

@@ -12,6 +12,7 @@ package struct AcrobitsRoutes: Sendable {
     private let shares: ShareLimiter
     private let endpoints: OpenEndpointCheck
     private let acrobits: AcrobitsService
+    private let registered = Counter(metric: .registrations)
     private let reports = Dictionary(
         uniqueKeysWithValues: AcrobitsService.Result.allCases.map {
             ($0, Counter(metric: .acrobitsReports, [("result", $0.rawValue)]))
@@ -65,6 +66,7 @@ package struct AcrobitsRoutes: Sendable {
         default:
             let result = try await acrobits.take(report, for: application)
             reports[result]?.increment()
+            if result == .stored { registered.increment() }
             if result == .unknown { logger.debug("a report names no app id that has a platform") }
         }
     }

@@ -95,8 +95,12 @@ extension JSONReader {
 
     /// A time in ISO 8601 with a time zone.
     mutating func instant(_ field: String) throws(InvalidInput) -> Instant? {
-        guard let text = try string(field) else { return nil }
-        return try Instant(text, field: field)
+        let text: String?
+        do throws(InvalidInput) { text = try string(field) } catch {
+            throw InvalidInput(
+                field: field, error.problem.replacing("a string", with: "a time such as 2026-01-31T08:30:00Z"))
+        }
+        return try text.map { text throws(InvalidInput) in try Instant(text, field: field) }
     }
 
     mutating func choice<Choice: RawRepresentable<String> & CaseIterable>(

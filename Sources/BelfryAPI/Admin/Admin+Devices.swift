@@ -1,11 +1,15 @@
 import BelfryCore
 import FoundationEssentials
 import Hummingbird
+import Metrics
 
 extension Admin {
     /// Devices of an application: `/admin/v1/apps/:app_uuid/devices`.
     struct Devices: Sendable {
         let factory: RouteFactory
+        private let registered = Counter(metric: .registrations)
+
+        init(factory: RouteFactory) { self.factory = factory }
 
         var routes: [Route] {
             [
@@ -13,6 +17,7 @@ extension Admin {
                 factory.application(.post, "apps/:app_uuid/devices", .change, create).repeatable,
                 factory.device(.get, "apps/:app_uuid/devices/:device_uuid", .read, show),
                 factory.device(.patch, "apps/:app_uuid/devices/:device_uuid", .change, update),
+                factory.device(.delete, "apps/:app_uuid/devices/:device_uuid", .change, erase),
                 factory.device(.post, "apps/:app_uuid/devices/:device_uuid/deactivate", .change, deactivate).repeatable,
                 factory.device(.post, "apps/:app_uuid/devices/:device_uuid/test-push", .send, testPush).repeatable,
             ]
@@ -54,6 +59,7 @@ extension Admin {
             let platform = try await platform(try body.requiredPlatform(), of: application)
             let device = try await factory.admin.register(
                 try body.registration(for: platform.kind), on: platform, of: application, by: call.author)
+            registered.increment()
             return Response(status: .created, json: Self.json(device, on: platform))
         }
 
@@ -63,6 +69,7 @@ extension Admin {
         ) async throws -> Response {
             let change = try await call.body(as: DeviceChangeBody.self).change()
             let device = try await factory.admin.update(device, on: platform, of: application, change, by: call.author)
+            registered.increment()
             return Response(json: Self.json(device, on: platform))
         }
 
@@ -93,6 +100,14 @@ extension Admin {
             return Response(status: .noContent)
         }
 
+        /// Deactivated, it also loses what says whose it is.
+        private func erase(
+            _ call: Call, _ device: Device, _ platform: Platform, _ application: Application
+        ) async throws -> Response {
+            try await factory.admin.erase(device, on: platform, of: application, by: call.author)
+            return Response(status: .noContent)
+        }
+
         private func testPush(
             _ call: Call, _ device: Device, _ platform: Platform, _ application: Application
         ) async throws -> Response {
@@ -116,7 +131,7 @@ extension Admin {
             "device_alias", "custom_user_id", "topics",
         ]
         private var platform: UUID?
-        private var token: String?
+        private var token: RegistrationToken?
         private var about = Device.About()
         private var customUserID: String?
         private var topics: [String] = []
@@ -124,7 +139,7 @@ extension Admin {
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
             switch field {
             case "platform_uuid": platform = try reader.uuid(field)
-            case "registration_token": token = try reader.string(field)
+            case "registration_token": token = try RegistrationToken(from: &reader)
             case "os": about.os = try reader.string(field)
             case "os_version": about.osVersion = try reader.string(field)
             case "device_model": about.model = try reader.string(field)
@@ -144,7 +159,7 @@ extension Admin {
             guard let token else { throw InvalidInput.missing("registration_token") }
             let names = try Topic.normalized(topics, field: "topics")
             return try Registration(
-                token: try DeviceToken(token, for: kind), about: about, customUserID: try customUserID.change(),
+                token: try token.deviceToken(for: kind), about: about, customUserID: try customUserID.change(),
                 topics: .replace(Set(names)))
         }
     }

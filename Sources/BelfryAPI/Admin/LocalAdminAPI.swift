@@ -18,7 +18,8 @@ package struct LocalAdminAPI: Sendable {
     package init(service: OperatorService, clock: any WallClock, logger: Logger) {
         routes =
             Admin.RouteFactory(
-                store: service.store, admin: service.admin, channels: service.channels, clock: clock
+                store: service.store, admin: service.admin, channels: service.channels, clock: clock,
+                pushObserver: AcceptedPushCounter()
             ).routes
         author = service.author
         self.logger = logger

@@ -12,6 +12,7 @@ package struct CarmaRoutes: Sendable {
     private let requestLimiter: RequestLimiter
     private let shares: ShareLimiter
     private let options: Carma.Options
+    private let registered = Counter(metric: .registrations)
 
     /// - Parameters:
     ///   - requestLimiter: one for all APIs; nil limits only failed logins.
@@ -98,7 +99,9 @@ package struct CarmaRoutes: Sendable {
 
     private func register(_ call: Call) async throws -> Response {
         let app = try await app(call)
-        return Self.reply(try await carma.register(try CarmaContactChange(try await call.body()), in: app).json)
+        let contact = try await carma.register(try CarmaContactChange(try await call.body()), in: app)
+        registered.increment()
+        return Self.reply(contact.json)
     }
 
     private func invalidate(_ call: Call) async throws -> Response {

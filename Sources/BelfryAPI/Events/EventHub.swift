@@ -7,7 +7,7 @@ import Synchronization
 
 /// Streams the events of an application's pushes to readers.
 ///
-/// Acceptance and delivery only drop a hint here (`PushObserver`), at the cost of checking whether there are readers.
+/// It counts accepted pushes. Acceptance and delivery only drop a hint here (`PushObserver`), at the cost of checking whether there are readers.
 /// One task reads the receipts. There is no hint for what other nodes do: it is found by polling. A reader has a
 /// position in its application's ring; the ring outlives its last reader for a while, so that a reader whose connection
 /// broke continues where it was.
@@ -41,6 +41,7 @@ package final class EventHub: PushObserver {
     private let calls: AsyncStream<Void>
     private let call: AsyncStream<Void>.Continuation
     private let readerMeter = Meter(metric: .eventReaders)
+    private let acceptedPushes = AcceptedPushCounter()
 
     fileprivate struct State {
         var logs: [Key<BelfryCore.Application>: EventLog] = [:]
@@ -60,6 +61,11 @@ package final class EventHub: PushObserver {
         self.options = options
         epoch = String(UInt64.random(in: .min ... .max), radix: 36)
         (calls, call) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    }
+
+    package func accepted(_ push: PushHead) {
+        acceptedPushes.accepted(push)
+        pushMayHaveChanged(push)
     }
 
     package func pushMayHaveChanged(_ push: PushHead) {

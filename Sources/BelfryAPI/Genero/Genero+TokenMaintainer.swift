@@ -1,5 +1,6 @@
 import BelfryCore
 import FoundationEssentials
+import Metrics
 
 extension Genero {
     /// Carries out the commands for one application: its Apple and Android platforms hold the tokens.
@@ -9,6 +10,8 @@ extension Genero {
         let store: any Stores
         let application: Application
         let options: [String: String]
+
+        private static let registered = Counter(metric: .registrations)
 
         /// The option by which an unregistration of an unknown token succeeds, as it did not in the original.
         static let lenientOption = "unregister_unknown"
@@ -42,6 +45,7 @@ extension Genero {
                     customUserID: message.user.map { $0.isEmpty ? .clear : .set($0) } ?? .clear, topics: .keep),
                 as: nil, on: platform)
             try await reset(device, on: platform, token, as: message.token)
+            Self.registered.increment()
             return CommandResult(.done, "\(name) token is now registered", token: message.token)
         }
 

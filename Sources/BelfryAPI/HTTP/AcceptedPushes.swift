@@ -2,14 +2,9 @@ import BelfryCore
 import Logging
 import Metrics
 
-/// Records accepted pushes: a count by lane, and a line that leads from the trace of a caller to the log of the
-/// delivery.
+/// Writes a line for each accepted push, which leads from the trace of a caller to the log of the delivery.
 struct AcceptedPushes: Sendable {
-    private let counters = Dictionary(
-        uniqueKeysWithValues: Lane.allCases.map { ($0, Counter(metric: .pushes, [("lane", "\($0)")])) })
-
     func note(_ push: Push, _ logger: Logger) {
-        counters[push.lane]?.increment()
         logger.debug(
             "push accepted",
             metadata: [
@@ -17,4 +12,14 @@ struct AcceptedPushes: Sendable {
                 "push.lane": "\(push.lane)",
             ])
     }
+}
+
+/// Counts accepted pushes by lane.
+struct AcceptedPushCounter: PushObserver {
+    private let counters = Dictionary(
+        uniqueKeysWithValues: Lane.allCases.map { ($0, Counter(metric: .pushes, [("lane", "\($0)")])) })
+
+    func accepted(_ push: PushHead) { counters[push.lane]?.increment() }
+
+    func pushMayHaveChanged(_ push: PushHead) {}
 }

@@ -18,8 +18,8 @@ extension PCFv1 {
             guard !fields.isEmpty else { return response }
             if ignored.isFirst("\(who) \(fields.text)") {
                 logger.warning(
-                    "a request has fields that nothing reads",
-                    metadata: ["caller": "\(who)", "fields": "\(fields.text)"])
+                    "a request was taken that is probably not what its caller meant",
+                    metadata: ["caller": "\(who)", "mistakes": "\(fields.text)"])
             }
             var response = response
             response.headers[.warning] = fields.warning

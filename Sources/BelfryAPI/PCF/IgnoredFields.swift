@@ -1,12 +1,13 @@
 import BelfryCore
 
-/// The fields of a request that nothing read, although they look like misspelt ones.
+/// The fields of a request that nothing read, although they look like misspelt ones, and what else is probably a mistake.
 ///
 /// Unknown fields are ignored, since old senders send some; a caller whose `expires_at` does nothing had better hear of it.
 struct IgnoredFields: Sendable, Hashable {
     /// What the caller wrote, and the field it may have meant.
     private var fields: [Field] = []
     private var examined = 0
+    private var remarks: [String] = []
 
     private struct Field: Sendable, Hashable {
         let written: String
@@ -27,7 +28,12 @@ struct IgnoredFields: Sendable, Hashable {
         "userid": "custom_user_id", "alias": "device_alias", "model": "device_model",
     ]
 
-    var isEmpty: Bool { fields.isEmpty }
+    var isEmpty: Bool { fields.isEmpty && remarks.isEmpty }
+
+    /// Notes something else that the caller had better hear of.
+    ///
+    /// - Parameter text: plain ASCII, without quotation marks.
+    mutating func remark(_ text: String) { remarks.append(text) }
 
     /// Notes a field that nothing reads, if it resembles one of the known ones.
     ///
@@ -42,7 +48,9 @@ struct IgnoredFields: Sendable, Hashable {
     }
 
     /// Such as `expires_at was ignored, expiryTime is meant?`.
-    var text: String { fields.map { "\($0.written) was ignored (is \($0.meant) meant?)" }.joined(separator: "; ") }
+    var text: String {
+        (fields.map { "\($0.written) was ignored (is \($0.meant) meant?)" } + remarks).joined(separator: "; ")
+    }
 
     /// The value of the header that warns of them. Source: RFC 7234 §5.5, code 299, miscellaneous persistent warning.
     var warning: String { "299 - \"\(text)\"" }

@@ -3,7 +3,7 @@ package import BelfryCore
 extension PCFv1 {
     /// The body of `POST /v1/registration` and `PUT /v1/registration/:device_uuid`.
     package struct RegistrationRequest: Sendable, Hashable {
-        package private(set) var registrationToken: String?
+        package private(set) var registrationToken: RegistrationToken?
         package private(set) var about = Device.About()
         package private(set) var tags: Tags?
         /// As the app sent it: signed, unless the operator switched that off. `""` clears; nil does so in a POST alone.
@@ -28,7 +28,7 @@ extension PCFv1 {
 
         private mutating func read(_ key: String, from reader: inout JSONReader) throws(InvalidInput) {
             switch key {
-            case "registration_token": registrationToken = try reader.string("registration_token")
+            case "registration_token": registrationToken = try RegistrationToken(from: &reader)
             case "os": about.os = try reader.string("os")
             case "os_version": about.osVersion = try reader.string("os_version")
             case "device_model": about.model = try reader.string("device_model")

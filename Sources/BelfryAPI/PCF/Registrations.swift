@@ -80,8 +80,12 @@ extension PCFv1 {
             }
             registered.increment()
             mistakes.note(body.about.os, on: platform, logger)
+            var ignored = body.ignored
+            if let bytes = registration.token.missingBytes(for: platform.kind) {
+                ignored.remark("registration_token is \(bytes.found) bytes, tokens of APNs have \(bytes.usual) so far")
+            }
             return mistakes.tell(
-                body.ignored, of: "platform \(platform.uuid.lowercased)",
+                ignored, of: "platform \(platform.uuid.lowercased)",
                 in: Response(json: device.json(kind: platform.kind)), logger)
         }
 
@@ -89,7 +93,7 @@ extension PCFv1 {
         private func token(
             in body: RegistrationRequest, of uuid: UUID?, on platform: Platform
         ) async throws -> DeviceToken {
-            if let sent = body.registrationToken { return try DeviceToken(sent, for: platform.kind) }
+            if let sent = body.registrationToken { return try sent.deviceToken(for: platform.kind) }
             guard let uuid, let token = try await store.device(uuid, on: platform.key)?.token else {
                 throw InvalidInput(field: "registration_token", "is missing")
             }

@@ -55,12 +55,32 @@ package struct DeviceToken: Sendable, Hashable {
 
     private static func apns(_ text: String) throws(InvalidInput) -> [UInt8] {
         guard let decoded = [UInt8](hex: text.utf8) else {
-            throw invalid("is not an APNs token: it has to be an even number of hex digits")
+            throw invalid("is not an APNs token: \(fault(of: text))")
         }
         guard decoded.count <= apnsBytesMax else {
             throw invalid("is \(decoded.count) bytes, the limit is \(apnsBytesMax)")
         }
         return decoded
+    }
+
+    /// Apple's tokens of apps, so far; a shorter one was cut or made up.
+    private static let apnsBytesUsual = 32
+
+    /// How long the token is, and how long it should be, where it is shorter than all known ones; nil where nothing is odd.
+    package func missingBytes(for kind: PlatformKind) -> (found: Int, usual: Int)? {
+        guard kind.spellsTokensInHex, bytes.count < Self.apnsBytesUsual else { return nil }
+        return (bytes.count, Self.apnsBytesUsual)
+    }
+
+    /// Why a text does not stand for bytes in hex.
+    private static func fault(of text: String) -> String {
+        let wanted = "it has to be hex digits alone, two for each byte, and tokens have 64 of them so far"
+        if text.utf8.contains(where: { "<> ".utf8.contains($0) }) {
+            return "it has < > or spaces around its digits, as iOS prints a token; \(wanted)"
+        }
+        let strangers = text.utf8.count { $0.hexNibble == nil }
+        if strangers > 0 { return "\(strangers) of its \(text.utf8.count) characters are no hex digits; \(wanted)" }
+        return "it has \(text.utf8.count) hex digits, so one is missing or too many; \(wanted)"
     }
 
     /// The form of most providers' tokens: visible ASCII, without spaces.

@@ -17,7 +17,10 @@ package struct WebSubscription: Sendable, Hashable {
     package init(json: some Collection<UInt8>) throws(InvalidInput) {
         let field = "registration_token"
         guard case .object(let members)? = try? JSONValue(json: json) else {
-            throw InvalidInput(field: field, "is not a Web Push subscription: it has to be a JSON object")
+            throw InvalidInput(
+                field: field,
+                "is not a Web Push subscription: it has to be what PushSubscription.toJSON() returns, an object with endpoint, "
+                    + "keys.p256dh and keys.auth, or that as a text")
         }
         guard let endpoint = members["endpoint"]?.stringValue, endpoint.hasPrefix("https://"),
             endpoint.utf8.allSatisfy({ 0x21...0x7E ~= $0 }), let url = URL(string: endpoint), url.host != nil,

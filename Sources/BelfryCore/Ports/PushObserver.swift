@@ -1,5 +1,7 @@
 /// Receives hints that a push may have changed.
 package protocol PushObserver: Sendable {
+    /// Receives a push that was accepted: once for each, whoever sent it. Must return at once.
+    func accepted(_ push: PushHead)
     /// Receives a hint that a push may have changed. Must return at once; the observer reads the receipt for details.
     func pushMayHaveChanged(_ push: PushHead)
     /// Receives what a settlement of this process made of a batch. Must return at once.
@@ -7,6 +9,8 @@ package protocol PushObserver: Sendable {
 }
 
 extension PushObserver {
+    package func accepted(_ push: PushHead) { pushMayHaveChanged(push) }
+
     package func settled(_ push: PushHead, _ settlement: Settlement) {}
 }
 

@@ -12,7 +12,7 @@ package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryS
     & IdempotencyStore & SealStore
     & RetentionStore & NodeStore & DamageStore & QuotaStore & ConnectionFaultStore & BrokerStore
     & MirrorStore & ImportJobStore & UserStore & OpenEndpointStore & GatewayStore & DeviceDetailStore
-    & AcrobitsStore & CarmaStore
+    & AcrobitsStore & CarmaStore & CommandCountStore
 
 /// Applications and platforms: few, read with each request, so a store answers reads from memory.
 package protocol ApplicationStore: Sendable {
@@ -295,6 +295,18 @@ package enum StoreError: Error, Sendable, Hashable {
 }
 
 extension StoreError {
+    /// Why an application is not deleted.
+    package static func hasPlatforms(_ count: Int) -> StoreError {
+        .notEmpty(
+            "the application has \(count == 1 ? "a platform" : "\(count) platforms"): --force (?force=true in the API) deletes it with "
+                + "its platforms, their devices and their pushes")
+    }
+
+    /// Why a platform is not deleted.
+    package static var hasActiveDevices: StoreError {
+        .notEmpty("the platform has active devices: --force (?force=true in the API) deletes them with it")
+    }
+
     /// Reads a row, and names it in the error when it is unreadable.
     package static func reading<Value>(_ row: @autoclosure () -> String, _ read: () throws -> Value) throws -> Value {
         do { return try read() } catch let error as InvalidInput { throw StoreError.damaged(row(), "\(error)") }

@@ -68,6 +68,18 @@ extension AdminService {
             by: author, "device.deactivate", device.uuid.lowercased, of: Permission.Subject(application))
         try await store.audited(change) { try await store.unregister(device.uuid, on: platform.key) }
     }
+
+    /// Deactivates the device and forgets whose it is: its custom user id and its alias.
+    package func erase(
+        _ device: Device, on platform: Platform, of application: Application, by author: AuditAuthor
+    ) async throws {
+        let change = AuditedChange(
+            by: author, "device.erase", device.uuid.lowercased, of: Permission.Subject(application))
+        try await store.audited(change) {
+            try await store.unregister(device.uuid, on: platform.key)
+            try await store.forgetUser(of: [device.key])
+        }
+    }
 }
 
 // MARK: - Locations and their groups

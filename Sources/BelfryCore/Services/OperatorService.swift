@@ -128,16 +128,6 @@ package struct OperatorService: Sendable {
         try await channels.delete(id, on: platform, of: try await owner(of: platform), by: author)
     }
 
-    package func send(_ pushRequest: PushRequest, for application: Application) async throws -> Push {
-        try await pushes.send(pushRequest, for: application, by: author)
-    }
-
-    package func schedule(
-        _ pushRequest: PushRequest, at dueAt: Instant, for application: Application
-    ) async throws -> Schedule {
-        try await pushes.schedule(pushRequest, at: dueAt, for: application, by: author)
-    }
-
     package func writeOffDamage(of receipt: UUID) async throws -> WriteOff {
         let receipt = try await self.receipt(receipt)
         guard let application = try await store.application(receipt.push.applicationKey) else {

@@ -16,17 +16,23 @@ package struct PushService: Sendable {
     /// Accepts the push; it is durable when this returns. Throws `InvalidInput` when a selected platform cannot take
     /// the content.
     package func send(_ pushRequest: PushRequest, for application: Key<Application>) async throws -> Push {
-        let push = try await store.accept(try await draft(pushRequest, for: application))
-        pushObserver.pushMayHaveChanged(push.head)
+        try await accept(try await draft(pushRequest, for: application))
+    }
+
+    private func accept(_ draft: NewPush) async throws -> Push {
+        let push = try await store.accept(draft)
+        pushObserver.accepted(push.head)
         return push
     }
 
-    /// As `send`, with a line in the audit log.
+    /// As `send`, with a line in the audit log, which has the receipt id.
     package func send(_ pushRequest: PushRequest, for application: Application, by author: AuditAuthor) async throws
         -> Push
     {
-        let change = AuditedChange(by: author, "push.create", application, ["target": pushRequest.target.summary])
-        return try await store.audited(change) { try await send(pushRequest, for: application.key) }
+        let draft = try await draft(pushRequest, for: application.key)
+        let details = ["target": pushRequest.target.summary, "receipt_id": draft.receiptID.lowercased]
+        let change = AuditedChange(by: author, "push.create", application, details)
+        return try await store.audited(change) { try await accept(draft) }
     }
 
     /// As `schedule`, with a line in the audit log.
@@ -47,9 +53,11 @@ package struct PushService: Sendable {
         let pushRequest = PushRequest(
             content: pushRequest.content, target: try Target(devices: [device.uuid]), lane: pushRequest.lane ?? .urgent,
             guarantee: pushRequest.guarantee, expiresAt: pushRequest.expiresAt)
+        let draft = try await draft(pushRequest, for: application.key)
         let change = AuditedChange(
-            by: author, "device.test_push", device.uuid.lowercased, of: Permission.Subject(application))
-        return try await store.audited(change) { try await send(pushRequest, for: application.key) }
+            by: author, "device.test_push", device.uuid.lowercased, of: Permission.Subject(application),
+            ["receipt_id": draft.receiptID.lowercased])
+        return try await store.audited(change) { try await accept(draft) }
     }
 
     /// As `change`, with a line in the audit log.
@@ -144,10 +152,12 @@ package struct PushService: Sendable {
 extension Target {
     /// A description of the target for the audit log, without the names of users.
     fileprivate var summary: String {
-        if let devices { return "\(devices.count) devices" }
+        if let devices { return devices.count == 1 ? "1 device" : "\(devices.count) devices" }
         if topics.isEmpty && customUserIDs.isEmpty {
             return platforms == nil ? "everyone" : "everyone on some platforms"
         }
-        return "\(topics.count) topics, \(customUserIDs.count) custom user ids"
+        return [(topics.count, "topic"), (customUserIDs.count, "custom user id")]
+            .compactMap { count, word in count == 0 ? nil : "\(count) \(word)\(count == 1 ? "" : "s")" }
+            .joined(separator: ", ")
     }
 }

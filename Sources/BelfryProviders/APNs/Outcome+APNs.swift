@@ -46,11 +46,29 @@ extension Outcome {
         case .badTopic, .missingTopic, .topicDisallowed, .badCertificate, .badCertificateEnvironment,
             .invalidProviderToken, .missingProviderToken, .unrelatedKeyIDInToken, .badEnvironmentKeyIDInToken,
             .expiredProviderToken, .featureNotEnabled, .topicMismatch:
-            self = .credentialsRefused("APNs answered \(rejection.status) \(rejection.reason)")
+            let help = Self.help(rejection.reason).map { ": \($0)" } ?? ""
+            self = .credentialsRefused("APNs answered \(rejection.status) \(rejection.reason)\(help)")
         case .tooManyRequests, .tooManyProviderTokenUpdates: self = .throttled(retryAfter: retryAfter)
         // Concerns the connection, which is replaced.
         case .idleTimeout, .shutdown: self = .failed(retryAfter: retryAfter)
         default: self.init(status: rejection.status, retryAfter, serverErrorWait)
+        }
+    }
+
+    /// What is usually wrong, in the words of those who entered the credentials.
+    private static func help(_ reason: APNsReason) -> String? {
+        switch reason {
+        case .invalidProviderToken:
+            "the key, the key id and the team id do not belong together, or the key was revoked: compare them with the page of the "
+                + "key at Apple's developer site"
+        case .expiredProviderToken:
+            "by APNs' clock the token was signed more than an hour ago: set this machine's clock"
+        case .badTopic, .missingTopic, .topicDisallowed, .topicMismatch:
+            "the topic has to be the app's bundle id, and the key or certificate one of its team"
+        case .badCertificate: "the certificate expired, was revoked, or is not one for pushes"
+        case .badCertificateEnvironment, .badEnvironmentKeyIDInToken:
+            "it is for the other environment: compare the platform's mode, development or production"
+        default: nil
         }
     }
 

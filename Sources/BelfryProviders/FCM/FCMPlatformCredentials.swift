@@ -62,7 +62,10 @@ package struct FCMPlatformCredentials: PlatformCredentials {
         do throws(FCMCredentialsError) {
             return try FCMCredentials(serviceAccount: Array(serviceAccount.utf8))
         } catch {
-            throw InvalidInput(field: "service_account", "cannot be used: \(error.reason)")
+            let isKey = error.code == .key
+            throw InvalidInput(
+                field: "service_account",
+                "cannot be used: \(error.reason)" + (isKey ? foundKey(in: serviceAccount) : ""))
         }
     }
 

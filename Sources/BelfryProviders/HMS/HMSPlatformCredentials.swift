@@ -88,8 +88,11 @@ package struct HMSPlatformCredentials: PlatformCredentials {
             if let serviceAccount { return try HMSCredentials(serviceAccount: Array(serviceAccount.utf8)) }
             return try HMSCredentials(appID: appID ?? "", appSecret: appSecret ?? "", projectID: projectID)
         } catch {
-            guard serviceAccount == nil else {
-                throw InvalidInput(field: "service_account", "cannot be used: \(error.reason)")
+            if let serviceAccount {
+                let isKey = error.reason.hasPrefix("private_key ")
+                throw InvalidInput(
+                    field: "service_account",
+                    "cannot be used: \(error.reason)" + (isKey ? foundKey(in: serviceAccount) : ""))
             }
             throw InvalidInput(field: "app_id", "or app_secret cannot be used: \(error.reason)")
         }

@@ -37,7 +37,7 @@ package struct MPNSPlatformCredentials: PlatformCredentials {
         _ = try tls()
         if domain == "" { throw InvalidInput(field: "domain", "is empty") }
         if let expiry = expiry(now: now), expiry <= now {
-            throw InvalidInput(field: "certificate", "expired at \(expiry)")
+            throw InvalidInput(field: "certificate", "expired on \(expiry.text)")
         }
     }
 

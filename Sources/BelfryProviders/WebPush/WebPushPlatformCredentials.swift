@@ -1,3 +1,4 @@
+import APNs
 package import BelfryCore
 import Outbound
 import WebPush
@@ -45,7 +46,8 @@ package struct WebPushPlatformCredentials: PlatformCredentials {
         do {
             key = try VAPIDKey(vapidKey)
         } catch {
-            throw InvalidInput(field: "vapid_key", "cannot be used: \(error)")
+            let found = vapidKey.contains("-----BEGIN ") ? ", but it is \(PEMContents.words(for: vapidKey))" : ""
+            throw InvalidInput(field: "vapid_key", "cannot be used: \(error)\(found)")
         }
         do {
             return try VAPID(key: key, subject: subject)

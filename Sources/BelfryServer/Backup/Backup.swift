@@ -60,11 +60,15 @@ package struct Backup: Sendable {
         let files = FileManager.default
         let inTheWay = try storage.filesInTheWay()
         guard inTheWay.isEmpty || force else {
-            throw BackupFault("\(inTheWay[0]) exists already; --force moves existing files aside")
+            let first = inTheWay.contains(storage.databaseFile) ? storage.databaseFile : inTheWay[0]
+            throw BackupFault(
+                "\(first) exists already; --force moves the database and the key ring that are there into a folder "
+                    + "before-restore-… in \(storage.directory)")
         }
         if files.fileExists(atPath: storage.databaseFile) {
-            do { try SQLiteBackup.demandAlone(storage.databaseFile) } catch {
-                throw BackupFault("the database is in use, stop the server first: \(error)")
+            do { try SQLiteBackup.demandAlone(storage.databaseFile) } catch StoreError.unavailable(let why) {
+                guard why.contains("another process") else { throw StoreError.unavailable(why) }
+                throw BackupFault("the database \(storage.databaseFile) is in use: stop the server first")
             }
         }
         try files.createDirectory(
@@ -77,6 +81,11 @@ package struct Backup: Sendable {
 
     /// Throws unless the folder contains what its list says, the database is intact, and the ring opens its seals.
     package func verify() throws -> BackupManifest {
+        guard FileManager.default.fileExists(atPath: file(Self.manifest)) else {
+            throw BackupFault(
+                "\(folder.absolutePath) is not a backup: its \(Self.manifest) is missing; `belfry backup --to` makes one"
+            )
+        }
         let manifest = try BackupManifest(json: try file(Self.manifest).contents())
         for expected in manifest.files {
             guard try BackupManifest.File(named: expected.name, in: folder) == expected else {

@@ -14,9 +14,14 @@ struct ConfigurationFile {
 
     /// Throws `ConfigurationFaults` when the file cannot be read or is not a JSON object.
     init(path: String) throws {
+        let path = path.absolutePath
         self.path = path
         guard let bytes = FileManager.default.contents(atPath: path) else {
-            throw ConfigurationFaults(lines: ["the configuration file \(path) cannot be read"])
+            let isThere = FileManager.default.fileExists(atPath: path)
+            throw ConfigurationFaults(lines: [
+                "the configuration file \(path) "
+                    + (isThere ? "cannot be read" : "is not there (--config, BELFRY_CONFIG_FILE)")
+            ])
         }
         guard bytes.count <= Self.bytesMax else {
             throw ConfigurationFaults(

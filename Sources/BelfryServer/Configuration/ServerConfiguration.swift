@@ -130,7 +130,9 @@ package struct ServerConfiguration: Sendable {
         environment: [String: String] = ProcessInfo.processInfo.environment,
         unknownVariables: UnknownVariables = .refused
     ) throws -> (configuration: ServerConfiguration, faults: [String]) {
-        let file = try (file ?? environment["BELFRY_CONFIG_FILE"]).map(ConfigurationFile.init)
+        // An empty variable is none, so that a script can take it away.
+        let named = environment["BELFRY_CONFIG_FILE"].flatMap { $0.isEmpty ? nil : $0 }
+        let file = try (file ?? named).map(ConfigurationFile.init)
         let providers: [any ConfigProvider] = [
             provider("flags", flags),
             EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "belfry"),
@@ -179,8 +181,8 @@ package struct StorageConfiguration: Sendable {
     package var databaseName: String { databaseURL == nil ? databaseFile : "that database.url names" }
 
     init(_ settings: Settings) {
-        directory = settings.string("data.directory", default: "belfry-data")
-        keyRingFile = settings.optionalString("key.ring.file") ?? directory + "/key-ring"
+        directory = settings.string("data.directory", default: "belfry-data").absolutePath
+        keyRingFile = settings.optionalString("key.ring.file")?.absolutePath ?? directory + "/key-ring"
         migrates = settings.bool("database.migrate", default: true, oldName: "liquibase_runMigrations")
         databaseURL = settings.optionalString("database.url")
         if let url = databaseURL, !url.hasPrefix("postgres://"), !url.hasPrefix("postgresql://") {

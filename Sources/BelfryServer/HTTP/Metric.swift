@@ -39,10 +39,23 @@ enum Metric {
 
     /// As counted by this node.
     static func nodes() -> Meter { Meter(label: "belfry_nodes") }
+    /// Silent, and not deregistered.
+    static func nodesGone() -> Meter { Meter(label: "belfry_nodes_gone") }
 
     /// Not mended or written off yet.
     static func damagedBatches() -> Meter { Meter(label: "belfry_batches_damaged") }
     static func damagedFanOuts() -> Meter { Meter(label: "belfry_fan_outs_damaged") }
+
+    /// Makes the series that nothing else makes before they change, so that the page shows them from the start with 0.
+    static func declare() {
+        for listener in ["http", "management", "gateway", "dashboard"] {
+            for outcome in ["taken", "refused"] { _ = certificateReloads(listener, outcome) }
+        }
+        nodes().set(1)
+        nodesGone().set(0)
+        damagedBatches().set(0)
+        damagedFanOuts().set(0)
+    }
 
     /// The smallest value of all platforms.
     static func credentialsDays() -> Meter { Meter(label: "belfry_credentials_days") }

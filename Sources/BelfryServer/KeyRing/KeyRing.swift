@@ -87,6 +87,8 @@ extension SymmetricKey {
 package enum KeyRingError: Error, Sendable, Hashable, CustomStringConvertible {
     case unreadable(String)
     case unwritable(String)
+    /// The ring of another database.
+    case foreign(String)
     case empty
     case badLine(Int)
     case repeatedID(UInt32)
@@ -96,9 +98,14 @@ package enum KeyRingError: Error, Sendable, Hashable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .unreadable(let path): "the key ring \(path) is missing or cannot be read"
+        case .unreadable(let path):
+            "the key ring \(path) is missing or cannot be read: it is made with the database, and every node has the same; take that of "
+                + "another node or of the backup (key.ring.file)"
         case .unwritable(let path):
             "the key ring \(path) cannot be written, or a change of it was cut off: look at \(path).new"
+        case .foreign(let path):
+            "the key ring \(path) is not the one that this database was sealed with, it opens none of its secrets: name the "
+                + "ring that the other nodes have, or that was backed up with the database (key.ring.file)"
         case .empty: "the key ring holds no key"
         case .badLine(let line): "line \(line) of the key ring is not `id:64 hex digits`"
         case .repeatedID(let id): "the key ring holds key \(id) twice"

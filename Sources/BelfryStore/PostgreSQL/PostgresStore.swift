@@ -94,6 +94,13 @@ package final class PostgresStore: SQLStore {
         try await once(ConnectionOptions(connection)) { try PostgresSchema.version(of: $0) }
     }
 
+    /// The first secrets of a kind.
+    package static func sealedSecrets(
+        of connection: String, _ kind: SealedSecret.Kind, limit: Int
+    ) async throws -> [SealedSecret] {
+        try await once(ConnectionOptions(connection)) { try $0.sealedSecrets(kind, after: nil, limit: limit) }
+    }
+
     /// Migrating a large database takes long, and other nodes wait for the one that migrates.
     private static let migrationTimeout = Duration.seconds(3_600)
 

@@ -9,10 +9,7 @@ extension SQLStore {
                 throw StoreError.unknown("application \(application)")
             }
             let platforms = try session.prepared(ApplicationDeletionStatements.platformCount).count(application)
-            if platforms > 0, !force {
-                throw StoreError.notEmpty(
-                    "the application has \(platforms) platforms, which only force deletes with it")
-            }
+            if platforms > 0, !force { throw StoreError.hasPlatforms(platforms) }
             try session.prepared(ApplicationDeletionStatements.markDeleted).run(application)
             try session.prepared(AdminKeyStatements.revokeOfApplication).run(session.now, application)
             try session.prepared(PersonStatements.disableOfApplication).run(session.now, application)

@@ -9,7 +9,7 @@ extension SQLStore {
                 throw StoreError.unknown("platform \(platform)")
             }
             guard try force || !session.prepared(PlatformDeletionStatements.anyActive).hasRow(platform) else {
-                throw StoreError.notEmpty("the platform has active devices, which only force deletes with it")
+                throw StoreError.hasActiveDevices
             }
             try session.prepared(PlatformDeletionStatements.markDeleted).run(platform)
             if !Session.countsDeleted { session.quotaCounts.forget(QuotaAccount(.devices, of: Key(application))) }

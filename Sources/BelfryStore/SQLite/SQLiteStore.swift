@@ -65,6 +65,21 @@ package final class SQLiteStore: SQLStore {
         }
     }
 
+    /// The first secrets of a kind in the file at `path`, which is only read.
+    package static func sealedSecrets(
+        at path: String, _ kind: SealedSecret.Kind, limit: Int
+    ) throws -> [SealedSecret] {
+        do {
+            var configuration = Configuration()
+            configuration.readonly = true
+            return try DatabaseQueue(path: path, configuration: configuration).read {
+                try $0.sealedSecrets(kind, after: nil, limit: limit)
+            }
+        } catch {
+            throw error.asStoreError
+        }
+    }
+
     private init(
         pool: DatabasePool, flusher: LogFlusher, checkpoints: Checkpoints, searches: SQLiteSearchConnection,
         secrets: Secrets,

@@ -144,6 +144,16 @@ extension Schema {
         ) \(sqlite: "STRICT");
         """
 
+    static let commandCount: SQLText = """
+        -- What commands counted, until a server takes it into its metrics; see `CommandCount`.
+        CREATE TABLE command_count (
+            metric text NOT NULL,
+            labels text NOT NULL,
+            amount \(.bigint) NOT NULL CHECK (amount > 0),
+            PRIMARY KEY (metric, labels)
+        ) \(.byKey);
+        """
+
     static let mirror: SQLText = """
         -- What an old server has yet to hear of during a dual run; see `MirrorEntry`. It names no platform or device as a foreign key,
         -- for it may outlive them.

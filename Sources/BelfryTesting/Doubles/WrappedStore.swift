@@ -188,6 +188,8 @@ extension WrappedStore {
     package func quotas(of application: Key<Application>) async throws -> [QuotaUse] {
         try await base.quotas(of: application)
     }
+    package func add(_ counts: [CommandCount]) async throws { try await base.add(counts) }
+    package func takeCommandCounts() async throws -> [CommandCount] { try await base.takeCommandCounts() }
     package func recordHeartbeat(_ report: NodeReport) async throws { try await base.recordHeartbeat(report) }
     package func remove(_ node: UUID) async throws { try await base.remove(node) }
     package func nodes() async throws -> [Node] { try await base.nodes() }

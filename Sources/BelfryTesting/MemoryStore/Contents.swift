@@ -38,6 +38,7 @@ package struct Contents: Sendable {
     package var idempotencyCallers: [[UInt8]: Principal] = [:]
     package var schedules: [Key<Schedule>: Schedule] = [:]
     package var nodes: [UUID: NodeRow] = [:]
+    package var commandCounts: [CommandCount.Series: Int64] = [:]
     package var connectionFaults: [Key<Platform>: PlatformFault] = [:]
     package var mirrorEntries: [MirrorEntry] = []
     package var importJobs: [ImportJob] = []

@@ -37,8 +37,7 @@ extension MemoryStore {
             guard contents.applications[application] != nil else { throw StoreError.unknown("application") }
             let platforms = contents.platforms.values.filter { $0.applicationKey == application }.map(\.key)
             guard platforms.isEmpty || force else {
-                throw StoreError.notEmpty(
-                    "the application has \(platforms.count) platforms, which only force deletes with it")
+                throw StoreError.hasPlatforms(platforms.count)
             }
             contents.remove(application, platforms: Set(platforms))
             contents.revokeKeys(at: now) { if case .application(application, _) = $0 { true } else { false } }

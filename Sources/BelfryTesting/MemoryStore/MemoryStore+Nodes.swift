@@ -19,4 +19,17 @@ extension MemoryStore {
             .sorted { ($0.since, $0.report.uuid.uuidString) < ($1.since, $1.report.uuid.uuidString) }
             .map { Node($0.report, since: $0.since, lastSeenAt: $0.lastSeenAt, now: now) }
     }
+
+    package func add(_ counts: [CommandCount]) async throws {
+        transaction { contents in
+            for count in counts { contents.commandCounts[count.series, default: 0] += count.amount }
+        }
+    }
+
+    package func takeCommandCounts() async throws -> [CommandCount] {
+        transaction { contents in
+            defer { contents.commandCounts = [:] }
+            return contents.commandCounts.map { CommandCount($0.key, $0.value) }
+        }
+    }
 }

@@ -47,7 +47,7 @@ extension MemoryStore {
             guard contents.platforms[platform] != nil else { throw StoreError.unknown("platform") }
             let isInUse = contents.devices.values.contains { $0.platformKey == platform && $0.isActive }
             guard force || !isInUse else {
-                throw StoreError.notEmpty("the platform has active devices, which only force deletes with it")
+                throw StoreError.hasActiveDevices
             }
             contents.remove(platform, now: now)
         }

@@ -17,6 +17,12 @@ public struct FCMCredentials: Sendable {
         guard let file = try? JSONDecoder().decode(File.self, from: Data(serviceAccount)) else {
             throw FCMCredentialsError(.file, "the service account is not the JSON that the Firebase console hands out")
         }
+        guard file.project_info == nil else {
+            throw FCMCredentialsError(
+                .file,
+                "this is google-services.json, which is for the app and holds no private key. A service account is needed: Firebase "
+                    + "console, project settings, \"Service accounts\", \"Generate new private key\"")
+        }
         if let type = file.type, type != "service_account" {
             throw FCMCredentialsError(.file, "the JSON is of type \(type), it has to be of type service_account")
         }
@@ -41,6 +47,10 @@ public struct FCMCredentials: Sendable {
         let private_key_id: String?
         let private_key: String?
         let token_uri: String?
+        /// Only in `google-services.json`, the configuration of Android apps.
+        let project_info: ProjectInfo?
+
+        struct ProjectInfo: Decodable {}
     }
 
     /// They are put into a path and into JSON unescaped.

@@ -33,8 +33,9 @@ struct AdminClient: Sendable {
     }
 
     private static func tls(trusting path: String) throws -> TLSConfiguration {
-        guard let roots = try? NIOSSLCertificate.fromPEMFile(path), !roots.isEmpty else {
-            throw AdminFault("\(path) holds no certificates in PEM (--ca-file, SSL_CERT_FILE)")
+        let pem = try InputFile.contents(of: path, for: "--ca-file (or SSL_CERT_FILE)")
+        guard let roots = try? NIOSSLCertificate.fromPEMBytes(Array(pem)), !roots.isEmpty else {
+            throw AdminFault("--ca-file (or SSL_CERT_FILE): \(path) holds no certificates in PEM")
         }
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.trustRoots = .certificates(roots)
@@ -117,7 +118,11 @@ struct AdminClient: Sendable {
 
     private func refusal(_ status: HTTPResponseStatus, _ body: Data) -> AdminFault {
         struct Envelope: Decodable { let message: String }
-        let words = (try? JSONDecoder().decode(Envelope.self, from: body).message) ?? status.reasonPhrase
+        // What is no request of the API is answered with a sentence alone, such as plain HTTP on a port that speaks HTTPS.
+        let sentence = String(decoding: body.prefix(200), as: UTF8.self).split(whereSeparator: \.isNewline).first ?? ""
+        let words =
+            (try? JSONDecoder().decode(Envelope.self, from: body).message)
+            ?? (sentence.isEmpty || sentence.hasPrefix("<") ? status.reasonPhrase : String(sentence))
         return AdminFault("\(base) answered \(status.code): \(words)")
     }
 }

@@ -35,7 +35,8 @@ struct BackendOptions: ParsableArguments {
         _ body: (any AdminBackend) async throws -> Value
     ) async throws -> Value {
         let environment = ProcessInfo.processInfo.environment
-        let named = common.dataDirectory == nil ? environment["BELFRY_SERVER"] : nil
+        let variable = environment["BELFRY_SERVER"].flatMap { $0.isEmpty ? nil : $0 }
+        let named = common.dataDirectory == nil ? variable : nil
         guard let server = server ?? named else {
             return try await common.withOperatorService {
                 try await body(LocalBackend(service: $0))
@@ -49,7 +50,7 @@ struct BackendOptions: ParsableArguments {
     }
 
     private func adminKey(_ environment: [String: String]) throws -> String {
-        if let keyFile { return try SecretFile.contents(of: keyFile) }
+        if let keyFile { return try SecretFile.contents(of: keyFile, for: "--key-file") }
         guard let key = environment["BELFRY_ADMIN_KEY"] else {
             throw ValidationError("--server needs an admin key: --key-file or BELFRY_ADMIN_KEY")
         }

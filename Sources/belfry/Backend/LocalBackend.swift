@@ -141,18 +141,9 @@ struct LocalBackend: AdminBackend {
     }
 
     func push(_ draft: PushDraft, of application: UUID) async throws -> CreatedPush {
-        let application = try await service.application(application)
-        let body = try Admin.PushBody(json: JSONValue.object(draft).encoded)
-        var devices: [UUID]?
-        if let channels = body.channels {
-            devices = try await service.channels.devices(of: channels, of: application.key)
-        }
-        let pushRequest = try body.pushRequest(channels: devices)
-        if let dueAt = body.sendAt, dueAt > SystemClock().now {
-            let schedule = try await service.schedule(pushRequest, at: dueAt, for: application)
-            return CreatedPush(schedule_id: schedule.key.id)
-        }
-        return CreatedPush(receipt_id: try await service.send(pushRequest, for: application).receiptID.lowercased)
+        let reply = try await ask("POST", "apps/\(application.lowercased)/pushes", draft) ?? .null
+        return CreatedPush(
+            receipt_id: reply["receipt_id"]?.stringValue, schedule_id: reply["schedule_id"]?.stringValue)
     }
 
     func writeOff(_ receipt: UUID) async throws -> Admin.WriteOffReply {

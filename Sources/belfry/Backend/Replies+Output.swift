@@ -17,13 +17,20 @@ extension Admin.PlatformReply {
 
 extension Admin.ReceiptReply {
     var isSettled: Bool { state == Receipt.State.settled.rawValue }
-    var isFannedOut: Bool { state != Receipt.State.fanningOut.rawValue }
+    /// How many devices there are, as far as that is known.
+    private var audience: String {
+        if fanned_out { return devices.grouped }
+        return "\(devices.grouped) so far: "
+            + (parked.isEmpty
+                ? "the audience is still being looked up"
+                : "devices of a parked platform are looked up once it is resumed")
+    }
     /// Devices that have their final answer.
     var answered: Int { devices - counts[Answer.pending.name, default: 0] }
 
     func show(json: Bool) throws {
         if json { return try Output.json(self) }
-        var fields = [("receipt_id", receipt_id), ("state", state), ("devices", devices.grouped)]
+        var fields = [("receipt_id", receipt_id), ("state", state), ("devices", audience)]
         for (name, count) in counts.sorted(by: { $0.value > $1.value }) { fields.append((name, count.grouped)) }
         fields.append(("accepted_at", accepted_at))
         if let first_answer_at { fields.append(("first_answer_at", first_answer_at)) }

@@ -77,6 +77,8 @@ struct AdminCommand: AsyncParsableCommand {
             let text = try await common.withOperatorService { operatorService in
                 try await operatorService.rotateKey(keyID, grace: grace.duration)
             }
+            try await common.warn(
+                ofKeyFile: text.id, "still holds the old secret: write the new one into it, or delete it")
             let fields = [("key_id", text.id), ("key", text.text)]
             if output.json { return try Output.json(Dictionary(uniqueKeysWithValues: fields)) }
             Output.fields(fields)
@@ -91,8 +93,21 @@ struct AdminCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await common.withOperatorService { try await $0.revokeKey(keyID) }
+            try await common.warn(ofKeyFile: keyID, "holds the revoked key: delete it")
             print("revoked \(keyID)")
         }
+    }
+}
+
+extension CommonOptions {
+    /// Warns of the file that the first start of a server wrote, if it holds the key.
+    fileprivate func warn(ofKeyFile keyID: String, _ words: String) async throws {
+        let path =
+            try await configuration(unknownVariables: .told { _ in }).storage.directory + "/" + InitialAdminKey.fileName
+        guard let held = try? String(contentsOfFile: path, encoding: .utf8), held.hasPrefix("bfy_\(keyID)_") else {
+            return
+        }
+        Notice.show("\(path) \(words)")
     }
 }
 

@@ -30,7 +30,7 @@ extension AdminCommand.User {
         func run() async throws {
             let scope = try AdminKey.Scope(argument: role, option: "--role")
             guard tenant == nil || app == nil else { throw ValidationError("give --tenant or --app, not both") }
-            let password = try passwordFile.map { try Password(SecretFile.contents(of: $0)) }
+            let password = try passwordFile.map { try Password(SecretFile.contents(of: $0, for: "--password-file")) }
             let email = try EmailAddress(email)
             let fields = try await common.withResources { resources in
                 let bounds = try await resources.operatorService.bounds(tenant: tenant, application: app)
@@ -95,7 +95,7 @@ extension AdminCommand.User {
             guard !twoFactor || passwordFile == nil else {
                 throw ValidationError("give --password-file or --two-factor, not both")
             }
-            let password = try passwordFile.map { try Password(SecretFile.contents(of: $0)) }
+            let password = try passwordFile.map { try Password(SecretFile.contents(of: $0, for: "--password-file")) }
             let fields = try await common.withResources { resources in
                 let person = try await resources.person(email)
                 let (people, author) = (resources.people, resources.operatorService.author)

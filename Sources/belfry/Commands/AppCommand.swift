@@ -30,8 +30,10 @@ struct AppCommand: AsyncParsableCommand {
 
         func run() async throws {
             var draft = ApplicationDraft(name: name, description: description, tenant: tenant, uuid: uuid)
-            draft.apiKey = try apiKeyFile.map { try SecretFile.contents(of: $0) }
-            draft.sharedSecret = try sharedSecretFile.map { try SecretFile.contents(of: $0) }
+            draft.apiKey = try apiKeyFile.map { try SecretFile.contents(of: $0, for: "--api-key-file") }
+            draft.sharedSecret = try sharedSecretFile.map {
+                try SecretFile.contents(of: $0, for: "--shared-secret-file")
+            }
             let created = try await backend.withBackend { [draft] in
                 try await $0.createApplication(draft)
             }
@@ -145,11 +147,13 @@ struct AppCommand: AsyncParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete an application; with --force also its platforms, devices and pushes.")
+            abstract:
+                "Delete an application that has no platforms; with --force any, with its platforms, devices and pushes."
+        )
 
         @OptionGroup var backend: BackendOptions
         @Argument(help: "The application's UUID.", transform: UUID.parse) var app: UUID
-        @Flag(help: "Delete it although it has platforms.") var force = false
+        @Flag(help: "Delete it with its platforms, their devices and all pushes, for good.") var force = false
 
         func run() async throws {
             try await backend.withBackend { try await $0.deleteApplication(app, force: force) }

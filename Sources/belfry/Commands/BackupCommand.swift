@@ -1,6 +1,7 @@
 import ArgumentParser
 import BelfryCore
 import BelfryServer
+import Foundation
 
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -27,23 +28,46 @@ struct RestoreCommand: AsyncParsableCommand {
         commandName: "restore", abstract: "Restore a backup, on a machine whose server is stopped.",
         discussion: """
             All of the backup is checked first. Nothing is overwritten: with --force, a database and a key ring that are there
-            are put into a folder beside them. The audit log of what was restored gets a line that says so, for which its schema is
+            are moved into a folder before-restore-… in the data directory. The audit log of what was restored gets a line that says so, for which its schema is
             brought up to date.
             """)
 
     @OptionGroup var common: CommonOptions
     @OptionGroup var output: OutputOptions
     @Option(help: ArgumentHelp("What `belfry backup` made.", valueName: "folder")) var from: String
-    @Flag(help: "Move existing files of the data directory aside.") var force = false
+    @Flag(help: "Move the database and key ring that are there into a folder beside the restored ones.") var force =
+        false
 
     func run() async throws {
         let configuration = try await common.configuration()
         let manifest = try Backup(at: from).restore(
             to: configuration.storage, force: force, at: SystemClock().now)
+        let directory = configuration.storage.directory
         try await common.withOperatorService(migrates: true) { service in
             try await service.audited("database.restore", "database", ["made_at": manifest.createdAt]) {}
+            try await warn(ofKeyFile: "\(directory)/\(InitialAdminKey.fileName)", service)
         }
         try manifest.show(json: output.json)
+        if output.json { return }
+        print(
+            """
+
+            Restored to \(directory). Next:
+              1. `belfry check`, then start the server: batches that were open in the backup are sent again
+              2. `belfry platform test PLATFORM` for each platform
+            The file of the first admin key is in no backup; `belfry admin create` makes another key.
+            """)
+    }
+}
+
+extension RestoreCommand {
+    /// Warns of a file of the first admin key that belongs to the database before.
+    private func warn(ofKeyFile path: String, _ service: OperatorService) async throws {
+        guard let held = try? String(contentsOfFile: path, encoding: .utf8),
+            let id = held.split(separator: "_", maxSplits: 2).dropFirst().first,
+            try await service.store.adminKey(String(id)) == nil
+        else { return }
+        Notice.show("\(path) holds a key that the restored database does not know: delete it")
     }
 }
 

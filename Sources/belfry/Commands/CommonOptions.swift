@@ -79,8 +79,12 @@ struct CommonOptions: ParsableArguments {
         if let migrates { configuration.storage.migrates = migrates }
         var logger = Logger(label: "belfry") { StreamLogHandler.lines(label: $0) }
         logger.logLevel = max(configuration.logging.level, .warning)
+        let metrics = CommandMetrics.ofProcess
         let resources = try await ServerResources(configuration, logger: logger, makesDatabase: false)
         let result = await Swift.Result { try await body(resources) }
+        do { try await resources.store.add(metrics.taken()) } catch {
+            Notice.show("what this command did is missing from the server's metrics: \(error)")
+        }
         try await resources.close()
         return try result.get()
     }
@@ -88,7 +92,7 @@ struct CommonOptions: ParsableArguments {
 
 extension ServerConfiguration.UnknownVariables {
     fileprivate static let warned = Self.told { words in
-        FileHandle.standardError.write(Data("warning: \(words)\n".utf8))
+        Notice.show(words)
     }
 }
 

@@ -16,7 +16,10 @@ struct CredentialArguments: ParsableArguments {
 
     func validate() throws {
         guard fields.isEmpty || apns.isEmpty else {
-            throw ValidationError("give --credential or \(apns.given.joined(separator: ", ")), not both")
+            let advice = apns.given.compactMap { apns.field(instead: $0) }
+            throw ValidationError(
+                "give --credential or \(apns.given.joined(separator: ", ")), not both"
+                    + (advice.isEmpty ? "" : "; beside --credential it is \(advice.joined(separator: ", "))"))
         }
     }
 
@@ -29,9 +32,15 @@ struct CredentialArguments: ParsableArguments {
     /// The given credentials, which are required.
     func read() throws -> [String: JSONValue] { fields.isEmpty ? try apns.read() : try fieldsRead() }
 
-    /// Names a refused field as it was given.
+    /// Names a refused field as it is given: as an option of its own, or as a `--credential`.
     func spelled<Value>(_ work: () async throws -> Value) async throws -> Value {
-        fields.isEmpty ? try await APNsArguments.spelled(work) : try await work()
+        guard apns.isEmpty else { return try await APNsArguments.spelled(work) }
+        do {
+            return try await work()
+        } catch let error as InvalidInput where error.field.hasPrefix("credentials.") {
+            throw InvalidInput(
+                field: error.field.replacing("credentials.", with: "--credential ", maxReplacements: 1), error.problem)
+        }
     }
 
     private func fieldsRead() throws -> [String: JSONValue] {
@@ -41,17 +50,21 @@ struct CredentialArguments: ParsableArguments {
             guard parts.count == 2, !parts[0].isEmpty else {
                 throw ValidationError("--credential is `\(parts[0])`, it has to be field=value or field=@file")
             }
-            entered[String(parts[0])] = .string(try value(String(parts[1])))
+            entered[String(parts[0])] = .string(try value(String(parts[1]), of: String(parts[0])))
         }
         return entered
     }
 
-    private func value(_ text: String) throws -> String {
-        guard text.hasPrefix("@") else { return text }
-        let path = String(text.dropFirst())
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw ValidationError("\(path) cannot be read")
+    private func value(_ text: String, of field: String) throws -> String {
+        guard text.hasPrefix("@") else {
+            guard !FileManager.default.fileExists(atPath: text) else {
+                throw ValidationError(
+                    "--credential \(field)=\(text) is the name of a file: write \(field)=@\(text) to give what it holds"
+                )
+            }
+            return text
         }
+        let data = try InputFile.contents(of: String(text.dropFirst()), for: "--credential \(field)")
         return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .newlines)
     }
 }

@@ -74,7 +74,9 @@ extension DatabaseLocation {
     /// The setting that names it.
     fileprivate var setting: String {
         switch self {
-        case .sqlite(let path): "data.directory, the folder of \(path), and no database.url"
+        case .sqlite(let path):
+            "data.directory, the folder of \(path), and no database.url"
+                + (path.hasSuffix("belfry.sqlite") ? "" : "; in that folder it has to be called belfry.sqlite")
         case .postgres: "database.url (BELFRY_DATABASE_URL)"
         }
     }

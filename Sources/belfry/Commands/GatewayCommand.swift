@@ -43,7 +43,7 @@ struct GatewayCommand: AsyncParsableCommand {
                 let made = try ClientCertificate(
                     name: "Belfry gateway \(options.platform.uuidString.lowercased())",
                     validity: .seconds(days * 86_400))
-                let passphrase = try SecretFile.contents(of: passphraseFile)
+                let passphrase = try SecretFile.contents(of: passphraseFile, for: "--passphrase-file")
                 guard !passphrase.isEmpty else { throw ValidationError("\(passphraseFile) holds no passphrase") }
                 try Data(try made.p12(passphrase: passphrase)).write(
                     to: URL(filePath: out), options: .withoutOverwriting)

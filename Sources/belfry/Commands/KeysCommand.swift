@@ -70,6 +70,7 @@ struct KeysCommand: AsyncParsableCommand {
                     try await Resealing(store: resources.store, keys: resources.keyRing).drop(key)
                 }
             }
+            print("dropped key \(key)")
         }
     }
 }

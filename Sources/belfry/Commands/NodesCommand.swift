@@ -6,7 +6,8 @@ struct NodesCommand: AsyncParsableCommand {
         commandName: "nodes", abstract: "List the nodes.",
         discussion: """
             A node is `up`, `draining` when it was told to stop and finishes what it began, or `gone` when it has not been
-            heard of for 20 seconds and did not deregister.
+            heard of for 20 seconds and did not deregister: look at its machine. Nodes share a PostgreSQL, which --database or
+            BELFRY_DATABASE_URL names; a server on SQLite is a single node.
             """)
 
     @OptionGroup var backend: BackendOptions

@@ -8,35 +8,91 @@ enum Output {
         print(String(decoding: try encoder.encode(value), as: UTF8.self))
     }
 
-    /// `name  value` lines with aligned values.
+    /// `name  value` lines with aligned values; on a terminal long values go on in the next line.
     static func fields(_ fields: [(String, String)]) {
-        let width = fields.map(\.0.count).max() ?? 0
-        for (name, value) in fields { print(name.padded(to: width) + "  " + value) }
+        let width = fields.map(\.0.columns).max() ?? 0
+        for (name, value) in fields {
+            let lines = Terminal.width.map { value.wrapped(to: $0 - width - 2) } ?? [value]
+            for (number, line) in lines.enumerated() {
+                print(((number == 0 ? name : "").padded(to: width) + "  " + line).trimmingEnd)
+            }
+        }
     }
 
-    /// A head, a rule and rows, columns aligned; numbers to the right. On a terminal that is too narrow, the widest columns are
-    /// cut; `--json` has all.
+    /// A head, a rule and rows, columns aligned; those of numbers to the right. On a terminal that is too narrow, the widest columns
+    /// are cut; where that is not enough, each row is a list of fields. `--json` has all.
     static func table(_ head: [String], _ rows: [[String]]) {
-        let natural = head.indices.map { column in ([head] + rows).map { $0[column].count }.max() ?? 0 }
-        let widths = Terminal.width.map { TableLayout.widths(natural, within: $0) } ?? natural
-        let rows = rows.map { row in row.indices.map { row[$0].cut(to: widths[$0]) } }
-        print(head.indices.map { head[$0].padded(to: widths[$0]) }.joined(separator: "  "))
-        print(widths.map { String(repeating: "─", count: $0) }.joined(separator: "  "))
-        for row in rows {
-            print(
-                row.indices.map { column in
-                    let cell = row[column]
-                    return cell.first?.isNumber == true
-                        ? cell.padded(to: widths[column], right: true) : cell.padded(to: widths[column])
-                }.joined(separator: "  "))
+        let rows = rows.map { $0.map(\.onOneLine) }
+        let natural = head.indices.map { column in ([head] + rows).map { $0[column].columns }.max() ?? 0 }
+        let isWhole = head.map { $0.hasSuffix("_uuid") || $0.hasSuffix("_id") }
+        guard let widths = Terminal.width.map({ TableLayout.widths(natural, isWhole, within: $0) }) ?? natural else {
+            for (number, row) in rows.enumerated() {
+                if number > 0 { print("") }
+                fields(zip(head, row).map { ($0, $1) })
+            }
+            return
         }
+        let isRight = head.indices.map { column in
+            rows.contains { $0[column].isFigure } && rows.allSatisfy { $0[column].isFigure || $0[column].isNothing }
+        }
+        func line(_ cells: [String]) -> String {
+            cells.indices.map { cells[$0].cut(to: widths[$0]).padded(to: widths[$0], right: isRight[$0]) }
+                .joined(separator: "  ").trimmingEnd
+        }
+        print(line(head))
+        print(widths.map { String(repeating: "─", count: $0) }.joined(separator: "  "))
+        for row in rows { print(line(row)) }
     }
 }
 
 extension String {
     func padded(to width: Int, right: Bool = false) -> String {
-        let padding = String(repeating: " ", count: max(0, width - count))
+        let padding = String(repeating: " ", count: max(0, width - columns))
         return right ? padding + self : self + padding
+    }
+
+    /// How many columns of a terminal it takes: letters of East Asia and pictures take two.
+    var columns: Int { reduce(0) { $0 + ($1.unicodeScalars.contains(where: \.isWide) ? 2 : 1) } }
+
+    /// A cell has one line, whatever stands in it.
+    fileprivate var onOneLine: String { String(map { $0.isNewline || $0 == "\t" ? " " : $0 }) }
+
+    fileprivate var isFigure: Bool {
+        utf8.contains { 0x30...0x39 ~= $0 } && utf8.allSatisfy { 0x30...0x39 ~= $0 || ",.-+%".utf8.contains($0) }
+    }
+
+    /// The text in lines of so many columns, broken at blanks as far as there are some.
+    fileprivate func wrapped(to width: Int) -> [String] {
+        var lines = [""]
+        for word in split(separator: " ", omittingEmptySubsequences: false).map(String.init) {
+            let last = lines[lines.count - 1]
+            if last.isEmpty {
+                lines[lines.count - 1] = word
+            } else if last.columns + 1 + word.columns <= max(width, 20) {
+                lines[lines.count - 1] = "\(last) \(word)"
+            } else {
+                lines.append(word)
+            }
+        }
+        return lines
+    }
+
+    fileprivate var isNothing: Bool { isEmpty || self == "-" }
+
+    fileprivate var trimmingEnd: String {
+        String(self[..<(lastIndex { $0 != " " }.map(index(after:)) ?? startIndex)])
+    }
+}
+
+extension Unicode.Scalar {
+    /// Source: Unicode Standard Annex 11, the blocks that are wide as a whole.
+    fileprivate var isWide: Bool {
+        switch value {
+        case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
+            0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F680...0x1FAFF, 0x20000...0x3FFFD:
+            true
+        default: false
+        }
     }
 }
 

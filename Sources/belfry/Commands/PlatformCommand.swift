@@ -19,9 +19,10 @@ struct PlatformCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create a platform; its secret is shown once.",
             discussion: """
-                For ios and its kin, one for each use of a token (ios-voip, ios-liveactivity, ...), give --topic, and either --apns-key with --key-id and --team-id, or --apns-certificate. \
-                For android-fcm give --credential service_account=@key.json, for android that or \
-                gcm_api_key=@file, for huawei app_id=… and app_secret=@file. docs/Providers.md lists the fields of all.
+                For ios and its kin, one for each use of a token (ios-voip, ios-liveactivity, ...), give --topic, and either --apns-key (a .p8) with --key-id and --team-id, or --apns-certificate (a .p12). \
+                For android-fcm give --credential service_account=@key.json, the private key that the Firebase console makes under \
+                "Service accounts" (google-services.json is for the app, and holds none); for android that or \
+                gcm_api_key=@file, for huawei app_id=… and app_secret=@file; web needs none. docs/Providers.md lists the fields of all.
                 """)
 
         @OptionGroup var backend: BackendOptions
@@ -45,7 +46,7 @@ struct PlatformCommand: AsyncParsableCommand {
             let draft = PlatformDraft(
                 kind: kind, mode: try mode.map { try Platform.Mode(argument: $0) }, name: name,
                 description: description,
-                uuid: uuid, secret: try secretFile.map { try SecretFile.contents(of: $0) },
+                uuid: uuid, secret: try secretFile.map { try SecretFile.contents(of: $0, for: "--secret-file") },
                 credentials: try entered(for: kind))
             let created = try await backend.withBackend { backend in
                 try await credentials.spelled { try await backend.createPlatform(draft, of: app) }
@@ -62,8 +63,8 @@ struct PlatformCommand: AsyncParsableCommand {
             if kind.isApple { return try credentials.read() }
             if let option = credentials.apns.given.first {
                 throw ValidationError(
-                    "\(option) is for Apple's platforms and has no meaning for type \(kind.rawValue): give its credentials "
-                        + "as --credential field=value; docs/Providers.md lists the fields")
+                    "\(option) is for Apple's platforms and has no meaning for type \(kind.rawValue): "
+                        + credentials.apns.advice(instead: option))
             }
             return try credentials.readIfAny()
         }
@@ -183,11 +184,11 @@ struct PlatformCommand: AsyncParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete a platform; with --force also its devices.")
+            abstract: "Delete a platform that has no active devices; with --force any, with its devices.")
 
         @OptionGroup var backend: BackendOptions
         @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
-        @Flag(help: "Delete it although it has devices.") var force = false
+        @Flag(help: "Delete it with its active devices, for good.") var force = false
 
         func run() async throws {
             let path = "platforms/\(platform.lowercased)\(force ? "?force=true" : "")"
@@ -215,12 +216,21 @@ extension ValidationError {
 
 /// The command line arguments for the credentials of APNs.
 struct APNsArguments: ParsableArguments {
-    @Option(help: ArgumentHelp("The signing key.", valueName: "file.p8")) var apnsKey: String?
-    @Option(help: "The key's id, ten characters.") var keyID: String?
-    @Option(help: "The team's id, ten characters.") var teamID: String?
-    @Option(help: ArgumentHelp("The client certificate with its key.", valueName: "file.p12"))
+    @Option(
+        help: ArgumentHelp(
+            "The signing key that Apple's developer site hands out once, in PEM; with --key-id and --team-id.",
+            valueName: "AuthKey_….p8"))
+    var apnsKey: String?
+    @Option(help: "The key's id, ten characters: those in the file's name, and on the page of the key.") var keyID:
+        String?
+    @Option(help: "The team's id, ten characters: on Apple's page \"Membership details\".") var teamID: String?
+    @Option(
+        help: ArgumentHelp(
+            "Instead of a key: the client certificate with its private key, as PKCS #12. A certificate and key in PEM become one with "
+                + "`openssl pkcs12 -export -in cert.pem -inkey key.pem -out push.p12`.", valueName: "push.p12"))
     var apnsCertificate: String?
-    @Option(help: ArgumentHelp("A file that holds the certificate's passphrase.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("A file that holds the passphrase of the .p12; - is standard input.", valueName: "file"))
     var passphraseFile: String?
     @Option(help: ArgumentHelp("The app's bundle id.", valueName: "bundle")) var topic: String?
     @Option(help: ArgumentHelp("Another APNs, for tests, or port 2197.", valueName: "https://host:port"))
@@ -245,12 +255,29 @@ struct APNsArguments: ParsableArguments {
 
     var isEmpty: Bool { given.isEmpty }
 
+    /// How the platforms of other types are told the same.
+    func advice(instead option: String) -> String {
+        let field = field(instead: option).map { "where the type has it, it is given as \($0)" }
+        return (field ?? "give its credentials as --credential field=value") + "; docs/Providers.md lists the fields"
+    }
+
+    /// The `--credential` that stands for an option; nil where there is none.
+    func field(instead option: String) -> String? {
+        switch option {
+        case "--endpoint": endpoint.map { "--credential endpoint=\($0)" }
+        case "--trust-root": trustRoot.map { "--credential trust_root=@\($0)" }
+        default: nil
+        }
+    }
+
     /// Reads the files. Throws `ValidationError` when the options are inconsistent.
     func read() throws -> [String: JSONValue] {
         guard let topic else { throw ValidationError("give --topic, the app's bundle id") }
         return APNsPlatformCredentials(
             identity: try identity(), topic: topic, endpoint: endpoint,
-            trustRootsPEM: try trustRoot.map { String(decoding: try contents($0), as: UTF8.self) },
+            trustRootsPEM: try trustRoot.map {
+                String(decoding: try InputFile.contents(of: $0, for: "--trust-root"), as: UTF8.self)
+            },
             channelsEndpoint: channelsEndpoint
         ).entered
     }
@@ -270,24 +297,22 @@ struct APNsArguments: ParsableArguments {
         case (let key?, nil):
             guard let keyID, let teamID else { throw ValidationError("--apns-key needs --key-id and --team-id") }
             guard passphraseFile == nil else { throw ValidationError("--passphrase-file is for --apns-certificate") }
-            return .key(p8: String(decoding: try contents(key), as: UTF8.self), keyID: keyID, teamID: teamID)
+            return .key(
+                p8: String(decoding: try InputFile.contents(of: key, for: "--apns-key"), as: UTF8.self), keyID: keyID,
+                teamID: teamID)
         case (nil, let certificate?):
             guard keyID == nil, teamID == nil else {
                 throw ValidationError("--key-id and --team-id are for --apns-key")
             }
-            let passphrase = try passphraseFile.map { String(decoding: try contents($0), as: UTF8.self) } ?? ""
+            let passphrase = try passphraseFile.map {
+                String(decoding: try InputFile.contents(of: $0, for: "--passphrase-file"), as: UTF8.self)
+            }
             return .certificate(
-                p12: Array(try contents(certificate)),
-                passphrase: passphrase.trimmingCharacters(in: .newlines))
+                p12: Array(try InputFile.contents(of: certificate, for: "--apns-certificate")),
+                passphrase: passphrase?.trimmingCharacters(in: .newlines) ?? "")
         case (nil, nil): throw ValidationError("give --apns-key or --apns-certificate")
         case (_?, _?): throw ValidationError("give --apns-key or --apns-certificate, not both")
         }
     }
 
-    private func contents(_ path: String) throws -> Data {
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw ValidationError("\(path) cannot be read")
-        }
-        return data
-    }
 }

@@ -13,7 +13,7 @@ final class ProgressBar: Sendable {
 
     func show(_ receipt: Admin.ReceiptReply) {
         let devices = receipt.devices
-        let total = receipt.isFannedOut ? devices.grouped : "\(devices.grouped)+"
+        let total = receipt.fanned_out ? devices.grouped : "\(devices.grouped)+"
         let line = "\(receipt.answered.grouped) of \(total)  \(receipt.state)"
         guard isTerminal else { return writeLine(line) }
         let share = devices == 0 ? 0 : Double(receipt.answered) / Double(devices)

@@ -61,6 +61,8 @@ struct PushCommand: AsyncParsableCommand {
 
     func run() async throws {
         let draft = try draft()
+        PastTime.warn(sendAt, "--send-at", "the push is sent now")
+        PastTime.warn(expiresAt, "--expires-at", "no device will get the push")
         try await backend.withBackend { backend in
             if everyone, !yes { try await confirm(backend) }
             let created = try await backend.push(draft, of: app)
@@ -114,20 +116,7 @@ struct PushCommand: AsyncParsableCommand {
     }
 
     private func json(_ given: String?, _ option: String) throws -> JSONValue? {
-        guard let given else { return nil }
-        var bytes = Data(given.utf8)
-        if given.hasPrefix("@") {
-            let path = String(given.dropFirst())
-            guard let data = FileManager.default.contents(atPath: path) else {
-                throw ValidationError("\(path) cannot be read")
-            }
-            bytes = data
-        }
-        do {
-            return try JSONValue(json: bytes, field: option)
-        } catch {
-            throw ValidationError("\(option) cannot be read: \(error)")
-        }
+        try given.map { try JSONValue.argument($0, called: option) }
     }
 
     private func show(_ created: CreatedPush) throws {

@@ -57,7 +57,6 @@ struct SimulateAPNs: AsyncParsableCommand {
         if let controlPort = simulator.controlPort { print("control-port \(controlPort)") }
         if let channelsPort { print("channels-port \(try await channels(on: channelsPort, configuration, key).port)") }
         if keyOut != nil { print("key-id \(key.keyID)\nteam-id \(key.teamID)") }
-        fflush(nil)
         while true { try await Task.sleep(for: .seconds(3_600)) }
     }
 

@@ -34,7 +34,6 @@ struct SimulatorOptions: ParsableArguments {
         print("port \(simulator.port)")
         if let controlPort = simulator.controlPort { print("control-port \(controlPort)") }
         for fact in facts(simulator) { print("\(fact.name) \(fact.value)") }
-        fflush(nil)
         while true { try await Task.sleep(for: .seconds(3_600)) }
     }
 }
@@ -55,7 +54,8 @@ struct SimulateFCM: AsyncParsableCommand {
             configuration.deviceMessagesPerHour = nil
         }
         try await options.play(
-            FCMService.self, configuration, facts: { [("send", $0.sendURL), ("project-id", $0.projectID)] },
+            FCMService.self, configuration,
+            facts: { [("endpoint", $0.url), ("send", $0.sendURL), ("project-id", $0.projectID)] },
             credentials: { $0.serviceAccountJSON })
     }
 }

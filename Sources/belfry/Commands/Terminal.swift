@@ -20,13 +20,17 @@ enum TableLayout {
     /// A column that is cut keeps this much, for a time or the beginning of a text.
     private static let widthMin = 12
 
-    /// Cuts the widest columns until the line fits, as far as that goes.
-    static func widths(_ natural: [Int], within total: Int) -> [Int] {
+    /// Cuts the widest columns until the line fits; nil where it never does.
+    ///
+    /// - Parameter isWhole: whether a column is worth nothing when it is cut, such as one of ids.
+    static func widths(_ natural: [Int], _ isWhole: [Bool], within total: Int) -> [Int]? {
         var widths = natural
         var excess = widths.reduce(0, +) + gap * (widths.count - 1) - total
-        while excess > 0, let widest = widths.max(), widest > widthMin, let place = widths.lastIndex(of: widest) {
-            let next = max(widths.filter { $0 < widest }.max() ?? widthMin, widthMin)
-            let cut = min(excess, widest - next)
+        while excess > 0 {
+            let places = widths.indices.filter { !isWhole[$0] && widths[$0] > widthMin }
+            guard let place = places.max(by: { widths[$0] < widths[$1] }) else { return nil }
+            let next = max(places.map { widths[$0] }.filter { $0 < widths[place] }.max() ?? widthMin, widthMin)
+            let cut = min(excess, widths[place] - next)
             widths[place] -= cut
             excess -= cut
         }
@@ -36,5 +40,13 @@ enum TableLayout {
 
 extension String {
     /// The text, or its beginning with a dot that says so.
-    func cut(to width: Int) -> String { count <= width ? self : String(prefix(max(width - 1, 0))) + "…" }
+    func cut(to width: Int) -> String {
+        guard columns > width else { return self }
+        var kept = ""
+        for character in self {
+            guard (kept + String(character)).columns < width else { break }
+            kept.append(character)
+        }
+        return kept + "…"
+    }
 }

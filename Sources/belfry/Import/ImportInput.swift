@@ -18,7 +18,7 @@ final class ImportInput {
             return
         }
         guard FileManager.default.isReadableFile(atPath: path) else {
-            throw ValidationError("\(path) cannot be read")
+            throw ValidationError(InputFile.fault(of: path))
         }
         name = path
         guard path.hasSuffix(".gz") else {

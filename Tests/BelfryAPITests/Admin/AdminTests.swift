@@ -276,6 +276,22 @@ import Testing
         #expect(try await server.send(.get, "\(devices)/\(uuid)")["active"] == .bool(false))
     }
 
+    @Test func `a device that is erased has no user and no alias any more, and its erasure is in the audit log`()
+        async throws
+    {
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let device = "apps/\(resources.application.uuid.lowercased)/devices/\(resources.device.uuid.lowercased)"
+        let named = try await server.send(
+            .patch, device, #"{"custom_user_id":"emma","device_alias":"Emmas phone"}"#)
+        #expect(named.text.contains("emma") && named.text.contains("Emmas phone"), "\(named.text)")
+        #expect(try await server.send(.delete, device).status == 204)
+        let erased = try await server.send(.get, device)
+        #expect(erased["active"] == .bool(false) && !erased.text.contains("mma"), "\(erased.text)")
+        #expect(try await server.audited().first == "device.erase")
+        #expect(try await server.send(.delete, device).status == 204, "again, it is the same")
+    }
+
     @Test func `a test push is a whole push to its device, and tells the provider's verdict to who waits`() async throws
     {
         var server = try await TestAdminServer()

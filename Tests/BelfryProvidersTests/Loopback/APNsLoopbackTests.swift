@@ -61,6 +61,18 @@ import Testing
 
     // MARK: Verdicts
 
+    /// What a person is told beside APNs' own word.
+    private enum Help {
+        static let topic = "the topic has to be the app's bundle id, and the key or certificate one of its team"
+        static let certificate = "the certificate expired, was revoked, or is not one for pushes"
+        static let environment =
+            "it is for the other environment: compare the platform's mode, development or production"
+        static let clock = "by APNs' clock the token was signed more than an hour ago: set this machine's clock"
+        static let key =
+            "the key, the key id and the team id do not belong together, or the key was revoked: compare them with the page of the key "
+            + "at Apple's developer site"
+    }
+
     private static let verdicts: [(Int, Reason, Outcome)] = [
         (400, .badDeviceToken, .refused(.badToken)),
         (400, .deviceTokenNotForTopic, .refused(.tokenOfAnotherApplication)),
@@ -68,17 +80,23 @@ import Testing
         (400, .badCollapseID, .refused(.badCollapseID)), (400, .badExpirationDate, .refused(.badExpiration)),
         (400, .badMessageID, .refused(.badMessageID)), (400, .badPriority, .refused(.badPriority)),
         (400, .invalidPushType, .refused(.badPushType)), (400, .duplicateHeaders, .refused(.duplicateHeaders)),
-        (400, .badTopic, .credentialsRefused("APNs answered 400 BadTopic")),
-        (400, .missingTopic, .credentialsRefused("APNs answered 400 MissingTopic")),
-        (400, .topicDisallowed, .credentialsRefused("APNs answered 400 TopicDisallowed")),
+        (400, .badTopic, .credentialsRefused("APNs answered 400 BadTopic: \(Help.topic)")),
+        (400, .missingTopic, .credentialsRefused("APNs answered 400 MissingTopic: \(Help.topic)")),
+        (400, .topicDisallowed, .credentialsRefused("APNs answered 400 TopicDisallowed: \(Help.topic)")),
         (400, .idleTimeout, .failed(retryAfter: nil)),
-        (403, .badCertificate, .credentialsRefused("APNs answered 403 BadCertificate")),
-        (403, .badCertificateEnvironment, .credentialsRefused("APNs answered 403 BadCertificateEnvironment")),
-        (403, .invalidProviderToken, .credentialsRefused("APNs answered 403 InvalidProviderToken")),
+        (403, .badCertificate, .credentialsRefused("APNs answered 403 BadCertificate: \(Help.certificate)")),
+        (
+            403, .badCertificateEnvironment,
+            .credentialsRefused("APNs answered 403 BadCertificateEnvironment: \(Help.environment)")
+        ),
+        (403, .invalidProviderToken, .credentialsRefused("APNs answered 403 InvalidProviderToken: \(Help.key)")),
         (403, .missingProviderToken, .credentialsRefused("APNs answered 403 MissingProviderToken")),
         (403, .unrelatedKeyIDInToken, .credentialsRefused("APNs answered 403 UnrelatedKeyIdInToken")),
-        (403, .badEnvironmentKeyIDInToken, .credentialsRefused("APNs answered 403 BadEnvironmentKeyIdInToken")),
-        (403, .expiredProviderToken, .credentialsRefused("APNs answered 403 ExpiredProviderToken")),
+        (
+            403, .badEnvironmentKeyIDInToken,
+            .credentialsRefused("APNs answered 403 BadEnvironmentKeyIdInToken: \(Help.environment)")
+        ),
+        (403, .expiredProviderToken, .credentialsRefused("APNs answered 403 ExpiredProviderToken: \(Help.clock)")),
         (403, .forbidden, .refused(.forbidden)), (404, .badPath, .refused(.badPath)),
         (405, .methodNotAllowed, .refused(.methodNotAllowed)), (413, .payloadTooLarge, .refused(.payloadTooLarge)),
         (429, .tooManyRequests, .throttled(retryAfter: nil)),
@@ -301,14 +319,17 @@ import Testing
         (.badRequestPayload, .refused(.other)), (.payloadEmpty, .refused(.payloadEmpty)),
         (.badMessageID, .refused(.badMessageID)), (.missingPushType, .refused(.badPushType)),
         (.invalidPushType, .refused(.badPushType)), (.badExpirationDate, .refused(.badExpiration)),
-        (.topicDisallowed, .credentialsRefused("APNs answered 400 TopicDisallowed")),
+        (.topicDisallowed, .credentialsRefused("APNs answered 400 TopicDisallowed: \(Help.topic)")),
         (.badPriority, .refused(.badPriority)),
-        (.badCertificate, .credentialsRefused("APNs answered 403 BadCertificate")),
-        (.badCertificateEnvironment, .credentialsRefused("APNs answered 403 BadCertificateEnvironment")),
-        (.topicMismatch, .credentialsRefused("APNs answered 403 TopicMismatch")),
+        (.badCertificate, .credentialsRefused("APNs answered 403 BadCertificate: \(Help.certificate)")),
+        (
+            .badCertificateEnvironment,
+            .credentialsRefused("APNs answered 403 BadCertificateEnvironment: \(Help.environment)")
+        ),
+        (.topicMismatch, .credentialsRefused("APNs answered 403 TopicMismatch: \(Help.topic)")),
         (.missingProviderToken, .credentialsRefused("APNs answered 403 MissingProviderToken")),
-        (.expiredProviderToken, .credentialsRefused("APNs answered 403 ExpiredProviderToken")),
-        (.invalidProviderToken, .credentialsRefused("APNs answered 403 InvalidProviderToken")),
+        (.expiredProviderToken, .credentialsRefused("APNs answered 403 ExpiredProviderToken: \(Help.clock)")),
+        (.invalidProviderToken, .credentialsRefused("APNs answered 403 InvalidProviderToken: \(Help.key)")),
         (.badPath, .refused(.badPath)), (.methodNotAllowed, .refused(.methodNotAllowed)),
         (.payloadTooLarge, .refused(.payloadTooLarge)), (.tooManyRequests, .throttled(retryAfter: nil)),
         (.tooManyProviderTokenUpdates, .throttled(retryAfter: nil)),
@@ -336,13 +357,13 @@ import Testing
         (.missingPushType, .refused("APNs answered 400 MissingPushType")),
         (.invalidPushType, .refused("APNs answered 400 InvalidPushType")),
         (.cannotCreateChannelConfig, .refused("APNs answered 400 CannotCreateChannelConfig")),
-        (.topicDisallowed, .refused("APNs answered 400 TopicDisallowed")),
+        (.topicDisallowed, .refused("APNs answered 400 TopicDisallowed: \(Help.topic)")),
         (.badCertificate, .refused("APNs answered 403 BadCertificate")),
         (.badCertificateEnvironment, .refused("APNs answered 403 BadCertificateEnvironment")),
         (.topicMismatch, .refused("APNs answered 403 TopicMismatch")),
         (.missingProviderToken, .refused("APNs answered 403 MissingProviderToken")),
         (.expiredProviderToken, .refused("APNs answered 403 ExpiredProviderToken")),
-        (.invalidProviderToken, .refused("APNs answered 403 InvalidProviderToken")),
+        (.invalidProviderToken, .refused("APNs answered 403 InvalidProviderToken: \(Help.key)")),
         (.badPath, .refused("APNs answered 404 BadPath")),
         (.methodNotAllowed, .refused("APNs answered 405 MethodNotAllowed")),
         (.payloadTooLarge, .refused("APNs answered 413 PayloadTooLarge")),

@@ -35,7 +35,7 @@ final class Program: Sendable {
         return belfry
     }
 
-    private static func make(
+    static func make(
         _ arguments: [String], _ environment: [String: String], behind words: [String] = []
     ) throws -> Process {
         let process = Process()

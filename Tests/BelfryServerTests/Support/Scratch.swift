@@ -5,7 +5,8 @@ struct Scratch: Sendable {
     let path: String
 
     static func with<Value>(_ body: (Scratch) async throws -> Value) async throws -> Value {
-        let path = NSTemporaryDirectory() + "/belfry-tests-\(UUID().uuidString)"
+        // Standardized, since the program prints paths so.
+        let path = URL(filePath: NSTemporaryDirectory() + "/belfry-tests-\(UUID().uuidString)").standardizedFileURL.path
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: path) }
         return try await body(Scratch(path: path))

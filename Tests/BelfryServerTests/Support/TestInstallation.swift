@@ -96,6 +96,9 @@ struct TestInstallation: Sendable {
         ["--data-directory", scratch.file("data")] + (database.map { ["--database", $0] } ?? [])
     }
 
+    /// The flags that name its database.
+    var storageFlags: [String] { Self.storage(in: scratch, database) }
+
     func serve(_ settings: [String: String] = [:]) async throws -> Program {
         try Program.start(
             ["serve"] + Self.storage(in: scratch, database),

@@ -46,4 +46,21 @@ import Testing
             #expect(try await store.nodes().map(\.uuid) == [second.uuid])
         }
     }
+
+    @Test(arguments: Engine.allCases)
+    func `what commands counted is added up and taken once`(engine: Engine) async throws {
+        try await engine.withStore(clock: ManualClock()) { store in
+            let pushes = CommandCount.Series("belfry_pushes_accepted_total", [CommandCount.Label("lane", "urgent")])
+            let registrations = CommandCount.Series("belfry_registrations_total", [])
+            #expect(try await store.takeCommandCounts() == [])
+            try await store.add([CommandCount(pushes, 1), CommandCount(registrations, 2)])
+            try await store.add([CommandCount(pushes, 3)])
+            let taken = try await store.takeCommandCounts()
+            #expect(Set(taken) == [CommandCount(pushes, 4), CommandCount(registrations, 2)])
+            #expect(try await store.takeCommandCounts() == [])
+            try await store.add([])
+            try await store.add([CommandCount(registrations, 5)])
+            #expect(try await store.takeCommandCounts() == [CommandCount(registrations, 5)])
+        }
+    }
 }

@@ -11,7 +11,8 @@ import Testing
         "deleted_topic",
         "search_index",
         "search_index_posting",
-        "search_index_count", "search_index_stale", "search_index_segment", "audit_horizon", "node", "application_use",
+        "search_index_count", "search_index_stale", "search_index_segment", "audit_horizon", "node", "command_count",
+        "application_use",
         "connection_fault", "mirror_holder",
         // People log in anew, and are invited anew.
         "dashboard_session", "invitation",

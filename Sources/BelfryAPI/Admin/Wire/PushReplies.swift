@@ -33,6 +33,8 @@ extension Admin {
         package let state: String
         package let lane: String
         package let devices: Int
+        /// Whether these are all devices of its audience, or those that were found so far.
+        package let fanned_out: Bool
         /// By the answer's name, with the reason after a colon.
         package let counts: [String: Int]
         package let accepted_at: String
@@ -58,6 +60,7 @@ extension Admin {
             state = receipt.state.rawValue
             lane = "\(receipt.push.lane)"
             devices = receipt.devices
+            fanned_out = receipt.isFannedOut
             counts = receipt.counts.named
             accepted_at = receipt.push.acceptedAt.text
             _expires_at = OrNull(wrappedValue: receipt.push.expiresAt?.text)

@@ -27,7 +27,7 @@ struct CarmaCommand: AsyncParsableCommand {
             func run() async throws {
                 let body: [String: JSONValue] = [
                     "customer_id": .integer(customerID), "user": .string(user),
-                    "password": .string(try SecretFile.contents(of: passwordFile)),
+                    "password": .string(try SecretFile.contents(of: passwordFile, for: "--password-file")),
                 ]
                 try options.output.show(try await options.ask("POST", "accounts", body))
             }
@@ -53,7 +53,9 @@ struct CarmaCommand: AsyncParsableCommand {
 
             func run() async throws {
                 var body: [String: JSONValue] = [:]
-                if let passwordFile { body["password"] = .string(try SecretFile.contents(of: passwordFile)) }
+                if let passwordFile {
+                    body["password"] = .string(try SecretFile.contents(of: passwordFile, for: "--password-file"))
+                }
                 try options.output.show(try await options.ask("POST", "accounts/\(id)/rotate", body))
             }
         }

@@ -4,8 +4,8 @@ import FoundationEssentials
 
 struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "device", abstract: "List, show, create, edit and deactivate devices.",
-        subcommands: [List.self, Show.self, Create.self, Edit.self, Delete.self])
+        commandName: "device", abstract: "List, show, create, edit, deactivate and erase devices.",
+        subcommands: [List.self, Show.self, Create.self, Edit.self, Delete.self, Erase.self])
 
     private static let columns = ["device_uuid", "type", "active", "custom_user_id", "device_alias", "topics"]
 
@@ -54,7 +54,13 @@ struct DeviceCommand: AsyncParsableCommand {
             body.set("custom_user_id", user)
             body.set("device_alias", alias)
             body.set("os_version", osVersion)
-            try options.show(try await options.ask("POST", ["devices"], body))
+            let made = try await options.ask("POST", ["devices"], body)
+            if let kind = made?["type"]?.stringValue.flatMap(PlatformKind.init(rawValue:)),
+                let bytes = try? DeviceToken(token, for: kind).missingBytes(for: kind)
+            {
+                Notice.show("--token is \(bytes.found) bytes, tokens of APNs have \(bytes.usual) so far")
+            }
+            try options.show(made)
         }
     }
 
@@ -88,6 +94,20 @@ struct DeviceCommand: AsyncParsableCommand {
         func run() async throws {
             _ = try await options.ask("POST", ["devices", device.lowercased, "deactivate"])
             print("deactivated \(device.lowercased)")
+        }
+    }
+
+    struct Erase: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Deactivate a device, and forget its custom user id and its alias.",
+            discussion: "`belfry user erase` does it to all devices of a user, and deletes the profile too.")
+
+        @OptionGroup var options: ResourceOptions
+        @Argument(help: "The device's UUID.", transform: UUID.parse) var device: UUID
+
+        func run() async throws {
+            _ = try await options.ask("DELETE", ["devices", device.lowercased])
+            print("erased \(device.lowercased)")
         }
     }
 }

@@ -87,11 +87,7 @@ extension JSONValue {
     static func argument(_ text: String, called name: String) throws -> JSONValue {
         var bytes = Data(text.utf8)
         if text.hasPrefix("@") {
-            let path = String(text.dropFirst())
-            let data =
-                path == "-" ? try FileHandle.standardInput.readToEnd() : FileManager.default.contents(atPath: path)
-            guard let data else { throw ValidationError("\(path) cannot be read") }
-            bytes = data
+            bytes = try InputFile.contents(of: String(text.dropFirst()), for: name)
         }
         do {
             return try JSONValue(json: bytes, field: name)

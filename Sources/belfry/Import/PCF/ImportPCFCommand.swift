@@ -31,8 +31,11 @@ struct ImportPCFCommand: AsyncParsableCommand {
     var schedules = false
 
     func run() async throws {
-        let caller = PCFServer.Caller(uuid: appUuid, secret: try SecretFile.contents(of: apiKeyFile))
-        let secrets = try platformSecrets.map { try Self.secrets(in: try SecretFile.contents(of: $0)) } ?? [:]
+        let caller = PCFServer.Caller(
+            uuid: appUuid, secret: try SecretFile.contents(of: apiKeyFile, for: "--api-key-file"))
+        let secrets =
+            try platformSecrets.map { try Self.secrets(in: try SecretFile.contents(of: $0, for: "--platform-secrets")) }
+            ?? [:]
         let server = try PCFServer(from, trustRoot: trustRoot)
         let result = await Swift.Result {
             try await common.withOperatorService { service in

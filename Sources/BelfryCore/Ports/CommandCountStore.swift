@@ -1,0 +1,6 @@
+/// What commands beside a server counted, until a server takes it into its metrics.
+package protocol CommandCountStore: Sendable {
+    func add(_ counts: [CommandCount]) async throws
+    /// Returns what was added since, and removes it; where nodes share the database, one of them gets each count.
+    func takeCommandCounts() async throws -> [CommandCount]
+}

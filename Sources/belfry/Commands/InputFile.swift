@@ -1,0 +1,28 @@
+import ArgumentParser
+import Foundation
+
+/// A file that a command was given.
+enum InputFile {
+    /// What it holds. Throws `ValidationError` with the option, the path and why it cannot be read.
+    ///
+    /// - Parameters:
+    ///   - path: `-` is standard input.
+    ///   - option: what named it.
+    static func contents(of path: String, for option: String) throws -> Data {
+        if path == "-" { return try FileHandle.standardInput.readToEnd() ?? Data() }
+        if let data = FileManager.default.contents(atPath: path) { return data }
+        throw ValidationError("\(option): \(fault(of: path))")
+    }
+
+    /// Why a path cannot be read.
+    static func fault(of path: String) -> String {
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
+            return path.hasPrefix("/")
+                ? "there is no file \(path)"
+                : "there is no file \(path) in \(FileManager.default.currentDirectoryPath)"
+        }
+        return isDirectory.boolValue
+            ? "\(path) is a directory, a file is expected" : "\(path) is there, and may not be read by this user"
+    }
+}

@@ -1,0 +1,417 @@
+import BelfryCore
+import BelfryServer
+import BelfryTesting
+import Foundation
+import PostgresRig
+import Testing
+
+/// What somebody is told who mistypes something on the first day, by the program alone.
+extension ServerTests {
+    @Suite struct FirstDayCommandTests {}
+}
+
+// MARK: - The key ring of another database
+
+extension ServerTests.FirstDayCommandTests {
+    @Test func `a node with the key ring of another database is refused, and changes nothing`() async throws {
+        try await TestInstallation.with { installation in
+            try await Self.expectForeignRingRefused(installation)
+        }
+    }
+
+    @Test func `so it is on PostgreSQL`() async throws {
+        try await PostgresServer.with { database in
+            try await TestInstallation.with(database: database.url(of: "postgres")) { installation in
+                try await Self.expectForeignRingRefused(installation)
+            }
+        }
+    }
+
+    private static func expectForeignRingRefused(_ installation: TestInstallation) async throws {
+        let ring = installation.data + "/key-ring"
+        let own = try Data(contentsOf: URL(filePath: ring))
+        // Another key of the same number, and one of a number that the database has not met.
+        for foreign in ["1:\(String(repeating: "ab", count: 32))\n", "7:\(String(repeating: "cd", count: 32))\n"] {
+            try Data(foreign.utf8).write(to: URL(filePath: ring))
+            for command in [
+                ["check"], ["serve"], ["app", "list"], ["app", "create", "--name", "Dairy"], ["keys", "rotate"],
+                ["push", "--app", installation.application, "--topic", "town", "--body", "x"],
+            ] {
+                let ended = try await Program.run(
+                    command + installation.storageFlags, ["BELFRY_HTTP_PORT": "0", "BELFRY_MANAGEMENT_PORT": "0"],
+                    in: installation.scratch)
+                #expect(
+                    ended.status != 0
+                        && ended.err.contains("is not the one that this database was sealed with")
+                        && ended.err.contains(ring), "\(command): \(ended)")
+            }
+            #expect(try String(contentsOfFile: ring, encoding: .utf8) == foreign)
+        }
+        try FileManager.default.removeItem(atPath: ring)
+        for command in ["check", "serve"] {
+            let ended = try await installation.run(command)
+            #expect(ended.status != 0 && ended.err.contains("the key ring \(ring) is missing"), "\(command): \(ended)")
+        }
+        try own.write(to: URL(filePath: ring))
+        #expect(try await installation.run("check").status == 0)
+        let apps = try await installation.run("app", "list").out
+        #expect(apps.contains("Bakery") && !apps.contains("Dairy"), "\(apps)")
+    }
+}
+
+// MARK: - Metrics
+
+extension ServerTests.FirstDayCommandTests {
+    @Test func `what commands do is counted on the server's metrics page`() async throws {
+        try await TestInstallation.with { installation in
+            let server = try await installation.serve()
+            defer { server.endAtOnce() }
+            let page = Caller(base: try await server.addresses().management, user: "", secret: "")
+            #expect(try await page.send("GET", "/metrics").body.contains("\nbelfry_registrations_total 0\n"))
+            let token = String(repeating: "ab", count: 32)
+            let made = try await installation.run(
+                "device", "create", "--app", installation.application, "--platform", installation.platform, "--token",
+                token, "--topic", "town")
+            #expect(made.status == 0, "\(made)")
+            let push = try await installation.run(
+                "push", "--app", installation.application, "--topic", "town", "--body", "Hello", "--urgency", "bulk")
+            #expect(push.status == 0, "\(push)")
+            let counts = [
+                "belfry_registrations_total 1", #"belfry_pushes_accepted_total{lane="bulk"} 1"#,
+                #"belfry_pushes_accepted_total{lane="urgent"} 0"#, "belfry_nodes 1.0", "belfry_nodes_gone 0.0",
+            ]
+            try await eventually("the page has the counts") {
+                let text = try await page.send("GET", "/metrics").body
+                return counts.allSatisfy { text.contains("\n\($0)\n") }
+            }
+            try await server.end(SIGTERM)
+        }
+    }
+
+    @Test func `a platform that is parked is counted, and its push says that devices are not looked up yet`()
+        async throws
+    {
+        try await TestInstallation.with { installation in
+            _ = try await installation.crowd(2)
+            let server = try await installation.serve()
+            defer { server.endAtOnce() }
+            let addresses = try await server.addresses()
+            let parked = try await installation.withResources { resources in
+                let platform = try await resources.operatorService.platform(
+                    try #require(UUID(uuidString: installation.platform)))
+                try await resources.store.park(
+                    platform.key, .init(cause: .operator, detail: "moving", since: resources.clock.now))
+                return platform.name
+            }
+            #expect(parked == "iOS")
+            let page = Caller(base: addresses.management, user: "", secret: "")
+            try await eventually("the gauge has it", within: .seconds(30)) {
+                try await page.send("GET", "/metrics").body.contains("\nbelfry_platforms_parked 1.0\n")
+            }
+            let followed = try await installation.run(
+                "push", "--app", installation.application, "--topic", "town", "--body", "Hello", "--follow")
+            #expect(followed.status == 2, "\(followed)")
+            #expect(
+                followed.out.contains(#/devices +0 so far: devices of a parked platform are looked up once/#),
+                "\(followed)")
+            let receipt = try #require(followed.out.firstMatch(of: #/receipt_id +([0-9a-f-]+)/#)).1
+            let json = try await installation.ask("pushes/\(receipt)")
+            #expect(json.contains(#""fanned_out":false"#), "\(json)")
+            try await server.end(SIGTERM)
+        }
+    }
+}
+
+// MARK: - Options and files
+
+extension ServerTests.FirstDayCommandTests {
+    @Test func `a file that is not there is named with its option`() async throws {
+        try await TestInstallation.with { installation in
+            let create = ["platform", "create", "--app", installation.application, "--name", "x", "--type"]
+            let scratch = installation.scratch
+            let missing = scratch.file("missing")
+            let push = ["push", "--app", installation.application, "--topic", "town"]
+            for (arguments, words) in [
+                (
+                    create + ["ios", "--topic", "t", "--apns-key", missing, "--key-id", "A", "--team-id", "B"],
+                    "--apns-key: there is no file \(missing)"
+                ),
+                (
+                    create + ["ios", "--topic", "t", "--apns-certificate", scratch.path],
+                    "--apns-certificate: \(scratch.path) is a directory, a file is expected"
+                ),
+                (
+                    create + ["android-fcm", "--credential", "service_account=@\(missing)"],
+                    "--credential service_account: there is no file \(missing)"
+                ),
+                (push + ["--custom", "@\(missing)"], "--custom: there is no file \(missing)"),
+                (
+                    ["app", "list", "--server", "https://localhost:1", "--key-file", missing],
+                    "--key-file: there is no file \(missing)"
+                ),
+                (
+                    ["app", "list", "--data-directory", "not-there"],
+                    "\(FileManager.default.currentDirectoryPath)/not-there/belfry.sqlite is not there"
+                ),
+                (["app", "list", "--config", missing], "the configuration file \(missing) is not there"),
+            ] {
+                let storage = ["--server", "--config", "--data-directory"].contains { arguments.contains($0) }
+                let ended = try await Program.run(
+                    arguments + (storage ? [] : installation.storageFlags), in: scratch)
+                #expect(ended.status != 0 && ended.err.contains(words), "\(arguments): \(ended)")
+            }
+        }
+    }
+
+    @Test func `the wrong JSON and the wrong key for FCM are named, and how its endpoint is given`() async throws {
+        try await TestInstallation.with { installation in
+            let openSSL = OpenSSL(scratch: installation.scratch)
+            let key = try String(contentsOfFile: try await openSSL.key("wide", curve: "P-384"), encoding: .utf8)
+            let account = try JSONSerialization.data(withJSONObject: [
+                "type": "service_account", "project_id": "bakery", "client_email": "a@b.example", "private_key": key,
+            ])
+            let google = try installation.scratch.write(
+                #"{"project_info":{"project_id":"bakery","project_number":"1"},"client":[],"configuration_version":"1"}"#,
+                to: "google-services.json")
+            let wrongKey = try installation.scratch.write(String(decoding: account, as: UTF8.self), to: "account.json")
+            let create = [
+                "platform", "create", "--app", installation.application, "--type", "android-fcm", "--name", "Android",
+            ]
+            for (arguments, words) in [
+                (["--credential", "service_account=@\(google)"], "google-services.json, which is for the app"),
+                (["--credential", "service_account=\(wrongKey)"], "write service_account=@\(wrongKey)"),
+                ([], "--credential service_account is missing"),
+                (
+                    ["--credential", "service_account=@\(wrongKey)", "--endpoint", "https://localhost:1"],
+                    "beside --credential it is --credential endpoint=https://localhost:1"
+                ),
+                (["--credential", "service_account=@\(wrongKey)"], "in PEM, but a P-384 private key"),
+                (
+                    ["--endpoint", "https://localhost:8443"],
+                    "it is given as --credential endpoint=https://localhost:8443"
+                ),
+            ] {
+                let ended = try await installation.run(create + arguments)
+                #expect(ended.status != 0 && ended.err.contains(words), "\(arguments): \(ended)")
+            }
+        }
+    }
+
+    @Test func `a time that is over is taken, and warned of`() async throws {
+        try await TestInstallation.with { installation in
+            let push = ["push", "--app", installation.application, "--topic", "town", "--body", "Hello"]
+            let late = try await installation.run(
+                push + ["--send-at", "2001-01-01T00:00:00Z", "--expires-at", "2001-01-02T00:00:00Z"])
+            #expect(late.status == 0 && late.out.contains("receipt_id"), "\(late)")
+            #expect(
+                late.err.contains("--send-at 2001-01-01T00:00:00Z is in the past")
+                    && late.err.contains("the push is sent now"), "\(late)")
+            #expect(late.err.contains("no device will get the push"), "\(late)")
+            let schedule = try await installation.run(
+                "schedule", "create", "--app", installation.application, "--topic", "town", "--body", "Hello",
+                "--send-at", "2199-01-01T00:00:00Z", "--expires-at", "2001-01-02T00:00:00Z")
+            #expect(schedule.err.contains("--expires-at 2001-01-02T00:00:00Z is in the past"), "\(schedule)")
+            let fine = try await installation.run(push)
+            #expect(fine.status == 0 && fine.err == "", "\(fine)")
+        }
+    }
+
+    @Test func `rotating the first admin key tells of the file that holds its old secret`() async throws {
+        try await TestInstallation.with { installation in
+            let server = try await installation.serve()
+            defer { server.endAtOnce() }
+            _ = try await server.addresses()
+            let file = installation.data + "/admin.key"
+            let id = try #require(try String(contentsOfFile: file, encoding: .utf8).firstMatch(of: #/bfy_([^_]+)_/#)).1
+            let rotated = try await installation.run("admin", "rotate", String(id))
+            #expect(rotated.status == 0 && rotated.err.contains("\(file) still holds the old secret"), "\(rotated)")
+            let other: [String: String] = try await installation.run("admin", "create", "--json").decoded()
+            let quiet = try await installation.run("admin", "rotate", try #require(other["key_id"]))
+            #expect(quiet.status == 0 && quiet.err == "", "\(quiet)")
+            try await server.end(SIGTERM)
+        }
+    }
+}
+
+// MARK: - Usage
+
+extension ServerTests.FirstDayCommandTests {
+    @Test(arguments: [
+        ("receipt", "belfry receipt [<options>] <receipt-id>"),
+        ("app edit", "belfry app edit [<options>] <app>"), ("serve", "belfry serve [<options>]"),
+        ("nodes", "belfry nodes [<options>]"), ("simulate apns", "belfry simulate apns [<options>]"),
+        ("gateway credential delete", "belfry gateway credential delete [<options>] --platform <platform> <id>"),
+        ("import devices", "belfry import devices [<options>] --app <app> --format <format> <file>"),
+        ("tenant", "belfry tenant <subcommand>"),
+    ])
+    func `the usage of a command is a line that fits, in errors and in help`(command: String, usage: String)
+        async throws
+    {
+        try await Scratch.with { scratch in
+            let words = command.split(separator: " ").map(String.init)
+            let refused = try await Program.run(words + ["--no-such-option"], in: scratch)
+            #expect(refused.status == 64 && refused.err.contains("Usage: \(usage)\n"), "\(refused)")
+            let help = try await Program.run(words + ["--help"], in: scratch)
+            #expect(help.status == 0 && help.err == "" && help.out.contains("USAGE: \(usage)\n\n"), "\(help)")
+        }
+    }
+}
+
+// MARK: - Tables
+
+extension ServerTests.FirstDayCommandTests {
+    @Test func `columns of a table stand below one another, whatever a name begins with`() async throws {
+        try await TestInstallation.with { installation in
+            for name in ["7up", "寿司"] {
+                #expect(try await installation.run("app", "create", "--name", name).status == 0)
+            }
+            let lines = try await installation.run("app", "list").out.split(separator: "\n")
+            #expect(lines.contains { $0.dropFirst(38).hasPrefix("7up     20") }, "\(lines)")
+            #expect(lines.contains { $0.dropFirst(38).hasPrefix("寿司    20") }, "two columns each: \(lines)")
+            #expect(lines.contains { $0.dropFirst(38).hasPrefix("Bakery  20") }, "\(lines)")
+            #expect(lines[0].dropFirst(38).hasPrefix("name    created_at"))
+            #expect(!lines.contains { $0.hasSuffix(" ") })
+            _ = try await installation.crowd(2)
+            let platforms = try await installation.run("platform", "list", "--app", installation.application).out
+            #expect(platforms.contains("  devices  ") && platforms.contains("        2  "), "\(platforms)")
+        }
+    }
+}
+
+// MARK: - Devices and the audit log
+
+extension ServerTests.FirstDayCommandTests {
+    @Test func `the line of a push in the audit log has its receipt id`() async throws {
+        try await TestInstallation.with { installation in
+            let sent: [String: String] = try await installation.run(
+                "push", "--app", installation.application, "--topic", "town", "--body", "Hello", "--json"
+            ).decoded()
+            let receipt = try #require(sent["receipt_id"])
+            let line = try await installation.run("audit", "--action", "push.create").out
+            #expect(line.contains("receipt_id=\(receipt)"), "\(line)")
+        }
+    }
+
+    @Test func `a device is erased with its alias and its user`() async throws {
+        try await TestInstallation.with { installation in
+            let app = installation.application
+            let made: [String: JSON] = try await installation.run(
+                "device", "create", "--app", app, "--platform", installation.platform, "--token",
+                String(repeating: "ab", count: 32), "--user", "emma", "--alias", "Emmas phone", "--json"
+            ).decoded()
+            let device = try #require(made["device_uuid"]?.text)
+            let erased = try await installation.run("device", "erase", device, "--app", app)
+            #expect(erased.status == 0 && erased.out == "erased \(device)\n", "\(erased)")
+            let shown = try await installation.run("device", "show", device, "--app", app, "--json").out
+            #expect(shown.contains(device) && !shown.contains("emma") && !shown.contains("Emmas"), "\(shown)")
+            #expect(shown.contains(#""active" : false"#), "\(shown)")
+        }
+    }
+
+    /// As much of a JSON value as is looked at.
+    private struct JSON: Decodable {
+        let text: String?
+
+        init(from decoder: any Decoder) throws {
+            text = try? decoder.singleValueContainer().decode(String.self)
+        }
+    }
+
+    @Test func `deletions say what --force would delete`() async throws {
+        try await TestInstallation.with { installation in
+            _ = try await installation.crowd(1)
+            for (arguments, words) in [
+                (["app", "delete", installation.application], "has a platform: --force"),
+                (["platform", "delete", installation.platform], "has active devices: --force"),
+            ] {
+                let ended = try await installation.run(arguments)
+                #expect(ended.status != 0 && ended.err.contains(words), "\(ended)")
+            }
+        }
+    }
+}
+
+// MARK: - The callers of the APIs
+
+extension ServerTests.FirstDayCommandTests {
+    @Test func `a browser registers its subscription as an object or as a text, and is one device`() async throws {
+        try await TestInstallation.with { installation in
+            let server = try await installation.serve()
+            defer { server.endAtOnce() }
+            let base = try await server.addresses().http
+            let web = try TestInstallation.CreatedPlatform(
+                try await installation.run(
+                    "platform", "create", "--app", installation.application, "--type", "web", "--name", "Web", "--json"
+                ))
+            let app = Caller(base: base, user: web.platform_uuid, secret: web.platform_secret)
+            // The base point of P-256, which is on the curve.
+            let point = "BGsX0fLhLEJH-Lzm5WOkQPJ3A32BLeszoPShOUXYmMKWT-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU"
+            let auth = Data([UInt8](repeating: 2, count: 16)).base64EncodedString()
+            let object =
+                #"{"endpoint":"https://127.0.0.1:1/1","expirationTime":null,"keys":{"p256dh":"\#(point)","auth":"\#(auth)"}}"#
+            let text = object.replacing("\"", with: "\\\"")
+            var devices: Set<Substring> = []
+            for token in [object, "\"\(text)\""] {
+                let reply = try await app.send(
+                    "POST", "/v1/registration", #"{"registration_token":\#(token),"os":"web","tags":["town"]}"#)
+                #expect(reply.status == 200, "\(reply)")
+                devices.insert(try #require(reply.body.firstMatch(of: #/"device_uuid":"([^"]+)"/#)).1)
+            }
+            #expect(devices.count == 1)
+            let device = try #require(devices.first)
+            let pushed = try await installation.run(
+                "push", "--app", installation.application, "--device", String(device), "--body", "Hello", "--follow")
+            #expect(pushed.status == 0 && pushed.out.contains("refused: addressNotAllowed"), "\(pushed)")
+            let receipt = try #require(pushed.out.firstMatch(of: #/receipt_id +([0-9a-f-]+)/#)).1
+            let story = try await installation.run("receipt", String(receipt), "--device", String(device)).out
+            #expect(story.contains("providers.addresses.allow lets it be posted to"), "\(story)")
+            let other = try await installation.app(at: base).send(
+                "POST", "/v1/registration",
+                #"{"registration_token":"\#(String(repeating: "ab", count: 32))","os":"android"}"#)
+            #expect(other.status == 200, "\(other)")
+            #expect(server.logged.contains("devices register with another system than that of their platform"))
+            let page = try await Caller(base: server.addresses().management, user: "", secret: "").send(
+                "GET", "/metrics")
+            #expect(page.body.contains("\nbelfry_registrations_mismatched_os_total 1\n"))
+            let phone = try await installation.app(at: base).send(
+                "POST", "/v1/registration", #"{"registration_token":{"endpoint":"https://push.example/1"}}"#)
+            #expect(phone.status == 400 && phone.body.contains("has to be a string, it is an object"), "\(phone)")
+            let printed = try await installation.app(at: base).send(
+                "POST", "/v1/registration", #"{"registration_token":"<00112233 44556677>"}"#)
+            #expect(printed.status == 400 && printed.body.contains("as iOS prints a token"), "\(printed)")
+            try await server.end(SIGTERM)
+        }
+    }
+
+    @Test func `times in seconds are refused by both APIs, and misspelt fields are warned of`() async throws {
+        try await TestInstallation.with { installation in
+            let server = try await installation.serve()
+            defer { server.endAtOnce() }
+            let base = try await server.addresses().http
+            let sender = installation.sender(at: base)
+            for field in ["expiryTime", "scheduleAt"] {
+                let reply = try await sender.send(
+                    "POST", "/v1/push",
+                    #"{"message":{"body":"x"},"target":{"topics":["town"]},"\#(field)":1800000000}"#)
+                #expect(
+                    reply.status == 400 && reply.body.contains("\(field) is in seconds; milliseconds are expected"),
+                    "\(reply)")
+            }
+            let warned = try await sender.send(
+                "POST", "/v1/push", #"{"message":{"body":"x"},"target":{"topics":["town"]},"expires_at":1800000000000}"#
+            )
+            #expect(warned.status == 200, "\(warned)")
+            #expect(warned.headers["warning"] == #"299 - "expires_at was ignored (is expiryTime meant?)""#)
+            #expect(server.logged.contains("a request was taken that is probably not what its caller meant"))
+            let key: [String: String] = try await installation.run("admin", "create", "--json").decoded()
+            let bearer = ["Authorization": "Bearer \(try #require(key["key"]))"]
+            for time in ["1800000000", "1800000000000", "\"soon\""] {
+                let reply = try await sender.send(
+                    "POST", "/admin/v1/apps/\(installation.application)/pushes",
+                    #"{"message":{"body":"x"},"target":{"topics":["town"]},"expires_at":\#(time)}"#, headers: bearer)
+                #expect(reply.status == 400 && reply.body.contains("a time such as 2026-01-31T08:30:00Z"), "\(reply)")
+            }
+            try await server.end(SIGTERM)
+        }
+    }
+}
