@@ -139,7 +139,10 @@ import Testing
         #expect(access.origins.map(\.text) == ["https://shop.example", "https://www.shop.example"])
         #expect(access.provesRegistrations)
         let page = try await browser.get(path)
-        #expect(page.contains("https://shop.example https://www.shop.example"))
+        #expect(page.contains("https://shop.example\nhttps://www.shop.example"))
+        #expect(page.contains("/sdk/web/v1/belfry-worker.js"))
+        let reader = try await dashboard.browser("reader@a.example", .readOnly)
+        #expect(try await reader.get(path).contains("https://shop.example https://www.shop.example"))
         #expect(page.contains("href=\"/sdk/web/v1/test#\(access.key.text)\"") == isBesideAPI)
         #expect(page.contains("/sdk/web/v1/test#\(access.key.text)"))
         // A box that is not ticked is not sent.

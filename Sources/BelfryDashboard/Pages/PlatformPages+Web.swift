@@ -5,28 +5,45 @@ import BelfryCore
 extension PlatformPages {
     /// - Parameters:
     ///   - form: nil for a person who may not change the platform.
-    ///   - hasTestPage: whether the listener of the dashboard serves the SDK's test page too.
-    static func webPages(of platform: Platform, form: Form?, hasTestPage: Bool) -> Section {
-        var section = Section(
-            "Web pages",
-            text: platform.webAccess == nil
-                ? "No page may register browsers yet. Name the sites that may, and you get a registration key for them."
-                : "Pages of these sites may register browsers, by a key that is no secret: docs/SDK.md has the lines for a page."
-        )
+    ///   - server: the address at which the browser reaches the SDK; nil where the dashboard has a listener of its own.
+    static func webPages(of platform: Platform, form: Form?, server: String?) -> Section {
+        var section = Section("Web pages")
         section.form = form
-        guard let access = platform.webAccess else { return section }
-        section.facts = [
-            Fact("Registration key", .code(access.key.text)),
-            Fact("Sites", .text(access.origins.map(\.text).joined(separator: " "))),
-            Fact("Proof", .text(access.provesRegistrations ? "required" : "not required")),
-        ]
-        let testPage = "/sdk/web/v1/test#\(access.key.text)"
-        if hasTestPage {
-            section.links = [Link("Try it in this browser", testPage, isMain: true)]
-        } else {
-            section.facts.append(Fact("Test page, at the server's own address", .code(testPage)))
+        guard let access = platform.webAccess else {
+            section.text =
+                "No page may register browsers yet. Name the sites that may, and you get a registration key for them."
+            return section
         }
+        section.text = "Pages of these sites may register browsers by a key, which is no secret."
+        section.facts = [Fact("Registration key", .code(access.key.text))]
+        if form == nil {
+            section.facts += [
+                Fact("Sites", .text(access.origins.map(\.text).joined(separator: " "))),
+                Fact("Proof", .text(access.provesRegistrations ? "required" : "not required")),
+            ]
+        }
+        let testPage = "/sdk/web/v1/test#\(access.key.text)"
+        if server == nil {
+            section.facts.append(Fact("Test page, at the server's own address", .code(testPage)))
+        } else {
+            section.links = [Link("Try it in this browser", testPage, isMain: true)]
+        }
+        section.codeLabel = "For a page, and for its service worker"
+        section.code = lines(for: access.key, at: server ?? "https://push.example.com")
         return section
+    }
+
+    private static func lines(for key: RegistrationKey, at server: String) -> String {
+        """
+        <script type="module">
+          import { Belfry } from "\(server)/sdk/web/v1/belfry.js"
+          const belfry = new Belfry({ server: "\(server)", platform: "\(key.text)" })
+          button.onclick = () => belfry.subscribe({ topics: ["news"] })
+        </script>
+
+        // /belfry-worker.js at the root of the site
+        importScripts("\(server)/sdk/web/v1/belfry-worker.js")
+        """
     }
 
     static func webForm(_ platform: Platform, _ application: Application) -> Form {

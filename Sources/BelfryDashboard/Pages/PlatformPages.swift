@@ -183,7 +183,8 @@ struct PlatformPages {
             delete: delete ?? Self.deleteForm(platform, application))
         if platform.kind == .web {
             let form = mayChange ? web ?? Self.webForm(platform, application) : nil
-            let section = Self.webPages(of: platform, form: form, hasTestPage: visit.services.options.hasTestPage)
+            let server = visit.services.options.hasTestPage ? visit.serverURL : nil
+            let section = Self.webPages(of: platform, form: form, server: server)
             page.sections.insert(section, at: 1)
         }
         return page

@@ -35,6 +35,11 @@ struct Client: Sendable {
         _ = try await send("POST", "v1/analytics", ["events": .array(events.map(\.json))])
     }
 
+    /// Belfry's own: PCF has no such request.
+    func messages(of device: String, limit: Int) async throws(BelfryError) -> [String: JSON] {
+        try await send("GET", "v1/registration/\(device)/messages?limit=\(limit)", nil).body
+    }
+
     func geofences(since stamp: Int64, device: String?) async throws(BelfryError) -> [String: JSON] {
         let named = device.map { "&device_uuid=\($0)" } ?? ""
         return try await send("GET", "v1/geofences?timestamp=\(stamp)&platform=ios\(named)", nil).body
