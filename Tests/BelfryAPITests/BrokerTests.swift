@@ -9,7 +9,8 @@ import Testing
 
 @testable import BelfryAPI
 
-/// What a platform does with the service broker, over HTTP. Source: Open Service Broker API 2.17, spec.md.
+/// What a platform does with the service broker, over HTTP. Source: Open Service Broker API 2.17, spec.md. Every answer is held to the
+/// specification's schemas.
 @Suite struct BrokerTests {
     private static let password = "a long password of the broker"
     private static let instance = "service_instances/i-1"
@@ -27,10 +28,13 @@ import Testing
             var headers: HTTPFields = [.authorization: TestServer.User.basic(user, password)]
             headers[.brokerAPIVersion] = version
             headers[.brokerRequestIdentity] = "request-7"
-            return try TestAnswer(
+            let answer = try TestAnswer(
                 try await client.execute(
                     uri: "/broker/v2/\(path)", method: method, headers: headers,
                     body: body.map(ByteBuffer.init(string:))))
+            let faults = Shape.broker(method, path, answer.status).faults(in: try StrictJSON(answer.text))
+            #expect(faults == [], "\(method) \(path): \(answer)")
+            return answer
         }
 
         func push(as application: String, _ apiKey: String) async throws -> Int {

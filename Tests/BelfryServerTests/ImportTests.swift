@@ -182,6 +182,31 @@ extension ServerTests.ImportTests {
         }
     }
 
+    @Test func `an old server with a certificate of a private CA is read where the CA is given`() async throws {
+        try await TestInstallation.with { installation in
+            let pair = try await OpenSSL(scratch: installation.scratch).pair("old")
+            try await OldPCFServer.with(devices: 20, tls: pair) { old in
+                let moved = try await MovedIn(to: installation, from: old)
+                let arguments = moved.arguments + ["--data-directory", installation.data]
+                let distrusting = try await Program.run(arguments, in: installation.scratch)
+                #expect(distrusting.status != 0 && distrusting.err.contains("--trust-root"), "\(distrusting)")
+                #expect(!distrusting.err.contains("NIOSSL") && old.asked == 0, "\(distrusting)")
+                let noFile = try await Program.run(
+                    arguments + ["--trust-root", moved.apiKeyFile], in: installation.scratch)
+                #expect(noFile.status != 0 && noFile.err.contains("holds no certificates in PEM"), "\(noFile)")
+                let report: Report = try await Program.run(
+                    arguments + ["--trust-root", pair.certificate], in: installation.scratch
+                ).decoded()
+                #expect(report.new == 20)
+                let wrongKey = try installation.scratch.write("wrong", to: "wrong-key")
+                let refused = try await Program.run(
+                    arguments + ["--trust-root", pair.certificate, "--api-key-file", wrongKey],
+                    in: installation.scratch)
+                #expect(refused.status != 0 && refused.err.contains("answered 401: check --app-uuid"), "\(refused)")
+            }
+        }
+    }
+
     @Test func `a list is judged first, then imported, and goes on where a kill stopped it`() async throws {
         try await TestInstallation.with { installation in
             let lines = (0..<9_000).map { number in

@@ -76,7 +76,8 @@ package struct BrokerRoutes: Sendable {
                         request: request, parameters: context.parameters, options: options,
                         author: .broker(address: requestLimiter.address(of: request, context)?.text)))
             } catch let error as APIError where error.status == .unauthorized || error.status == .tooManyRequests {
-                throw error
+                response = Broker.Refusal(error.status, error.message).response
+                response.headers.append(contentsOf: error.headers)
             } catch let error as CancellationError {
                 throw error
             } catch let error as BodyUnreadable {

@@ -4,6 +4,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
 import Synchronization
 
 /// A stand-in of the server that PCF apps come from: as many devices as wanted, topics, locations, a group, geofences and a schedule,
@@ -86,16 +87,19 @@ final class OldPCFServer: Sendable {
     var changes: [Change] { state.changes.withLock { $0 } }
     var asked: Int { state.asked.withLock { $0 } }
 
-    private init(platforms: [Platform], channel: any Channel, state: State) {
+    private init(platforms: [Platform], channel: any Channel, state: State, isTLS: Bool) {
         self.platforms = platforms
         self.channel = channel
         self.state = state
-        url = "http://127.0.0.1:\(channel.localAddress?.port ?? 0)"
+        url = "\(isTLS ? "https://localhost" : "http://127.0.0.1"):\(channel.localAddress?.port ?? 0)"
     }
 
-    /// - Parameter count: of devices, half of them on each of two platforms.
+    /// - Parameters:
+    ///   - count: of devices, half of them on each of two platforms.
+    ///   - pair: a certificate for localhost and its key; nil speaks plain HTTP.
     static func with<Value>(
-        devices count: Int, port: Int = 0, _ body: (OldPCFServer) async throws -> Value
+        devices count: Int, port: Int = 0, tls pair: (certificate: String, key: String)? = nil,
+        _ body: (OldPCFServer) async throws -> Value
     ) async throws -> Value {
         let platforms = [("ios", count / 2), ("android-baidu", count - count / 2)].enumerated().map { index, platform in
             Platform(
@@ -105,15 +109,25 @@ final class OldPCFServer: Sendable {
         }
         let state = State()
         let answers = OldPCFAnswers(platforms: platforms, state: state)
+        let context = try pair.map { pair in
+            try NIOSSLContext(
+                configuration: .makeServerConfiguration(
+                    certificateChain: try NIOSSLCertificate.fromPEMFile(pair.certificate).map { .certificate($0) },
+                    privateKey: .privateKey(try NIOSSLPrivateKey(file: pair.key, format: .pem))))
+        }
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
-                channel.pipeline.configureHTTPServerPipeline().flatMapThrowing {
+                channel.eventLoop.makeCompletedFuture {
+                    if let context {
+                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+                    }
+                    try channel.pipeline.syncOperations.configureHTTPServerPipeline()
                     try channel.pipeline.syncOperations.addHandler(OldPCFHandler(answers: answers, state: state))
                 }
             }.bind(host: "127.0.0.1", port: port).get()
         let result = await Result {
-            try await body(OldPCFServer(platforms: platforms, channel: channel, state: state))
+            try await body(OldPCFServer(platforms: platforms, channel: channel, state: state, isTLS: pair != nil))
         }
         try await channel.close()
         return try result.get()

@@ -4,7 +4,9 @@ import BelfryCore
 import Foundation
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 import NIOSSL
+import Outbound
 
 /// Reads a PCF push service by its documented calls, and changes nothing there.
 struct PCFServer: Sendable {
@@ -32,9 +34,13 @@ struct PCFServer: Sendable {
         guard let parsed = URL(string: url), ["http", "https"].contains(parsed.scheme), parsed.host() != nil else {
             throw ValidationError("--from is `\(url)`, it has to be https://host")
         }
+        if let trustRoot, ((try? NIOSSLCertificate.fromPEMFile(trustRoot)) ?? []).isEmpty {
+            throw ValidationError("--trust-root: \(trustRoot) holds no certificates in PEM")
+        }
         base = url.hasSuffix("/") ? String(url.dropLast()) : url
         var configuration = HTTPClient.Configuration()
         configuration.timeout.connect = .seconds(10)
+        configuration.connectionPool.retryConnectionEstablishment = false
         if let trustRoot {
             var tls = TLSConfiguration.makeClientConfiguration()
             tls.trustRoots = .file(trustRoot)
@@ -53,7 +59,7 @@ struct PCFServer: Sendable {
             switch try await ask(path, as: caller) {
             case .answer(let data): return data
             case .absent: return nil
-            case .refused(let why): throw PCFFault("\(base)\(path) answered \(why)")
+            case .refused(let why): throw PCFFault("\(base)\(path) \(why)")
             case .failed(let why): fault = why
             }
             guard number < Self.triesMax else {
@@ -89,12 +95,29 @@ struct PCFServer: Sendable {
             case 200..<300: return .answer(Data(body.readableBytesView))
             case 404: return .absent
             case 429, 500...: return .failed("\(response.status.code) \(response.status.reasonPhrase)")
-            default: return .refused("\(response.status.code) \(response.status.reasonPhrase)")
+            case 401, 403:
+                return .refused(
+                    "answered \(response.status.code): check --app-uuid and --api-key-file, or --platform-secrets")
+            default: return .refused("answered \(response.status.code) \(response.status.reasonPhrase)")
             }
         } catch let error as CancellationError {
             throw error
         } catch {
-            return .failed("\(error)")
+            return Self.answer(for: error)
+        }
+    }
+
+    private static func answer(for error: any Error) -> Answer {
+        switch error {
+        case is NIOSSLError, is NIOSSLExtraError:
+            .refused(
+                "is not trusted by this command; give the CA that signed its certificate as --trust-root "
+                    + "(\(Outbound.tlsWords("\(error)")))")
+        case let error as HTTPClientError where error == .connectTimeout: .failed("no connection in time")
+        case let error as HTTPClientError where error == .deadlineExceeded: .failed("no answer in time")
+        case let error as NIOConnectionError:
+            .failed(error.connectionErrors.isEmpty ? "\(error.host) has no address" : "no connection")
+        default: .failed("\(error)")
         }
     }
 }
