@@ -357,13 +357,13 @@ import Testing
         (.missingPushType, .refused("APNs answered 400 MissingPushType")),
         (.invalidPushType, .refused("APNs answered 400 InvalidPushType")),
         (.cannotCreateChannelConfig, .refused("APNs answered 400 CannotCreateChannelConfig")),
-        (.topicDisallowed, .refused("APNs answered 400 TopicDisallowed: \(Help.topic)")),
+        (.topicDisallowed, .refused("APNs answered 400 TopicDisallowed")),
         (.badCertificate, .refused("APNs answered 403 BadCertificate")),
         (.badCertificateEnvironment, .refused("APNs answered 403 BadCertificateEnvironment")),
         (.topicMismatch, .refused("APNs answered 403 TopicMismatch")),
         (.missingProviderToken, .refused("APNs answered 403 MissingProviderToken")),
         (.expiredProviderToken, .refused("APNs answered 403 ExpiredProviderToken")),
-        (.invalidProviderToken, .refused("APNs answered 403 InvalidProviderToken: \(Help.key)")),
+        (.invalidProviderToken, .refused("APNs answered 403 InvalidProviderToken")),
         (.badPath, .refused("APNs answered 404 BadPath")),
         (.methodNotAllowed, .refused("APNs answered 405 MethodNotAllowed")),
         (.payloadTooLarge, .refused("APNs answered 413 PayloadTooLarge")),
@@ -418,12 +418,12 @@ import Testing
     @Test func `credentials that APNs refuses are told with its reason`() async throws {
         try await Self.with(isKnown: false) { running in
             let test = await running.fixture.credentialsService.test(running.fixture.platform, devices: [])
-            #expect(test == .refused("APNs answered 403 InvalidProviderToken"))
+            #expect(test == .refused("APNs answered 403 InvalidProviderToken: \(Help.key)"))
         }
         try await Self.with { running in
             running.simulator.script.add(ServiceFault(then: .answer(ScriptedAnswer("TopicDisallowed", status: 400))))
             let test = await running.fixture.credentialsService.test(running.fixture.platform, devices: [])
-            #expect(test == .refused("APNs answered 400 TopicDisallowed"))
+            #expect(test == .refused("APNs answered 400 TopicDisallowed: \(Help.topic)"))
         }
         try await Self.with { running in
             running.simulator.script.add(ServiceFault(then: .answer(ScriptedAnswer("ServiceUnavailable", status: 503))))
