@@ -76,6 +76,7 @@ final class GatewayHandler: ChannelDuplexHandler {
         if case .handshakeCompleted? = event as? TLSUserEvent, state == .handshaking {
             state = .judged
             deadline?.cancel()
+            context.triggerUserOutboundEvent(HeldInputEnd.HandshakeIsOver(), promise: nil)
             let certificate = try? context.pipeline.syncOperations.nioSSL_peerCertificate()
             pass(.certificate((try? certificate?.toDERBytes()) ?? []), context)
         } else if case .read? = event as? IdleStateHandler.IdleStateEvent {

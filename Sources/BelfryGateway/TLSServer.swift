@@ -32,6 +32,7 @@ enum TLSServer {
                         return NIOAsyncChannel<Inbound, Outbound>?.none
                     }
                     channel.closeFuture.whenComplete { _ in address.left(peer) }
+                    try channel.pipeline.syncOperations.addHandler(HeldInputEnd())
                     try channel.pipeline.syncOperations.addHandlers(
                         NIOSSLServerHandler(
                             context: address.context(),

@@ -51,7 +51,7 @@ struct ServerParts: Sendable {
         let delivery = Delivery(
             store: resources.store, providers: providers, clock: clock, policy: configuration.retry,
             options: configuration.delivery, pushObserver: verdicts ?? events,
-            linkKeys: SharedSecretLinkKeys(store: resources.store, vault: resources.keyRing),
+            linkKeys: SharedSecretLinkKeys(store: resources.store, vault: resources.keyRing, clock: clock),
             random: { Double.random(in: 0..<1) },
             logger: logger)
         let systemdNotifier = SystemdNotifier()

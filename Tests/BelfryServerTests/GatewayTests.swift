@@ -90,7 +90,7 @@ extension ServerTests.GatewayTests {
             // The verdict may come after the sender has gone.
             var (tuples, first): ([JSONValue], JSONValue) = ([], .null)
             for _ in 0..<30 where tuples.isEmpty {
-                first = try await gateway.send("feedback", to: ports.feedback)
+                first = try await gateway.send("feedback", to: ports.feedback, ["--half-close"])
                 if case .array(let found)? = first["tuples"] { tuples = found }
             }
             guard case .array(let tuple)? = tuples.first else {
@@ -101,6 +101,35 @@ extension ServerTests.GatewayTests {
             #expect(first["end"]?.stringValue == "closed")
             let second = try await gateway.send("feedback", to: ports.feedback)
             #expect(second["tuples"] == .array([]) && second["end"]?.stringValue == "closed", "\(second)")
+            try await program.end(SIGTERM)
+        }
+    }
+
+    @Test func `a sender that closed its side is told of refusals all the same`() async throws {
+        try await TestGateway.with { gateway in
+            let (program, ports) = try await gateway.serve()
+            defer { program.endAtOnce() }
+            for number in 7...12 {
+                gateway.simulator.script.answer(
+                    ScriptedAnswer(.badDeviceToken), for: [TestGateway.token(number).hex])
+                let end = try await gateway.send(
+                    "stream", to: ports.gateway, ["--first", "\(number)", "--half-close", "--silence", "10"])
+                let identifier = String(number, radix: 16)
+                #expect(end["status"] == .integer(8), "\(end)")
+                #expect(end["identifier"]?.stringValue?.hasSuffix(identifier) == true, "\(end)")
+            }
+            try await program.end(SIGTERM)
+        }
+    }
+
+    @Test func `a feedback client that closes its side at once is answered, every time`() async throws {
+        try await TestGateway.with { gateway in
+            let (program, ports) = try await gateway.serve()
+            defer { program.endAtOnce() }
+            for _ in 0..<20 {
+                let answer = try await gateway.send("feedback", to: ports.feedback, ["--half-close"])
+                #expect(answer["end"]?.stringValue == "closed" && answer["tuples"] == .array([]), "\(answer)")
+            }
             try await program.end(SIGTERM)
         }
     }

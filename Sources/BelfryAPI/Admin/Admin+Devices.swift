@@ -86,10 +86,19 @@ extension Admin {
             return platform
         }
 
+        /// With what is kept beside it.
         private func show(
             _ call: Call, _ device: Device, _ platform: Platform, _ application: Application
-        ) -> Response {
-            Response(json: Self.json(device, on: platform))
+        ) async throws -> Response {
+            let detail = try await factory.store.detail(of: device.key, on: platform.key) ?? DeviceDetail()
+            var json = JSONWriter()
+            json.object { json in
+                json.device(device, on: platform)
+                json.string("language", detail.language)
+                json.string("time_zone", detail.timeZone)
+                json.integer("badge", detail.badge)
+            }
+            return Response(json: json.buffer)
         }
 
         /// The device keeps its UUID, and becomes active when its app registers again.

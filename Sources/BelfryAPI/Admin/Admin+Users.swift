@@ -25,8 +25,10 @@ extension Admin {
 
         /// Those with a profile and those whom only devices name, in the order of the bytes of their ids.
         private func list(_ call: Call, _ application: Application) async throws -> Response {
-            let query = try Query(call, Query.paging + ["q"])
+            let query = try Query(call, Query.paging + ["q", "attribute", "value"])
             let limit = try query.limit()
+            if let name = query.text("attribute") { return try await list(call, application, name, query, limit) }
+            guard query.text("value") == nil else { throw InvalidInput.missing("attribute") }
             let after = try query.text("cursor").map { try TextCursor.decode($0) }
             let found = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
                 try await users.users(of: application, containing: query.text("q"), after: after, limit: limit)
@@ -35,6 +37,24 @@ extension Admin {
                 UsersReply(
                     users: found.map { UserReply($0) },
                     next_cursor: found.count == limit ? found.last.map { TextCursor.encode($0.id) } : nil))
+        }
+
+        /// Those whose attribute has a value, in the order in which they were made.
+        private func list(
+            _ call: Call, _ application: Application, _ name: String, _ query: Query, _ limit: Int
+        ) async throws -> Response {
+            guard query.text("q") == nil else { throw InvalidInput(field: "q", "and attribute exclude each other") }
+            guard let text = query.text("value") else { throw InvalidInput.missing("value") }
+            let value = try UserAttribute(json: try JSONValue(json: text.utf8, field: "value"), field: "value")
+            let after = try query.cursor()?.first
+            let found = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                try await factory.store.users(
+                    of: application.key, having: name, value, after: after.map { Key($0) }, limit: limit)
+            }
+            return try Response(
+                UsersReply(
+                    users: found.map { UserReply($0.user) },
+                    next_cursor: found.count == limit ? found.last.map { Cursor($0.key.rawValue).text } : nil))
         }
 
         private func show(_ call: Call, _ application: Application) async throws -> Response {

@@ -55,7 +55,8 @@ extension Genero {
         ) async throws {
             let isUsual = token.text(for: platform.kind) == text
             if isUsual, try await store.detail(of: device.key, on: platform.key) == nil { return }
-            try await store.setDetail(of: device.key, on: platform.key, badge: 0, spelling: text)
+            try await store.setDetail(
+                of: device.key, on: platform.key, DeviceDetail.Change(badge: 0, spelling: text))
         }
 
         private func unregister(_ message: Message) async throws -> CommandResult {
@@ -71,7 +72,8 @@ extension Genero {
         private func setBadge(_ message: Message) async throws -> CommandResult {
             let badge = BadgeChange.kept(message.badge)
             if let (holder, platform) = try await holder(of: message) {
-                try await store.setDetail(of: holder.device, on: platform.key, badge: badge, spelling: nil)
+                try await store.setDetail(
+                    of: holder.device, on: platform.key, DeviceDetail.Change(badge: badge))
             }
             return CommandResult(.done, "Badge number is now \(badge)", token: message.token)
         }

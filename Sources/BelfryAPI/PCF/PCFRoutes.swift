@@ -15,6 +15,7 @@ package struct PCFRoutes: Sendable {
     let shares: ShareLimiter
     private let idempotency: IdempotencyMiddleware
     private let registrations: PCFv1.Registrations
+    private let messages: PCFv1.DeviceMessages
     private let pushes: PCFv1.Pushes
     let schedules: PCFv1.Schedules
     private let health: @Sendable () async -> PCFv1.Health
@@ -39,8 +40,12 @@ package struct PCFRoutes: Sendable {
             realm: options.realm)
         idempotency = IdempotencyMiddleware(
             store: store, vault: vault, bodyBytesMax: options.bodyBytesMax, hold: options.idempotencyHold)
-        registrations = PCFv1.Registrations(
-            store: store, secrets: SharedSecrets(vault: vault, clock: clock), options: options)
+        let secrets = SharedSecrets(vault: vault, clock: clock)
+        registrations = PCFv1.Registrations(store: store, secrets: secrets, options: options)
+        messages = PCFv1.DeviceMessages(
+            store: store,
+            service: DeviceMessageService(
+                store: store, clock: clock, linkKeys: SharedSecretLinkKeys(store: store, secrets: secrets)))
         let pushService = PushService(store: store, pushObserver: pushObserver)
         pushes = PCFv1.Pushes(pushService: pushService, clock: clock, options: options)
         schedules = PCFv1.Schedules(store: store, pushService: pushService, clock: clock, options: options)
@@ -72,6 +77,15 @@ package struct PCFRoutes: Sendable {
                     try await registrations.update(uuid, request, on: platform, logger)
                 },
                 .delete: asPlatform { _, uuid, platform, _ in try await registrations.delete(uuid, on: platform) },
+            ])
+        serve(
+            "v1/registration/:device_uuid/messages", on: router,
+            [
+                .get: asPlatform { [shares] request, uuid, platform, _ in
+                    try await shares.holding(.searches, for: ShareHolder(platform)) {
+                        try await messages.list(uuid, request, on: platform)
+                    }
+                }
             ])
         serve(
             "v1/push", on: router,

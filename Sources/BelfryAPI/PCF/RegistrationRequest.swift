@@ -8,7 +8,15 @@ extension PCFv1 {
         package private(set) var tags: Tags?
         /// As the app sent it: signed, unless the operator switched that off. `""` clears; nil does so in a POST alone.
         package private(set) var customUserID: String?
+        /// What the device is set to, and where it is. Neither is PCF's.
+        private var language: String?
+        private var timeZone: String?
         private(set) var ignored = IgnoredFields()
+
+        /// What is kept beside the device. Throws where it is no tag.
+        func detail() throws(InvalidInput) -> DeviceDetail.Change {
+            try DeviceDetail.Change(told: language, timeZone: timeZone)
+        }
 
         package enum Tags: Sendable, Hashable {
             /// `["a", "b"]`: the full set.
@@ -36,6 +44,8 @@ extension PCFv1 {
             case "device_alias": about.alias = try reader.string("device_alias")
             case "custom_user_id": customUserID = try reader.string("custom_user_id")
             case "tags": tags = try Self.tags(from: &reader)
+            case "language": language = try reader.string("language")
+            case "time_zone": timeZone = try reader.string("time_zone")
             default:
                 ignored.note(key, known: Self.fields)
                 try reader.skip()
@@ -44,7 +54,7 @@ extension PCFv1 {
 
         private static let fields = [
             "registration_token", "os", "os_version", "device_model", "device_manufacturer", "device_alias",
-            "custom_user_id", "tags",
+            "custom_user_id", "tags", "language", "time_zone",
         ]
 
         private static func tags(from reader: inout JSONReader) throws(InvalidInput) -> Tags? {

@@ -7,14 +7,16 @@ import Metrics
 extension PCFv1 {
     /// Handlers of `/v1/registration`.
     struct Registrations: Sendable {
-        let store: any ApplicationStore & DeviceStore & MirrorStore
+        typealias Stores = ApplicationStore & DeviceStore & MirrorStore & DeviceDetailStore
+
+        let store: any Stores
         let secrets: SharedSecrets
         let options: Options
         private let registered = Counter(metric: .registrations)
         private let unmirrored = Counter(metric: .unmirrored)
         private let mistakes = CallerMistakes()
 
-        init(store: any ApplicationStore & DeviceStore & MirrorStore, secrets: SharedSecrets, options: Options) {
+        init(store: any Stores, secrets: SharedSecrets, options: Options) {
             self.store = store
             self.secrets = secrets
             self.options = options
@@ -69,11 +71,13 @@ extension PCFv1 {
         ) async throws -> Response {
             let bytes = try await request.bytes(atMost: options.bodyBytesMax)
             let body = try RegistrationRequest.parse(bytes)
+            let detail = try body.detail()
             let customUserID = try await customUserID(body.customUserID, isNew: isNew, on: platform)
             let registration = try Registration(
                 body, isNew: isNew, token: try await token(in: body, of: isNew ? nil : uuid, on: platform),
                 customUserID: customUserID)
             let device = try await store.register(registration, as: uuid, on: platform)
+            if !detail.isEmpty { try await store.setDetail(of: device.key, on: platform.key, detail) }
             // Before the answer: what the app was told of, the old server will hear of.
             if try await isMirrored(platform) {
                 try await mirror(MirrorCall(isNew ? .post : .put, body: bytes), of: device, on: platform)

@@ -14,10 +14,12 @@ extension Web {
         private(set) var topics = Registration.TopicChange.keep
         /// Signed; `""` clears, nil keeps.
         private(set) var customUserID: String?
+        private var language: String?
+        private var timeZone: String?
 
         private static let fields = [
             "subscription", "previous", "device_uuid", "proof", "topics", "custom_user_id", "os", "os_version",
-            "device_model", "device_manufacturer",
+            "device_model", "device_manufacturer", "language", "time_zone",
         ]
         /// Fewer than apps may name, since anyone can send them.
         static let topicsMax = 64
@@ -36,6 +38,11 @@ extension Web {
             return subscription
         }
 
+        /// What is kept beside the device. Throws where it is no tag.
+        func detail() throws(InvalidInput) -> DeviceDetail.Change {
+            try DeviceDetail.Change(told: language, timeZone: timeZone)
+        }
+
         private mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
             switch field {
             case "subscription": subscription = try Self.subscription(field, from: &reader)
@@ -48,6 +55,8 @@ extension Web {
             case "os_version": about.osVersion = try reader.string(field)
             case "device_model": about.model = try reader.string(field)
             case "device_manufacturer": about.manufacturer = try reader.string(field)
+            case "language": language = try reader.string(field)
+            case "time_zone": timeZone = try reader.string(field)
             default: throw InvalidInput.unknown(field, instead: Self.fields)
             }
         }

@@ -7,7 +7,7 @@ extension Web {
     /// Registers browsers. A browser is known by its subscription, which nobody else can name: it is a secret of the browser and its
     /// push service.
     struct Registrations: Sendable {
-        let store: any ApplicationStore & DeviceStore
+        let store: any ApplicationStore & DeviceStore & DeviceDetailStore
         let secrets: SharedSecrets
         let proofs: Proofs
         let shares: ShareLimiter
@@ -15,7 +15,8 @@ extension Web {
         private let registered = Counter(metric: .registrations)
 
         init(
-            store: any ApplicationStore & DeviceStore, secrets: SharedSecrets, proofs: Proofs, shares: ShareLimiter,
+            store: any ApplicationStore & DeviceStore & DeviceDetailStore, secrets: SharedSecrets, proofs: Proofs,
+            shares: ShareLimiter,
             verifiesCustomUserIDs: Bool
         ) {
             self.store = store
@@ -28,6 +29,7 @@ extension Web {
         func register(_ request: Request, on platform: Platform, _ access: WebAccess) async throws -> Response {
             let body = try RegistrationBody.parse(try await request.bytes(atMost: Web.bodyBytesMax))
             let token = try body.token()
+            let detail = try body.detail()
             let registration = try Registration(
                 token: token, about: body.about, customUserID: try await customUserID(body.customUserID, on: platform),
                 topics: body.topics)
@@ -37,6 +39,7 @@ extension Web {
             }
             let isOwn = known.map { $0.token == token || $0.token == body.previous } ?? false
             let device = try await store.register(registration, as: isOwn ? known?.uuid : nil, on: platform)
+            if !detail.isEmpty { try await store.setDetail(of: device.key, on: platform.key, detail) }
             registered.increment()
             return Self.response(device)
         }

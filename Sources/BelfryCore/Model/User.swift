@@ -69,7 +69,8 @@ package struct UserProfile: Sendable, Hashable {
         for (name, value) in attributes { try Self.check(name, value) }
     }
 
-    private static func check(tag: String?, field: String) throws(InvalidInput) {
+    /// Throws unless it may be a language tag, or the name of a time zone.
+    package static func check(tag: String?, field: String) throws(InvalidInput) {
         guard let tag else { return }
         guard 1...tagBytesMax ~= tag.utf8.count, tag.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
             throw InvalidInput(field: field, "has to be 1 to \(tagBytesMax) visible ASCII characters")

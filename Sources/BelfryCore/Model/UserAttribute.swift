@@ -47,3 +47,23 @@ extension [String: UserAttribute] {
 
     package var json: JSONValue { .object(mapValues(\.json)) }
 }
+
+extension UserAttribute {
+    /// The value as an index has it: its type first, and within the type in the order of the values.
+    package var indexed: [UInt8] {
+        switch self {
+        case .flag(let flag): [UInt8(ascii: "f"), flag ? 1 : 0]
+        case .number(let number): [UInt8(ascii: "n")] + Self.ascending(number)
+        case .time(let time): [UInt8(ascii: "t")] + Self.bytes(UInt64(bitPattern: time.milliseconds) ^ 1 << 63)
+        case .text(let text): [UInt8(ascii: "x")] + Array(text.utf8)
+        }
+    }
+
+    /// The bits of a number, of which those below zero are turned round. Both zeros are one.
+    private static func ascending(_ number: Double) -> [UInt8] {
+        let bits = (number == 0 ? 0 : number).bitPattern
+        return bytes(bits >> 63 == 1 ? ~bits : bits | 1 << 63)
+    }
+
+    private static func bytes(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
+}

@@ -93,7 +93,8 @@ extension BulkTable {
         geofenceUpdate, mirrorEntry, importJob, importVerdict, pushCount, platformCount, eventMark, geofenceCount,
         heartbeat, adminKey, audit,
         idempotency,
-        brokerInstance, brokerBinding, appUser, openEndpoint, gatewayCredential, gatewayFeedback, deviceDetail,
+        brokerInstance, brokerBinding, appUser, userAttribute, openEndpoint, gatewayCredential, gatewayFeedback,
+        deviceDetail,
         acrobitsAppID, acrobitsRegistration, carmaAccount, carmaApp, carmaTrigger, carmaDevice, carmaMessage, person,
         recoveryCode,
     ]
@@ -244,6 +245,10 @@ extension BulkTable {
             "attributes": .text, "created_at_ms": .integer, "updated_at_ms": .integer,
         ])
 
+    private static let userAttribute = BulkTable(
+        "user_attribute",
+        ["id": .integer, "application_id": .integer, "user_id": .integer, "name": .text, "value": .bytes])
+
     private static let openEndpoint = BulkTable(
         "open_endpoint",
         [
@@ -263,7 +268,10 @@ extension BulkTable {
 
     private static let deviceDetail = BulkTable(
         "device_detail", key: 2,
-        ["platform_id": .integer, "device_id": .integer, "badge": .integer, "spelling": .text])
+        [
+            "platform_id": .integer, "device_id": .integer, "badge": .integer, "spelling": .text, "language": .text,
+            "time_zone": .text,
+        ])
 
     private static let acrobitsAppID = BulkTable(
         "acrobits_app_id", key: 3,

@@ -1,13 +1,11 @@
-/// Badge and token spelling of devices, and lookup of devices by token.
+/// What is kept of devices beside their rows, and lookup of devices by token.
 package protocol DeviceDetailStore: Sendable {
     /// The devices that have these tokens now, inactive ones too; a token that none has is left out.
     func holders(of tokens: [DeviceToken], on platform: Key<Platform>) async throws -> [DeviceToken: TokenHolder]
 
     func detail(of device: Key<Device>, on platform: Key<Platform>) async throws -> DeviceDetail?
     /// Changes what is given and keeps the rest.
-    func setDetail(
-        of device: Key<Device>, on platform: Key<Platform>, badge: Int64?, spelling: String?
-    ) async throws
+    func setDetail(of device: Key<Device>, on platform: Key<Platform>, _ change: DeviceDetail.Change) async throws
 
     /// The next rows of the view `genero_tokens` that are of one application.
     func generoTokens(of application: Key<Application>, after id: Int64, limit: Int) async throws -> [GeneroToken]

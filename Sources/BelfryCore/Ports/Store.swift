@@ -149,6 +149,11 @@ package protocol PushStore: Sendable {
     /// push was accepted may send it again.
     func accept(_ push: NewPush) async throws -> Push
     func receipt(_ receiptID: UUID) async throws -> Receipt?
+    /// The pushes that a device was sent, or may have been, the newest first. It looks through so many of the application's newest
+    /// (`DeviceMessage.lookedThroughMax`), and leaves out what cannot be read.
+    func messages(
+        to device: Key<Device>, on platform: Key<Platform>, of application: Key<Application>, limit: Int
+    ) async throws -> [DeviceMessage]
     /// How far a push has come for one of its devices; nil if it is in no batch (yet).
     func delivery(of device: Key<Device>, in push: Key<Push>) async throws -> DeviceDelivery?
 }

@@ -7,6 +7,11 @@ package protocol UserStore: Sendable {
     func users(
         of application: Key<Application>, containing text: String?, after id: String?, limit: Int
     ) async throws -> [User]
+    /// The next users, behind one, whose attribute has this value and type, in the order in which they were made. It walks an index: other
+    /// users cost nothing.
+    func users(
+        of application: Key<Application>, having name: String, _ value: UserAttribute, after: Key<User>?, limit: Int
+    ) async throws -> [FoundUser]
     /// Creates the user, or changes it; both in one transaction.
     ///
     /// - Parameter change: gets the profile before, empty for a new user.
@@ -21,4 +26,15 @@ package protocol UserStore: Sendable {
     func devices(ofUser id: String, on platforms: [Key<Platform>], limit: Int) async throws -> [Device]
     /// Removes what inactive devices still tell of their user: the custom user id and the alias.
     func forgetUser(of devices: [Key<Device>]) async throws
+}
+
+/// A user that was found by an attribute, and where it stands in that list.
+package struct FoundUser: Sendable, Hashable {
+    package let key: Key<User>
+    package let user: User
+
+    package init(key: Key<User>, user: User) {
+        self.key = key
+        self.user = user
+    }
 }

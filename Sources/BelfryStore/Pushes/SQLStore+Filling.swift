@@ -173,12 +173,15 @@ extension Filling.Values {
 }
 
 enum FillingStatements {
-    /// Looks each device up by its key, and its user in `app_user_public`.
+    /// Looks each device up by its key, and its user in `app_user_public`. What a profile does not say, the device may.
     static let rows: SQLText = """
-        SELECT device.id, imported_uuid, imported_at_ms, import_stage, custom_user_id, language, time_zone, attributes
-               /* filling.rows */
+        SELECT device.id, imported_uuid, imported_at_ms, import_stage, custom_user_id,
+               coalesce(app_user.language, device_detail.language),
+               coalesce(app_user.time_zone, device_detail.time_zone), attributes /* filling.rows */
           FROM device
           LEFT JOIN app_user ON app_user.application_id = $2 AND app_user.public_id = device.custom_user_id
+          LEFT JOIN device_detail
+            ON device_detail.platform_id = device.platform_id AND device_detail.device_id = device.id
          WHERE device.id \(among: "$1")
         """
 

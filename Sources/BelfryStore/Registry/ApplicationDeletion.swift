@@ -84,6 +84,7 @@ enum ApplicationDeletionStatements {
         OwnedTable("gateway_credential", key: "id", of: "platform", by: "platform_id"),
         OwnedTable("gateway_feedback", key: "id", of: "platform", by: "platform_id"),
         OwnedTable("open_endpoint", key: "id"),
+        OwnedTable("user_attribute", key: "id"),
         OwnedTable("app_user", key: "id"),
         OwnedTable("acrobits_registration", key: "id"),
         OwnedTable("carma_message", key: "id"),

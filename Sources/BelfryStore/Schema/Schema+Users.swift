@@ -14,6 +14,17 @@ extension Schema {
         ) \(.byID);
         CREATE UNIQUE INDEX app_user_public ON app_user (application_id, public_id);
 
+        -- The attributes again, to find the users by: `value` as `UserAttribute.indexed` has it.
+        CREATE TABLE user_attribute (
+            id \(.key),
+            application_id \(.bigint) NOT NULL,
+            user_id \(.bigint) NOT NULL REFERENCES app_user (id) ON DELETE CASCADE,
+            name text \(postgres: "COLLATE \"C\"") NOT NULL,
+            value \(.bytes) NOT NULL
+        ) \(.byID);
+        CREATE INDEX user_attribute_value ON user_attribute (application_id, name, value, user_id);
+        CREATE INDEX user_attribute_user ON user_attribute \(postgres: "USING hash ")(user_id);
+
         -- What is kept of few devices beside their rows; see `DeviceDetail`. Rows may outlive the device: its key is never
         -- reused.
         CREATE TABLE device_detail (
@@ -21,6 +32,8 @@ extension Schema {
             device_id \(.bigint) NOT NULL,
             badge \(.bigint) NOT NULL DEFAULT 0 CHECK (badge >= 0),
             spelling text,
+            language text,
+            time_zone text,
             PRIMARY KEY (platform_id, device_id)
         ) \(.byKey);
         """

@@ -4,16 +4,19 @@ extension SQLStore {
     package func detail(of device: Key<Device>, on platform: Key<Platform>) async throws -> DeviceDetail? {
         try await readCommitted { db in
             try db.prepared(DeviceDetailStatements.one).first(platform, device) { row in
-                DeviceDetail(badge: row.integer(0), spelling: row.textIfAny(1))
+                DeviceDetail(
+                    badge: row.integer(0), spelling: row.textIfAny(1), language: row.textIfAny(2),
+                    timeZone: row.textIfAny(3))
             }
         }
     }
 
     package func setDetail(
-        of device: Key<Device>, on platform: Key<Platform>, badge: Int64?, spelling: String?
+        of device: Key<Device>, on platform: Key<Platform>, _ change: DeviceDetail.Change
     ) async throws {
         try await write { session in
-            try session.prepared(DeviceDetailStatements.set).send(platform, device, badge, spelling)
+            try session.prepared(DeviceDetailStatements.set).send(
+                platform, device, change.badge, change.spelling, change.language, change.timeZone)
         }
     }
 }
@@ -42,14 +45,17 @@ enum DeviceDetailStatements {
         """
 
     static let one: SQLText = """
-        SELECT badge, spelling /* device_details.one */ FROM device_detail WHERE platform_id = $1 AND device_id = $2
+        SELECT badge, spelling, language, time_zone /* device_details.one */ FROM device_detail WHERE platform_id = $1 AND device_id = $2
         """
 
     static let set: SQLText = """
-        INSERT INTO device_detail /* device_details.set */ (platform_id, device_id, badge, spelling)
-        VALUES ($1, $2, coalesce($3, 0), $4)
+        INSERT INTO device_detail /* device_details.set */ (
+            platform_id, device_id, badge, spelling, language, time_zone)
+        VALUES ($1, $2, coalesce($3, 0), $4, $5, $6)
             ON CONFLICT (platform_id, device_id) DO UPDATE
            SET badge = coalesce($3, device_detail.badge),
-               spelling = coalesce($4, device_detail.spelling)
+               spelling = coalesce($4, device_detail.spelling),
+               language = coalesce($5, device_detail.language),
+               time_zone = coalesce($6, device_detail.time_zone)
         """
 }

@@ -18,6 +18,22 @@ extension SQLStore {
         }
     }
 
+    package func users(
+        of application: Key<Application>, having name: String, _ value: UserAttribute, after: Key<User>?, limit: Int
+    ) async throws -> [FoundUser] {
+        let value = value.indexed
+        return try await search(for: application, isShort: true) { [damagedRows] db, _ in
+            try DamagedRows.slice(of: limit, after: after ?? Key(0)) { last, limit in
+                try db.prepared(UserStatements.having).all(application, name, value, last, limit) { row in
+                    let key = Key<User>(row.integer(0))
+                    return (
+                        key, try damagedRows.readable("user \(key)") { FoundUser(key: key, user: try User(row)) }
+                    )
+                }
+            }
+        }
+    }
+
     package func setUser(
         _ id: String, of application: Key<Application>,
         change: @escaping @Sendable (UserProfile) throws -> UserProfile
@@ -29,8 +45,11 @@ extension SQLStore {
             let profile = try change(old?.profile ?? UserProfile())
             let attributes = String(decoding: profile.attributes.json.encoded, as: UTF8.self)
             let now = session.now
-            try session.prepared(UserStatements.set).send(
-                application, id, profile.language, profile.timeZone, attributes, now)
+            let key = try session.insert(
+                UserStatements.set, application, id, profile.language, profile.timeZone, attributes, now)
+            if profile.attributes != old?.profile.attributes ?? [:] {
+                try session.index(profile.attributes, of: key, isNew: old == nil, in: application)
+            }
             if old == nil { session.note(1, .users, of: application) }
             return User(id: id, profile: profile, createdAt: old?.createdAt ?? now, updatedAt: now)
         }
@@ -63,6 +82,19 @@ extension SQLStore {
             try session.prepared(UserStatements.noteStale).send(keys)
             try session.prepared(UserStatements.forget).send(keys)
         }
+    }
+}
+
+extension WriteSession {
+    fileprivate func index(
+        _ attributes: [String: UserAttribute], of user: Int64, isNew: Bool, in application: Key<Application>
+    ) throws {
+        if !isNew { try prepared(UserStatements.clearAttributes).send(user) }
+        guard !attributes.isEmpty else { return }
+        let sorted = attributes.sorted { $0.key < $1.key }
+        try prepared(UserStatements.insertAttributes).sendEach(
+            sorted.map { _ in application }, sorted.map { _ in user }, sorted.map(\.key),
+            sorted.map(\.value.indexed))
     }
 }
 
@@ -112,6 +144,25 @@ enum UserStatements {
             ON CONFLICT (application_id, public_id) DO UPDATE
            SET language = excluded.language, time_zone = excluded.time_zone, attributes = excluded.attributes,
                updated_at_ms = excluded.updated_at_ms
+        RETURNING id
+        """
+
+    /// Scans `user_attribute_value`.
+    static let having: SQLText = """
+        SELECT app_user.id, public_id, language, time_zone, attributes, created_at_ms, updated_at_ms /* users.having */
+          FROM user_attribute \(sqlite: "CROSS ")JOIN app_user ON app_user.id = user_id
+         WHERE user_attribute.application_id = $1 AND name = $2 AND value = $3 AND user_id > $4
+         ORDER BY user_id
+         LIMIT $5
+        """
+
+    static let clearAttributes: SQLText = """
+        DELETE FROM user_attribute /* users.clear_attributes */ WHERE user_id = $1
+        """
+
+    static let insertAttributes: SQLText = """
+        INSERT INTO user_attribute /* users.insert_attributes */ (application_id, user_id, name, value)
+        \(sqlite: "VALUES ($1, $2, $3, $4)", postgres: "SELECT * FROM unnest($1, $2, $3, $4)")
         """
 
     static let delete: SQLText = """

@@ -67,6 +67,11 @@ extension WrappedStore {
         try await base.detail(of: device, on: platform)
     }
     package func setDetail(
-        of device: Key<Device>, on platform: Key<Platform>, badge: Int64?, spelling: String?
-    ) async throws { try await base.setDetail(of: device, on: platform, badge: badge, spelling: spelling) }
+        of device: Key<Device>, on platform: Key<Platform>, _ change: DeviceDetail.Change
+    ) async throws { try await base.setDetail(of: device, on: platform, change) }
+    package func users(
+        of application: Key<Application>, having name: String, _ value: UserAttribute, after: Key<User>?, limit: Int
+    ) async throws -> [FoundUser] {
+        try await base.users(of: application, having: name, value, after: after, limit: limit)
+    }
 }

@@ -117,6 +117,11 @@ extension WrappedStore {
 
     package func accept(_ push: NewPush) async throws -> Push { try await base.accept(push) }
     package func receipt(_ receiptID: UUID) async throws -> Receipt? { try await base.receipt(receiptID) }
+    package func messages(
+        to device: Key<Device>, on platform: Key<Platform>, of application: Key<Application>, limit: Int
+    ) async throws -> [DeviceMessage] {
+        try await base.messages(to: device, on: platform, of: application, limit: limit)
+    }
     package func delivery(of device: Key<Device>, in push: Key<Push>) async throws -> DeviceDelivery? {
         try await base.delivery(of: device, in: push)
     }

@@ -156,8 +156,10 @@ extension Contents {
     }
 
     fileprivate mutating func fill(_ request: FillingRequest) -> [Key<Device>: Filling.Values]? {
-        guard let row = batches[request.batch.key], row.batch.attempt == request.batch.attempt else { return nil }
-        count(request)
+        if request.badge != nil {
+            guard batches[request.batch.key]?.batch.attempt == request.batch.attempt else { return nil }
+            count(request)
+        }
         let shown = batches[request.batch.key]?.badges
         var values: [Key<Device>: Filling.Values] = [:]
         for key in request.devices {
@@ -167,8 +169,8 @@ extension Contents {
                 own.userID = device.customUserID
                 let place = device.customUserID.map { UserPlace(application: request.applicationKey, id: $0) }
                 let profile = place.flatMap { users[$0] }?.profile
-                own.language = profile?.language
-                own.timeZone = profile?.timeZone
+                own.language = profile?.language ?? deviceDetails[key]?.language
+                own.timeZone = profile?.timeZone ?? deviceDetails[key]?.timeZone
                 own.attributes = (profile?.attributes ?? [:]).filter { request.needs.attributes.contains($0.key) }
             }
             values[key] = own
@@ -187,7 +189,7 @@ extension Contents {
                 case .set(let number): number
                 case .add(let number): old.badge + number
                 }
-            deviceDetails[device] = DeviceDetail(badge: BadgeChange.kept(badge), spelling: old.spelling)
+            deviceDetails[device] = old.changed(by: DeviceDetail.Change(badge: BadgeChange.kept(badge)))
         }
         guard case .add = change else { return }
         batches[request.batch.key]?.badges = Dictionary(

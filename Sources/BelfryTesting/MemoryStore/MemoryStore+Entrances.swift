@@ -162,12 +162,10 @@ extension MemoryStore {
     }
 
     package func setDetail(
-        of device: Key<Device>, on platform: Key<Platform>, badge: Int64?, spelling: String?
+        of device: Key<Device>, on platform: Key<Platform>, _ change: DeviceDetail.Change
     ) async throws {
         transaction { contents in
-            let old = contents.deviceDetails[device] ?? DeviceDetail()
-            contents.deviceDetails[device] = DeviceDetail(
-                badge: badge ?? old.badge, spelling: spelling ?? old.spelling)
+            contents.deviceDetails[device] = (contents.deviceDetails[device] ?? DeviceDetail()).changed(by: change)
         }
     }
 }

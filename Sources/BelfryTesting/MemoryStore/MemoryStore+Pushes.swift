@@ -23,6 +23,28 @@ extension MemoryStore {
         }
     }
 
+    package func messages(
+        to device: Key<Device>, on platform: Key<Platform>, of application: Key<Application>, limit: Int
+    ) async throws -> [DeviceMessage] {
+        transaction { contents in
+            let newest = contents.pushes.values.filter { $0.push.applicationKey == application }
+                .sorted { $0.push.key > $1.push.key }.prefix(DeviceMessage.lookedThroughMax)
+            let found = newest.compactMap { row -> DeviceMessage? in
+                let batches = contents.batches.values.filter { $0.batch.pushKey == row.push.key }
+                for found in batches where found.batch.platformKey == platform {
+                    guard let place = found.batch.devices.firstIndex(of: device) else { continue }
+                    let answer = found.batch.answers[place]
+                    guard DeviceMessage.told.contains(answer), answer != .pending || found.batch.attempt > 0 else {
+                        return nil
+                    }
+                    return DeviceMessage(push: row.push, badge: found.badges?[device])
+                }
+                return nil
+            }
+            return Array(found.prefix(limit))
+        }
+    }
+
     package func delivery(of device: Key<Device>, in push: Key<Push>) async throws -> DeviceDelivery? {
         transaction { contents in
             for row in contents.batches.values where row.batch.pushKey == push {

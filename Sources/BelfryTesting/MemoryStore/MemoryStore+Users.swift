@@ -17,6 +17,17 @@ extension MemoryStore {
         return Array(found.prefix(limit))
     }
 
+    /// The position among all users stands for the key.
+    package func users(
+        of application: Key<Application>, having name: String, _ value: UserAttribute, after: Key<User>?, limit: Int
+    ) async throws -> [FoundUser] {
+        let all = contents.users.filter { $0.key.application == application }.values
+            .sorted { ($0.createdAt ?? .zero, $0.id) < ($1.createdAt ?? .zero, $1.id) }
+        let found = all.enumerated().map { FoundUser(key: Key(Int64($0) + 1), user: $1) }
+            .filter { $0.user.profile.attributes[name]?.indexed == value.indexed && $0.key > after ?? Key(0) }
+        return Array(found.prefix(limit))
+    }
+
     package func setUser(
         _ id: String, of application: Key<Application>,
         change: @escaping @Sendable (UserProfile) throws -> UserProfile

@@ -69,6 +69,17 @@ import Testing
         #expect(try await rig.store.device(uuid, on: rig.platform.key)?.isActive == false)
     }
 
+    @Test func `a browser tells its language and time zone`() async throws {
+        let rig = try await WebRig(provesRegistrations: false)
+        let body = #"{"subscription":\#(WebRig.subscription("a")),"language":"fr","time_zone":"Europe/Paris"}"#
+        let answer = try await rig.send(.post, "/registrations", body)
+        let uuid = try #require(answer["device_uuid"]?.stringValue.flatMap(UUID.init(uuidString:)), "\(answer)")
+        let device = try #require(try await rig.store.device(uuid, on: rig.platform.key))
+        #expect(
+            try await rig.store.detail(of: device.key, on: rig.platform.key)
+                == DeviceDetail(language: "fr", timeZone: "Europe/Paris"))
+    }
+
     @Test func `only whom the subscription is of ends a registration`() async throws {
         let rig = try await WebRig()
         let uuid = try await rig.register("a")

@@ -35,7 +35,7 @@ import Testing
         try await TestStore.play(on: engine) { fixture in
             let devices = try await fixture.registerMany(3)
             try await fixture.store.setDetail(
-                of: devices[1], on: fixture.platform.key, badge: 40, spelling: "as it was")
+                of: devices[1], on: fixture.platform.key, .init(badge: 40, spelling: "as it was"))
             let first = try await fixture.claimBatch()
             #expect(
                 try await Self.badges([Self.request(first, .add(2), of: fixture)], in: fixture.store) == [[2, 42, 2]])
@@ -104,7 +104,7 @@ import Testing
         try await TestStore.play(on: engine) { fixture in
             let devices = try await fixture.registerMany(1)
             try await fixture.store.setDetail(
-                of: devices[0], on: fixture.platform.key, badge: BadgeChange.keptMax, spelling: nil)
+                of: devices[0], on: fixture.platform.key, .init(badge: BadgeChange.keptMax))
             let batch = try await fixture.claimBatch()
             let shown = try await Self.badges([Self.request(batch, .add(1_000_000), of: fixture)], in: fixture.store)
             #expect(shown == [[BadgeChange.keptMax]])
@@ -141,6 +141,12 @@ import Testing
             #expect(values[ben.key]?.userID == "ben" && values[ben.key]?.attributes == [:])
             #expect(values[ben.key]?.language == nil)
             #expect(values[nobody.key]?.deviceUUID == nobody.uuid && values[nobody.key]?.userID == nil)
+            // What a profile does not say, the device may.
+            for device in [anna, ben] {
+                try await store.setDetail(of: device.key, on: fixture.platform.key, .init(language: "fr"))
+            }
+            let later = try #require(try await store.fill([Self.request(batch, of: fixture, placeholders)])[0])
+            #expect(later[anna.key]?.language == "de" && later[ben.key]?.language == "fr")
         }
     }
 }

@@ -64,6 +64,56 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `users are found by the value and type of an attribute, of their own application alone`(
+        engine: Engine
+    ) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, mine) = (fixture.store, fixture.application.key)
+            let other = try await store.create(.named("other")).key
+            func set(_ id: String, _ attributes: [String: UserAttribute?], in application: Key<Application>)
+                async throws
+            {
+                _ = try await store.setUser(id, of: application) {
+                    try $0.changed(by: UserProfile.Change(attributes: attributes))
+                }
+                fixture.clock.advance(by: .seconds(1))
+            }
+            func found(_ name: String, _ value: UserAttribute) async throws -> [String] {
+                try await store.users(of: mine, having: name, value, after: nil, limit: 9).map(\.user.id)
+            }
+            try await set("c", ["plan": .text("gold"), "visits": .number(3)], in: mine)
+            try await set("a", ["plan": .text("gold")], in: mine)
+            try await set("b", ["plan": .text("1"), "visits": .number(-3.5)], in: mine)
+            try await set("d", ["plan": .number(1), "since": .time(fixture.clock.now)], in: mine)
+            try await set("a", ["plan": .text("gold")], in: other)
+            let gold = try await store.users(of: mine, having: "plan", .text("gold"), after: nil, limit: 1)
+            #expect(gold.map(\.user.id) == ["c"])
+            let rest = try await store.users(of: mine, having: "plan", .text("gold"), after: gold[0].key, limit: 9)
+            #expect(rest.map(\.user.id) == ["a"])
+            #expect(try await found("plan", .text("1")) == ["b"])
+            #expect(try await found("plan", .number(1)) == ["d"])
+            #expect(try await found("visits", .number(-3.5)) == ["b"])
+            #expect(try await found("plan", .text("Gold")) == [])
+            try await set("c", ["plan": nil, "visits": .number(4)], in: mine)
+            #expect(try await found("plan", .text("gold")) == ["a"])
+            #expect(try await found("visits", .number(4)) == ["c"])
+            #expect(try await found("visits", .number(3)) == [])
+            #expect(try await store.deleteUser("a", of: mine))
+            #expect(try await found("plan", .text("gold")) == [])
+        }
+    }
+
+    @Test func `an attribute's index is in the order of its values`() {
+        let numbers = [-1e300, -2, -0.5, 0, 1e-300, 1, 1.5, 1e300].map { UserAttribute.number($0).indexed }
+        let times = [Int64.min, -1, 0, 1, .max].map { UserAttribute.time(Instant(milliseconds: $0)).indexed }
+        for values in [numbers, times] {
+            #expect(values == values.sorted { $0.lexicographicallyPrecedes($1) })
+            #expect(Set(values).count == values.count)
+        }
+        #expect(UserAttribute.number(-0.0).indexed == UserAttribute.number(0).indexed)
+    }
+
+    @Test(arguments: Engine.allCases)
     func `the devices of a user are the active ones, and inactive ones forget it`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let (store, platforms) = (fixture.store, [fixture.platform.key])
@@ -171,7 +221,7 @@ import Testing
             #expect(plain.badge == 0 && plain.user == "mike")
             let date = device.registeredAt.text.replacing("T", with: " ").replacing("Z", with: "")
             #expect(plain.registeredAt.hasPrefix(date.prefix(19)) && plain.registeredAt.utf8.count == 23)
-            try await store.setDetail(of: device.key, on: platform, badge: 4, spelling: "<01>")
+            try await store.setDetail(of: device.key, on: platform, .init(badge: 4, spelling: "<01>"))
             let detailed = try await store.generoTokens(of: mine, after: 0, limit: 9)
             #expect(detailed.map(\.badge) == [4] && detailed.map(\.token) == ["<01>"])
             #expect(try await store.generoTokens(of: mine, after: device.key.rawValue, limit: 9) == [])
@@ -190,9 +240,9 @@ import Testing
             try await store.unregister(device.uuid, on: platform)
             #expect(try await store.holders(of: [known], on: platform)[known]?.isActive == false)
             #expect(try await store.detail(of: device.key, on: platform) == nil)
-            try await store.setDetail(of: device.key, on: platform, badge: nil, spelling: "<kn own>")
+            try await store.setDetail(of: device.key, on: platform, .init(spelling: "<kn own>"))
             #expect(try await store.detail(of: device.key, on: platform) == DeviceDetail(spelling: "<kn own>"))
-            try await store.setDetail(of: device.key, on: platform, badge: 5, spelling: nil)
+            try await store.setDetail(of: device.key, on: platform, .init(badge: 5))
             #expect(
                 try await store.detail(of: device.key, on: platform) == DeviceDetail(badge: 5, spelling: "<kn own>"))
         }

@@ -160,6 +160,7 @@ import Testing
         Plan(CarmaContactStatements.devices, "bigint, text", "using carma_device_contact"),
         Plan(CarmaContactStatements.messages, "bigint, text", "using carma_message_contact"),
         Plan(UserStatements.byID, "bigint, text", "using app_user_public"),
+        Plan(UserStatements.having, "bigint, text, bytea, bigint, bigint", "using user_attribute_value"),
         Plan(UserStatements.behind, "bigint, text, text, bigint", "using app_user_public"),
         Plan(PostgresTokenHolderStatements.byToken, "bigint, uuid[]", "using device_token"),
         Plan(QuotaStatements.locations, "bigint, bigint", "using location_application"),

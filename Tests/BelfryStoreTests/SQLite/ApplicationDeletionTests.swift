@@ -13,7 +13,8 @@ import Testing
         "location", "location_group", "location_group_member", "geofence", "geofence_location", "geofence_group",
         "geofence_deletion",
         "geofence_stamp", "geofence_update", "push_count", "platform_count", "geofence_count", "heartbeat",
-        "mirror_entry", "import_job", "import_verdict", "app_user", "open_endpoint", "gateway_credential",
+        "mirror_entry", "import_job", "import_verdict", "app_user", "user_attribute", "open_endpoint",
+        "gateway_credential",
         "device_detail", "acrobits_app_id",
         "acrobits_registration", "carma_app", "carma_trigger", "carma_device", "carma_message", "gateway_feedback",
     ]
@@ -97,12 +98,14 @@ extension TestStore {
             AnalyticsEvent(kind: .geofenceTriggered, time: clock.now, device: device.uuid, geofence: geofence.key),
         ]
         _ = try await store.record(events, on: platform, lateMax: .seconds(3_600))
-        _ = try await store.setUser("Kim", of: application.key) { $0 }
+        _ = try await store.setUser("Kim", of: application.key) { _ in
+            try UserProfile(language: nil, timeZone: nil, attributes: ["vip": .flag(true)])
+        }
         let hash = Array("\(application.key)".utf8)
         _ = try await store.create(try NewOpenEndpoint(kind: .genero, application: application.key, keyHash: hash))
         let fingerprint = [UInt8](repeating: UInt8(application.key.rawValue), count: 32)
         _ = try await store.createGatewayCredential(fingerprint, expiresAt: nil, on: platform.key)
-        try await store.setDetail(of: device.key, on: platform.key, badge: 3, spelling: nil)
+        try await store.setDetail(of: device.key, on: platform.key, DeviceDetail.Change(badge: 3))
         try await store.set(
             AcrobitsAppID(name: "org.example.phone", applicationKey: application.key, platformKey: platform.key))
         let carma = try await store.createCarmaApp(

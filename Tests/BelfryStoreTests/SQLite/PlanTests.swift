@@ -143,6 +143,9 @@ import Testing
         Plan(CarmaContactStatements.takeFromOthers, "INDEX carma_device_"),
         Plan(CarmaContactStatements.messages, "INDEX carma_message_contact (application_id=? AND contact=?)"),
         Plan(UserStatements.byID, "USING INDEX app_user_public (application_id=? AND public_id=?)"),
+        Plan(
+            UserStatements.having,
+            "USING COVERING INDEX user_attribute_value (application_id=? AND name=? AND value=? AND user_id>?)"),
         Plan(UserStatements.behind, "USING INDEX app_user_public (application_id=? AND public_id>?)"),
         Plan(QuotaStatements.locations, "USING COVERING INDEX location_application (application_id=?)"),
         Plan(QuotaStatements.locationGroups, "USING COVERING INDEX location_group_application (application_id=?)"),

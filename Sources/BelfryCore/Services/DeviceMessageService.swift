@@ -1,0 +1,77 @@
+import FoundationEssentials
+
+/// The latest messages of a device, for an app whose push arrived without its payload.
+package struct DeviceMessageService: Sendable {
+    package typealias Stores = PushStore & DeliveryStore
+
+    private let store: any Stores
+    private let clock: any WallClock
+    private let linkKeys: any LinkKeys
+
+    package init(store: any Stores, clock: any WallClock, linkKeys: any LinkKeys) {
+        self.store = store
+        self.clock = clock
+        self.linkKeys = linkKeys
+    }
+
+    /// A message, with what was sent to the device.
+    package struct Sent: Sendable {
+        package let push: Push
+        package let payload: JSONValue
+    }
+
+    /// The newest first; without those that have expired.
+    package func latest(of device: Device, on platform: Platform, limit: Int) async throws -> [Sent] {
+        let found = try await store.messages(
+            to: device.key, on: platform.key, of: platform.applicationKey, limit: limit)
+        var sent: [Sent] = []
+        for message in found where message.push.expiresAt.map({ $0 > clock.now }) ?? true {
+            sent.append(Sent(push: message.push, payload: try await payload(message, of: device, on: platform)))
+        }
+        return sent
+    }
+
+    /// What is filled in is what is known of the device now, and the number as it was shown.
+    private func payload(
+        _ message: DeviceMessage, of device: Device, on platform: Platform
+    ) async throws -> JSONValue {
+        var content = message.push.content
+        if content.isPersonal {
+            content = try content.filled(with: try await filling(message, of: device, on: platform))
+        }
+        return try content.shown(on: platform.kind, receiptID: message.push.receiptID, at: clock.now)
+    }
+
+    private func filling(_ message: DeviceMessage, of device: Device, on platform: Platform) async throws -> Filling {
+        let needs = FillingNeeds(try message.push.content.placeholders())
+        let batch = Batch(
+            key: Key(0), pushKey: message.push.key, platformKey: platform.key, lane: message.push.lane,
+            devices: [device.key], answers: [.pending], attempt: 0, isLapsed: false)
+        let request = FillingRequest(
+            batch: batch, applicationKey: platform.applicationKey, devices: [device.key], badge: nil, needs: needs)
+        var values = try await store.fill([request]).first??[device.key] ?? Filling.Values()
+        if let badge = message.badge { values.badge = badge }
+        guard needs.links else { return Filling(values) }
+        let signing = try await linkKeys.signing(for: platform.applicationKey)
+        return Filling(values, links: LinkSigner(push: message.push.head, sign: signing))
+    }
+}
+
+extension Push.Content {
+    /// What the app of a device gets, as it is rendered for the type; where a provider has a form of its own, text and parts.
+    fileprivate func shown(on kind: PlatformKind, receiptID: UUID, at now: Instant) throws(InvalidInput) -> JSONValue {
+        switch kind {
+        case .apple(let use):
+            return try JSONValue(json: try IOSPayload(self, for: use, receiptID: receiptID, sentAt: now).bytes)
+        case .android, .androidFCM, .androidBaidu, .huawei, .amazon:
+            let data = try AndroidPayload(self, kind: kind, receiptID: receiptID, sentAt: now).data
+            return .object(data.mapValues(JSONValue.string))
+        case .web: return try JSONValue(json: try WebPayload(self, receiptID: receiptID).bytes)
+        case .windows8, .windowsPhone, .bb10, .webhook:
+            var members: [String: JSONValue] = ["receiptId": .string(receiptID.lowercased)]
+            members["body"] = body.map(JSONValue.string)
+            members["custom"] = custom[kind.rawValue]
+            return .object(members)
+        }
+    }
+}
