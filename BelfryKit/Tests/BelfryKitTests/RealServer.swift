@@ -14,6 +14,7 @@ final class RealServer: Sendable {
     let adminKey: String
     private let process: Process
     private let folder: URL
+    private let simulators = Mutex<[Process]>([])
 
     /// The program to test, `KIT_BINARY`; nil where none is named.
     static var binary: String? { ProcessInfo.processInfo.environment["KIT_BINARY"] }
@@ -66,9 +67,41 @@ final class RealServer: Sendable {
     }
 
     private func stop() {
-        process.terminate()
-        process.waitUntilExit()
+        for process in [process] + simulators.withLock({ $0 }) {
+            process.terminate()
+            process.waitUntilExit()
+        }
         try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// A platform of iPhones, and an APNs that takes all of its pushes.
+    func iPhones() async throws -> (platform: UUID, secret: String) {
+        let home = folder.appendingPathComponent("apns-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
+        func file(_ name: String) -> URL { home.appendingPathComponent(name) }
+        _ = FileManager.default.createFile(atPath: file("log").path, contents: nil)
+        let simulator = Process()
+        simulator.executableURL = process.executableURL
+        simulator.arguments = [
+            "simulate", "apns", "--port", "0", "--ca-out", file("ca.pem").path, "--key-out", file("key.p8").path,
+        ]
+        simulator.standardOutput = try FileHandle(forWritingTo: file("log"))
+        try simulator.run()
+        simulators.withLock { $0.append(simulator) }
+        let port = try await Self.find(/port ([0-9]+)(?s:.)*team-id/, in: file("log"), of: simulator)
+        let credentials = [
+            "apns_key": try String(contentsOf: file("key.p8"), encoding: .utf8), "key_id": "BELFRYKEY1",
+            "team_id": "BELFRYTEAM", "topic": "org.example.news", "endpoint": "https://localhost:\(port)",
+            "trust_root": try String(contentsOf: file("ca.pem"), encoding: .utf8),
+        ]
+        let new: [String: Any] = [
+            "type": "ios", "mode": "production", "name": "iPhones", "credentials": credentials,
+        ]
+        let made = try await ask("POST", "apps/\(app)/platforms", new)
+        return (
+            UUID(uuidString: try Self.text("platform_uuid", in: made)) ?? UUID(),
+            try Self.text("platform_secret", in: made)
+        )
     }
 
     /// Asks the admin API.
@@ -96,13 +129,19 @@ final class RealServer: Sendable {
         return text
     }
 
-    /// Waits until the program has written where it serves.
     private static func address(in log: URL, of process: Process) async throws -> URL {
+        let text = try await find(/address=(http:\/\/\S+)/, in: log, of: process)
+        guard let url = URL(string: "\(text)/") else { throw Failure(description: text) }
+        return url
+    }
+
+    /// Waits until a program has written what it says when it serves.
+    private static func find(
+        _ words: Regex<(Substring, Substring)>, in log: URL, of process: Process
+    ) async throws -> String {
         for _ in 0..<600 {
             let text = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
-            if let found = text.firstMatch(of: /address=(http:\/\/\S+)/), let url = URL(string: "\(found.1)/") {
-                return url
-            }
+            if let found = text.firstMatch(of: words) { return String(found.1) }
             guard process.isRunning else { throw Failure(description: text) }
             try await Task.sleep(for: .milliseconds(50))
         }

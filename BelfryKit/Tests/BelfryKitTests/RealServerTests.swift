@@ -122,4 +122,35 @@ import Testing
         let triggers = counted["triggers"] as? [[String: Any]] ?? []
         #expect(triggers.map { $0["count"] as? Int } == [1], "\(counted)")
     }
+
+    @Test(.timeLimit(.minutes(2))) func `the latest messages are those that the device was sent, newest first`()
+        async throws
+    {
+        let server = try await RealServer.shared()
+        let (platform, secret) = try await server.iPhones()
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("phone-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let configuration = BelfryConfiguration(
+            server: server.url, platform: platform, platformSecret: secret, folder: folder)
+        let app = try Belfry(configuration, identity: FixedIdentity(own: UUID()))
+        let device = try await app.register(Registration(token: String(repeating: "ab", count: 32)))
+        #expect(try await app.fetchMessages().isEmpty)
+        let client = AdminClient(server: server.url, key: server.adminKey)
+        var receipts: [String] = []
+        for body in ["First", "Second"] {
+            let push = PushRequest(
+                message: .init(body: body, custom: ["ios": ["extra": ["order": 17]]]), target: .devices([device]))
+            let id = try await client.push(push, for: try #require(UUID(uuidString: server.app)))
+            var last: Receipt?
+            for try await receipt in client.progress(of: id, every: .milliseconds(20)) { last = receipt }
+            #expect(last?.counts == ["accepted": 1])
+            receipts.append(id.uuidString.lowercased())
+        }
+        let found = try await app.fetchMessages()
+        #expect(found.map(\.receiptID) == receipts.reversed())
+        #expect(found.map(\.body) == ["Second", "First"])
+        let payload = try JSONSerialization.jsonObject(with: try #require(found.first).payload) as? [String: Any]
+        #expect(payload?["order"] as? Int == 17 && payload?["aps"] != nil)
+        #expect(try await app.fetchMessages(limit: 1).map(\.receiptID) == [receipts[1]])
+    }
 }

@@ -49,6 +49,9 @@ def simple(schema, contract):
         del schema["type"]
         if len(types) == 1:
             schema["type"] = types[0]
+        elif types:
+            # The bounds are each for one of the types.
+            schema = {key: value for key, value in schema.items() if key in ("description", "nullable")}
     if isinstance(schema.get("enum"), list):
         values = schema.pop("enum")
         if None in values:
