@@ -32,7 +32,7 @@ import Testing
         let (app, platform) = (uuids.app.lowercased, uuids.platform.lowercased)
         let tenant = resources.tenant.uuid.lowercased
         let secret = String(repeating: "0a", count: 32)
-        let identity = #""app_uuid":"\#(app)","api_key":"an old key","shared_secret":"\#(secret)""#
+        let identity = #""app_uuid":"\#(app)","api_key":"an-old-key-of-the-back-end","shared_secret":"\#(secret)""#
         let body = #"{"name":"moved","tenant_uuid":"\#(tenant)","description":"from the old house",\#(identity)}"#
         let refused = try await server.send(.post, "apps", as: tenantAdmin, body)
         #expect(refused.status == 403 && refused.message?.contains("only operators' keys may") == true, "\(refused)")
@@ -40,21 +40,21 @@ import Testing
         #expect(made.status == 201 && made["app_uuid"] == .string(app), "\(made)")
         #expect(made["description"] == .string("from the old house") && made["tenant_uuid"] == .string(tenant))
         let application = try #require(try await server.store.application(uuids.app))
-        #expect(application.apiKeyHash == SecretHash.of("an old key"))
+        #expect(application.apiKeyHash == SecretHash.of("an-old-key-of-the-back-end"))
         #expect(try server.admin.sharedSecret(of: application) == Array(repeating: 0x0a, count: 32))
         let platforms = "apps/\(app)/platforms"
         let old =
-            #"{"type":"android-baidu","name":"moved","platform_uuid":"\#(platform)","platform_secret":"an old secret"}"#
+            #"{"type":"android-baidu","name":"moved","credentials":{"topic":"a.b"},"platform_uuid":"\#(platform)","platform_secret":"an-old-secret-of-the-apps"}"#
         #expect(try await server.send(.post, platforms, as: tenantAdmin, old).status == 403)
         let created = try await server.send(.post, platforms, old)
         #expect(created.status == 201 && created["platform_uuid"] == .string(platform), "\(created)")
         let kept = try await server.store.platform(uuids.platform)
-        #expect(kept?.secretHash == SecretHash.of("an old secret"))
+        #expect(kept?.secretHash == SecretHash.of("an-old-secret-of-the-apps"))
         for (path, field, value) in [
             ("apps", "shared_secret", "zz"), ("apps", "shared_secret", "0a"), ("apps", "api_key", ""),
             (platforms, "platform_secret", ""), (platforms, "platform_uuid", "x"), ("apps", "app_uuid", "x"),
         ] {
-            let rest = path == "apps" ? "" : #","type":"android-baidu""#
+            let rest = path == "apps" ? "" : #","type":"android-baidu","credentials":{"topic":"a.b"}"#
             let wrong = try await server.send(.post, path, #"{"name":"n","\#(field)":"\#(value)"\#(rest)}"#)
             #expect(wrong.status == 400 && wrong.message?.contains(field) == true, "\(field): \(wrong)")
         }
@@ -67,7 +67,8 @@ import Testing
         let missing = try await server.send(
             .post, path, #"{"type":"ios","name":"n","credentials":{"topic":"a.b"}}"#)
         #expect(missing.status == 400 && missing.message?.contains("mode") == true, "\(missing)")
-        let android = try await server.send(.post, path, #"{"type":"android-baidu","name":"n"}"#)
+        let android = try await server.send(
+            .post, path, #"{"type":"android-baidu","name":"n","credentials":{"topic":"a.b"}}"#)
         #expect(android.status == 201, "\(android)")
         let ios = "platforms/\(resources.platform.uuid.lowercased)"
         let edited = try await server.send(
