@@ -78,6 +78,25 @@ import Testing
         #expect(try await server.store.platform(resources.platform.uuid)?.mode == .development)
     }
 
+    @Test func `heartbeats of a platform are told with how long they took`() async throws {
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let path = "platforms/\(resources.platform.uuid.lowercased)/heartbeats"
+        let none = try await server.send(.get, path)
+        #expect(none["devices"] == .integer(0) && none["last_at"] == .null && none["latency_ms"] == .null, "\(none)")
+        server.clock.advance(by: .seconds(5))
+        let beat = AnalyticsEvent(
+            kind: .heartbeat, time: server.clock.now, device: resources.device.uuid, receiptID: resources.push.receiptID
+        )
+        _ = try await server.store.record([beat], on: resources.platform, lateMax: .seconds(86_400))
+        let one = try await server.send(.get, path)
+        #expect(one["devices"] == .integer(1) && one["last_at"] == .string(server.clock.now.text), "\(one)")
+        for name in ["p50", "p90", "p99", "max"] { #expect(one["latency_ms"]?[name] == .integer(5_000)) }
+        server.clock.advance(by: .seconds(7_200))
+        #expect(try await server.send(.get, path)["devices"] == .integer(0), "the last hour, if no more is asked for")
+        #expect(try await server.send(.get, path + "?since=2001-01-01T00:00:00Z")["devices"] == .integer(1))
+    }
+
     @Test func `imported devices that were not seen are listed alone`() async throws {
         let server = try await TestAdminServer()
         let resources = try await server.resources("shop")
