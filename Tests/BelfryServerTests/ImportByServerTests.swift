@@ -98,7 +98,8 @@ extension ServerTests.ImportByServerTests {
                     try await group.waitForAll()
                 }
             }
-            let server = try await installation.serve()
+            // A request has time for some windows of rows, and then says that the list is to be sent again.
+            let server = try await installation.serve(["BELFRY_HTTP_REQUEST_SECONDS": "6"])
             defer { server.endAtOnce() }
             let api = Caller(base: try await server.addresses().http, user: "", secret: "")
             #expect(try await shown(api)?.last_row ?? 0 >= goal, "what was told survives")

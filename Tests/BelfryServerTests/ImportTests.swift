@@ -93,9 +93,13 @@ extension ServerTests.ImportTests {
             let store = resources.store
             let uuid = try #require(UUID(uuidString: OldPCFServer.application))
             let application = try #require(try await store.application(uuid))
+            let summer = try await store.topic(named: "summer", of: application.key)
+            #expect(summer?.expiresAt?.milliseconds == 4_000_000_000_000)
+            #expect(try await store.topic(named: "topic120", of: application.key)?.expiresAt == nil)
             let locations = try await store.locations(of: application.key, MapQuery(size: 50))
             #expect(locations.total == 60)
-            #expect(try await store.locationGroups(of: application.key, MapQuery()).elements.map(\.name) == ["Shops"])
+            let groups = try await store.locationGroups(of: application.key, MapQuery()).elements
+            #expect(groups.map(\.name) == ["Shops"] && groups.first?.locations.count == 2)
             let geofences = try await store.geofences(of: application.key, MapQuery())
             #expect(geofences.elements.map(\.key) == [Key(907), Key(911)])
             let schedules = try await store.schedules(of: application.key, after: nil, limit: 9)

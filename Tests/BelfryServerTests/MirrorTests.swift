@@ -30,6 +30,48 @@ extension ServerTests.MirrorTests {
         ["BELFRY_MIRROR_URL": old.url, "BELFRY_MIRROR_SECRETS_FILE": moved.secretsFile]
     }
 
+    @Test func `callers see nothing of an old server that is down, and it hears all once it is up`() async throws {
+        try await TestInstallation.with { installation in
+            let (moved, old) = try await OldPCFServer.with(devices: 4) { old in
+                (try await MovedIn(to: installation, from: old), old)
+            }
+            let server = try await installation.serve(settings(old, moved))
+            defer { server.endAtOnce() }
+            let platform = old.platforms[0]
+            let app = Caller(
+                base: try await server.addresses().http, user: platform.uuid, secret: platform.secret)
+            var uuids: [String] = []
+            for number in 0..<6 {
+                let answer = try await app.send(
+                    "POST", "/v1/registration",
+                    #"{"registration_token":"\#(Self.token(2_000 + number))","device_alias":"round 0"}"#)
+                #expect(answer.status == 200, "\(answer.body)")
+                uuids.append(try JSONDecoder().decode(Registered.self, from: Data(answer.body.utf8)).device_uuid)
+            }
+            for round in 1..<3 {
+                for (number, uuid) in uuids.enumerated() {
+                    let answer = try await app.send(
+                        "PUT", "/v1/registration/\(uuid)",
+                        #"{"registration_token":"\#(Self.token(2_000 + number))","device_alias":"round \#(round)"}"#)
+                    #expect(answer.status == 200, "\(answer.body)")
+                }
+            }
+            #expect(try await app.send("DELETE", "/v1/registration/\(uuids[0])").status == 204)
+            #expect(old.changes.isEmpty)
+            let port = try #require(URL(string: old.url)?.port)
+            try await OldPCFServer.with(devices: 4, port: port) { up in
+                try await eventually("the old server has heard all", within: .seconds(120)) {
+                    let told = Self.told(up)
+                    return (0..<6).allSatisfy { told[Self.token(2_000 + $0)]?.last == "round 2" }
+                        && up.changes.contains { $0.method == "DELETE" }
+                }
+                let all = ["round 0", "round 1", "round 2"]
+                for aliases in Self.told(up).values { #expect(aliases == all) }
+            }
+            try await server.end(SIGTERM)
+        }
+    }
+
     @Test func `what devices do here the old server hears, in order and whatever it suffers`() async throws {
         try await OldPCFServer.with(devices: 20) { old in
             try await TestInstallation.with { installation in

@@ -32,7 +32,7 @@ import Testing
         let (app, platform) = (uuids.app.lowercased, uuids.platform.lowercased)
         let tenant = resources.tenant.uuid.lowercased
         let secret = String(repeating: "0a", count: 32)
-        let identity = #""app_uuid":"\#(app)","api_key":"an old key","shared_secret":"\#(secret)""#
+        let identity = #""app_uuid":"\#(app)","api_key":"an-old-key-of-the-back-end","shared_secret":"\#(secret)""#
         let body = #"{"name":"moved","tenant_uuid":"\#(tenant)","description":"from the old house",\#(identity)}"#
         let refused = try await server.send(.post, "apps", as: tenantAdmin, body)
         #expect(refused.status == 403 && refused.message?.contains("only operators' keys may") == true, "\(refused)")
@@ -40,21 +40,21 @@ import Testing
         #expect(made.status == 201 && made["app_uuid"] == .string(app), "\(made)")
         #expect(made["description"] == .string("from the old house") && made["tenant_uuid"] == .string(tenant))
         let application = try #require(try await server.store.application(uuids.app))
-        #expect(application.apiKeyHash == SecretHash.of("an old key"))
+        #expect(application.apiKeyHash == SecretHash.of("an-old-key-of-the-back-end"))
         #expect(try server.admin.sharedSecret(of: application) == Array(repeating: 0x0a, count: 32))
         let platforms = "apps/\(app)/platforms"
         let old =
-            #"{"type":"android-baidu","name":"moved","platform_uuid":"\#(platform)","platform_secret":"an old secret"}"#
+            #"{"type":"android-baidu","name":"moved","credentials":{"topic":"a.b"},"platform_uuid":"\#(platform)","platform_secret":"an-old-secret-of-the-apps"}"#
         #expect(try await server.send(.post, platforms, as: tenantAdmin, old).status == 403)
         let created = try await server.send(.post, platforms, old)
         #expect(created.status == 201 && created["platform_uuid"] == .string(platform), "\(created)")
         let kept = try await server.store.platform(uuids.platform)
-        #expect(kept?.secretHash == SecretHash.of("an old secret"))
+        #expect(kept?.secretHash == SecretHash.of("an-old-secret-of-the-apps"))
         for (path, field, value) in [
             ("apps", "shared_secret", "zz"), ("apps", "shared_secret", "0a"), ("apps", "api_key", ""),
             (platforms, "platform_secret", ""), (platforms, "platform_uuid", "x"), ("apps", "app_uuid", "x"),
         ] {
-            let rest = path == "apps" ? "" : #","type":"android-baidu""#
+            let rest = path == "apps" ? "" : #","type":"android-baidu","credentials":{"topic":"a.b"}"#
             let wrong = try await server.send(.post, path, #"{"name":"n","\#(field)":"\#(value)"\#(rest)}"#)
             #expect(wrong.status == 400 && wrong.message?.contains(field) == true, "\(field): \(wrong)")
         }
@@ -67,7 +67,8 @@ import Testing
         let missing = try await server.send(
             .post, path, #"{"type":"ios","name":"n","credentials":{"topic":"a.b"}}"#)
         #expect(missing.status == 400 && missing.message?.contains("mode") == true, "\(missing)")
-        let android = try await server.send(.post, path, #"{"type":"android-baidu","name":"n"}"#)
+        let android = try await server.send(
+            .post, path, #"{"type":"android-baidu","name":"n","credentials":{"topic":"a.b"}}"#)
         #expect(android.status == 201, "\(android)")
         let ios = "platforms/\(resources.platform.uuid.lowercased)"
         let edited = try await server.send(
@@ -75,6 +76,25 @@ import Testing
         #expect(edited.status == 200 && edited["mode"] == .string("development"), "\(edited)")
         #expect(edited["name"] == .string("phones") && edited["description"] == .string("of iron"))
         #expect(try await server.store.platform(resources.platform.uuid)?.mode == .development)
+    }
+
+    @Test func `heartbeats of a platform are told with how long they took`() async throws {
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let path = "platforms/\(resources.platform.uuid.lowercased)/heartbeats"
+        let none = try await server.send(.get, path)
+        #expect(none["devices"] == .integer(0) && none["last_at"] == .null && none["latency_ms"] == .null, "\(none)")
+        server.clock.advance(by: .seconds(5))
+        let beat = AnalyticsEvent(
+            kind: .heartbeat, time: server.clock.now, device: resources.device.uuid, receiptID: resources.push.receiptID
+        )
+        _ = try await server.store.record([beat], on: resources.platform, lateMax: .seconds(86_400))
+        let one = try await server.send(.get, path)
+        #expect(one["devices"] == .integer(1) && one["last_at"] == .string(server.clock.now.text), "\(one)")
+        for name in ["p50", "p90", "p99", "max"] { #expect(one["latency_ms"]?[name] == .integer(5_000)) }
+        server.clock.advance(by: .seconds(7_200))
+        #expect(try await server.send(.get, path)["devices"] == .integer(0), "the last hour, if no more is asked for")
+        #expect(try await server.send(.get, path + "?since=2001-01-01T00:00:00Z")["devices"] == .integer(1))
     }
 
     @Test func `imported devices that were not seen are listed alone`() async throws {

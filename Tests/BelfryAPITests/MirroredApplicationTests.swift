@@ -1,0 +1,39 @@
+import BelfryCore
+import BelfryTesting
+import FoundationEssentials
+import HTTPTypes
+import Testing
+
+@testable import BelfryAPI
+
+/// Which registrations an old server hears of too, during a dual run.
+@Suite struct MirroredApplicationTests {
+    private static let token = String(repeating: "0a", count: 32)
+
+    /// Registers, updates and unregisters a device, and returns what waits for the old server.
+    private func calls(where applications: (UUID) -> MirroredApplications) async throws -> [MirrorCall] {
+        var server = try await TestServer()
+        server.options.mirrored = applications(server.application.uuid)
+        let uuid = try await server.device(Self.token).uuidString.lowercased()
+        let put = #"{"registration_token":"\#(Self.token)","device_alias":"mine"}"#
+        #expect(try await server.send(.put, "/v1/registration/\(uuid)", as: .iPhone, put).status == 200)
+        #expect(try await server.send(.delete, "/v1/registration/\(uuid)", as: .iPhone).status == 204)
+        let refused = try await server.register(#"{"registration_token":"no hex"}"#)
+        #expect(refused.status == 400)
+        return try await server.store.mirrorEntries(limit: 9).map(\.call)
+    }
+
+    @Test func `an application that is named has each registration, as its app sent it, and each end of one kept`()
+        async throws
+    {
+        let named = try await calls { .some([$0]) }
+        #expect(named.map(\.method) == [.post, .put, .delete], "what is refused here is told to nobody")
+        #expect(String(decoding: named[1].body, as: UTF8.self).contains(#""device_alias":"mine""#))
+        #expect(try await calls { _ in .all } == named)
+    }
+
+    @Test func `an application that is not named has none kept`() async throws {
+        #expect(try await calls { _ in .some([UUID()]) } == [])
+        #expect(try await calls { _ in .none } == [])
+    }
+}
