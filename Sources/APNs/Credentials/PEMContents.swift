@@ -4,6 +4,12 @@ import SwiftASN1
 /// What a text in PEM holds, for a person who gave the wrong file.
 package enum PEMContents {
     package static func words(for text: String) -> String {
+        let parts = text.split(separator: "\n").filter { $0.hasPrefix("-----BEGIN ") }
+        guard parts.count < 2 else {
+            return parts.map { part in
+                part.dropFirst("-----BEGIN ".count).prefix { $0 != "-" }.lowercased()
+            }.joined(separator: " and ")
+        }
         guard let document = try? PEMDocument(pemString: text) else {
             return text.contains("-----BEGIN ") ? "PEM that is cut off or damaged" : "no PEM at all"
         }
