@@ -16,9 +16,10 @@ package enum PEMContents {
         if (try? P256.Signing.PrivateKey(pemRepresentation: text)) != nil { return "a P-256 private key" }
         if (try? P384.Signing.PrivateKey(pemRepresentation: text)) != nil { return "a P-384 private key" }
         if (try? P521.Signing.PrivateKey(pemRepresentation: text)) != nil { return "a P-521 private key" }
+        // A certificate has the numbers of its key in it.
+        if document.discriminator == "CERTIFICATE" { return "a certificate" }
         if let bits = rsaBits(document.derBytes) { return "an RSA \(bits) key" }
         switch document.discriminator {
-        case "CERTIFICATE": return "a certificate"
         case "PUBLIC KEY": return "a public key"
         case "ENCRYPTED PRIVATE KEY": return "a private key with a passphrase; take the passphrase off first"
         default: return "\(document.discriminator.lowercased()) of another kind"
