@@ -163,6 +163,44 @@ extension ServerTests.FirstDayCommandTests {
         }
     }
 
+    @Test func `a certificate in PEM where PKCS #12 is wanted, and a passphrase that is missing, are named`()
+        async throws
+    {
+        try await TestInstallation.with { installation in
+            let openSSL = OpenSSL(scratch: installation.scratch)
+            let (certificate, key) = try await openSSL.pair("push")
+            let both = try installation.scratch.write(
+                [certificate, key].map { try String(contentsOfFile: $0, encoding: .utf8) }.joined(), to: "both.pem")
+            let p12 = try await openSSL.p12("push", topic: TestServer.topic, days: 10, passphrase: "sesame")
+            let create = [
+                "platform", "create", "--app", installation.application, "--type", "ios", "--mode", "production",
+                "--name",
+                "x", "--topic", TestServer.topic,
+            ]
+            for (arguments, words) in [
+                (
+                    ["--apns-certificate", both],
+                    "--apns-certificate cannot be used: the file holds certificate and private key"
+                ),
+                (
+                    ["--apns-certificate", certificate],
+                    "the file holds a certificate in PEM, not PKCS#12; `openssl pkcs12"
+                ),
+                (
+                    ["--apns-certificate", p12],
+                    "--passphrase-file cannot be used: the p12 file has a passphrase, and none was"
+                ),
+                (
+                    ["--apns-key", both, "--key-id", "ABCDEFGHIJ", "--team-id", "ABCDEFGHIJ"],
+                    "is not a P-256 private key in PEM, but certificate and private key"
+                ),
+            ] {
+                let ended = try await installation.run(create + arguments)
+                #expect(ended.status != 0 && ended.err.contains(words), "\(arguments): \(ended)")
+            }
+        }
+    }
+
     @Test func `the wrong JSON and the wrong key for FCM are named, and how its endpoint is given`() async throws {
         try await TestInstallation.with { installation in
             let openSSL = OpenSSL(scratch: installation.scratch)
@@ -197,7 +235,7 @@ extension ServerTests.FirstDayCommandTests {
         }
     }
 
-    @Test func `a time that is over is taken, and warned of`() async throws {
+    @Test func `what is taken although it is hardly meant is warned of`() async throws {
         try await TestInstallation.with { installation in
             let push = ["push", "--app", installation.application, "--topic", "town", "--body", "Hello"]
             let late = try await installation.run(
@@ -211,8 +249,39 @@ extension ServerTests.FirstDayCommandTests {
                 "schedule", "create", "--app", installation.application, "--topic", "town", "--body", "Hello",
                 "--send-at", "2199-01-01T00:00:00Z", "--expires-at", "2001-01-02T00:00:00Z")
             #expect(schedule.err.contains("--expires-at 2001-01-02T00:00:00Z is in the past"), "\(schedule)")
+            let stranger = try await installation.run(
+                push + ["--custom", #"{"iphone":{"badge":1},"ios":{"badge":1}}"#])
+            #expect(
+                stranger.status == 0 && stranger.err.contains("a part for `iphone`, which is no type of platform"),
+                "\(stranger)")
+            let broken = try await installation.run(push + ["--custom", #"{"ios":"#])
+            #expect(broken.status != 0 && broken.err.contains("--custom is not valid JSON"), "\(broken)")
             let fine = try await installation.run(push)
             #expect(fine.status == 0 && fine.err == "", "\(fine)")
+        }
+    }
+
+    @Test func `a push for later is listed, shown and cancelled`() async throws {
+        try await TestInstallation.with { installation in
+            let app = ["--app", installation.application]
+            let custom = try installation.scratch.write(#"{"ios":{"badge":3}}"#, to: "custom.json")
+            let made: [String: String] = try await installation.run(
+                [
+                    "push", "--topic", "town", "--custom", "@\(custom)", "--send-at", "2199-01-31T09:00:00Z",
+                    "--at-most-once",
+                ]
+                    + ["--expires-at", "2199-02-01T09:00:00Z", "--urgency", "urgent", "--json"] + app
+            ).decoded()
+            let id = try #require(made["schedule_id"])
+            let listed = try await installation.run(["schedule", "list", "--state", "waiting"] + app).out
+            #expect(listed.contains(id) && listed.contains("2199-01-31T09:00:00"), "\(listed)")
+            let shown = try await installation.run(["schedule", "show", id] + app).out
+            for words in [#""badge":3"#, "at_most_once  true", "urgency       urgent", "2199-02-01T09:00:00"] {
+                #expect(shown.contains(words), "\(words): \(shown)")
+            }
+            #expect(try await installation.run(["schedule", "cancel", id] + app).status == 0)
+            let again = try await installation.run(["schedule", "cancel", id] + app)
+            #expect(again.status != 0 && again.err.contains("has ended"), "\(again)")
         }
     }
 

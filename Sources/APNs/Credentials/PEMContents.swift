@@ -4,15 +4,22 @@ import SwiftASN1
 /// What a text in PEM holds, for a person who gave the wrong file.
 package enum PEMContents {
     package static func words(for text: String) -> String {
+        let parts = text.split(separator: "\n").filter { $0.hasPrefix("-----BEGIN ") }
+        guard parts.count < 2 else {
+            return parts.map { part in
+                part.dropFirst("-----BEGIN ".count).prefix { $0 != "-" }.lowercased()
+            }.joined(separator: " and ")
+        }
         guard let document = try? PEMDocument(pemString: text) else {
             return text.contains("-----BEGIN ") ? "PEM that is cut off or damaged" : "no PEM at all"
         }
         if (try? P256.Signing.PrivateKey(pemRepresentation: text)) != nil { return "a P-256 private key" }
         if (try? P384.Signing.PrivateKey(pemRepresentation: text)) != nil { return "a P-384 private key" }
         if (try? P521.Signing.PrivateKey(pemRepresentation: text)) != nil { return "a P-521 private key" }
+        // A certificate has the numbers of its key in it.
+        if document.discriminator == "CERTIFICATE" { return "a certificate" }
         if let bits = rsaBits(document.derBytes) { return "an RSA \(bits) key" }
         switch document.discriminator {
-        case "CERTIFICATE": return "a certificate"
         case "PUBLIC KEY": return "a public key"
         case "ENCRYPTED PRIVATE KEY": return "a private key with a passphrase; take the passphrase off first"
         default: return "\(document.discriminator.lowercased()) of another kind"

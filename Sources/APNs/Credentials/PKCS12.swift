@@ -19,6 +19,13 @@ enum PKCS12 {
     /// docs/decisions/0025-p12-files-are-looked-into-before-they-are-opened.md.
     private static func check(_ bytes: [UInt8], _ passphrase: String) throws(APNsCredentialsError) {
         ERR_clear_error()
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard !text.contains("-----BEGIN ") else {
+            throw APNsCredentialsError(
+                .p12,
+                "the file holds \(PEMContents.words(for: text)) in PEM, not PKCS#12; `openssl pkcs12 -export -in certificate.pem -inkey key.pem "
+                    + "-out push.p12` makes one of a certificate and its key")
+        }
         guard let file = bytes.withUnsafeBytes({ parse($0) }) else {
             throw APNsCredentialsError(.p12, "the bytes are not a PKCS#12 file")
         }
@@ -31,7 +38,9 @@ enum PKCS12 {
             X509_free(certificate)
             free(others)
         }
-        guard PKCS12_parse(file, passphrase, &key, &certificate, &others) == 1 else { throw failure() }
+        guard PKCS12_parse(file, passphrase, &key, &certificate, &others) == 1 else {
+            throw failure(isGiven: !passphrase.isEmpty)
+        }
         guard key != nil else { throw APNsCredentialsError(.incomplete, "the p12 file holds no private key") }
         guard certificate == nil else { return }
         throw sk_X509_num(others) == 0
@@ -51,12 +60,19 @@ enum PKCS12 {
     }
 
     /// The last error. The passphrase is checked first, by the file's own MAC.
-    private static func failure() -> APNsCredentialsError {
+    ///
+    /// - Parameter isGiven: whether there was a passphrase.
+    private static func failure(isGiven: Bool) -> APNsCredentialsError {
         let code = ERR_peek_error()
         let reason = ERR_reason_error_string(code).map { String(cString: $0) } ?? "error \(code)"
         ERR_clear_error()
-        return reason == "INCORRECT_PASSWORD"
-            ? APNsCredentialsError(.passphrase, "the passphrase does not open the p12 file")
-            : APNsCredentialsError(.p12, "the p12 file cannot be read: \(reason)")
+        switch reason {
+        case "INCORRECT_PASSWORD" where isGiven:
+            return APNsCredentialsError(.passphrase, "the passphrase does not open the p12 file")
+        case "INCORRECT_PASSWORD":
+            return APNsCredentialsError(.passphrase, "the p12 file has a passphrase, and none was given")
+        case "BAD_PKCS12_DATA": return APNsCredentialsError(.p12, "the bytes are not a PKCS#12 file")
+        default: return APNsCredentialsError(.p12, "the p12 file cannot be read: \(reason)")
+        }
     }
 }

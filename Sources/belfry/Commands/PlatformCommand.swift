@@ -287,8 +287,9 @@ struct APNsArguments: ParsableArguments {
         do {
             return try await work()
         } catch let error as InvalidInput {
-            let option = error.field.replacing("credentials.", with: "").replacing("_", with: "-")
-            throw InvalidInput(field: option, error.problem)
+            let field = error.field.replacing("credentials.", with: "").replacing("_", with: "-")
+            guard error.field.hasPrefix("credentials.") else { throw error }
+            throw InvalidInput(field: field == "passphrase" ? "--passphrase-file" : "--\(field)", error.problem)
         }
     }
 

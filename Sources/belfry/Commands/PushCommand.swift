@@ -80,6 +80,7 @@ struct PushCommand: AsyncParsableCommand {
         var message: [String: JSONValue] = [:]
         message["body"] = body.map(JSONValue.string)
         message["custom"] = try json(custom, "--custom")
+        warnOfStrangers(in: message["custom"])
         message["apns"] = try json(apns, "--apns")
         message["badge"] = badge.map { text in
             text.hasPrefix("+") ? .string(text) : Int64(text).map(JSONValue.integer) ?? .string(text)
@@ -112,6 +113,16 @@ struct PushCommand: AsyncParsableCommand {
         FileHandle.standardError.write(Data(question.utf8))
         guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
             throw ValidationError("nothing was sent")
+        }
+    }
+
+    /// What is meant for no type of platform is stored with the push, and nothing reads it.
+    private func warnOfStrangers(in custom: JSONValue?) {
+        guard case .object(let parts)? = custom else { return }
+        for part in parts.keys.sorted() where PlatformKind(rawValue: part) == nil {
+            Notice.show(
+                "--custom has a part for `\(part)`, which is no type of platform, so nothing reads it; types are "
+                    + PlatformKind.allCases.map(\.rawValue).joined(separator: ", "))
         }
     }
 

@@ -92,7 +92,7 @@ extension JSONValue {
         do {
             return try JSONValue(json: bytes, field: name)
         } catch {
-            throw ValidationError("\(error)")
+            throw ValidationError("\(name) \(error.problem)")
         }
     }
 }
