@@ -16,7 +16,9 @@ package struct SharedSecretLinkKeys: LinkKeys {
         self.secrets = secrets
     }
 
-    package func signing(for application: Key<BelfryCore.Application>) async throws -> @Sendable (_ text: String) -> String {
+    package func signing(for application: Key<BelfryCore.Application>) async throws
+        -> @Sendable (_ text: String) -> String
+    {
         guard let application = try await store.application(application),
             let key = try secrets.keys(of: application).first
         else { throw StoreError.unknown("application \(application)") }
