@@ -143,8 +143,8 @@ let package = Package(
         module(
             "BelfryGateway",
             [
-                "BelfryCore", nioCore, nioPosix, nioTLS, nioSSL, logging, metrics, crypto, cryptoExtras, x509, asn1,
-                lifecycle,
+                "BelfryCore", "CNghttp2", nioCore, nioPosix, nioTLS, nioSSL, logging, metrics, crypto, cryptoExtras, x509,
+                asn1, lifecycle,
             ]),
         module(
             "BelfryDashboard",

@@ -46,7 +46,7 @@ private final class TestServer: Sendable {
             health: { PCFv1.Health(database: part, queue: part, scheduler: part) }
         ).add(to: router)
         AdminRoutes(store: store, vault: vault, clock: clock, credentials: credentials).add(to: router)
-        CarmaRoutes(store: store, clock: clock).add(to: router)
+        CarmaRoutes(store: store, clock: clock, passwords: PlainPasswords()).add(to: router)
         AcrobitsRoutes(store: store, vault: vault, clock: clock).add(to: router)
         MediatorRoutes(store: store, clock: clock).add(to: router)
         Contract().add(to: router)

@@ -85,8 +85,7 @@ struct TestResources {
                 kind: .acrobitsReporter, application: application.key, keyHash: SecretHash.of(secret),
                 options: [AcrobitsOption.template: "/t/%account[username]%/%pushToken%&a=%pushappid%"]))
         _ = try await store.createCarmaAccount(
-            customerID: 1, user: "anna",
-            passwordHash: SecretHash.of(CarmaAccount.salted(secret, customerID: 1, user: "anna")), tokenHash: hash)
+            customerID: 1, user: "anna", passwordHash: Array(PlainPasswords.hash(secret).utf8), tokenHash: hash)
         let app = try await store.createCarmaApp(customerID: 1, appID: "a", for: application.key)
         let template = try JSONValue(json: #"{"languages":{"en":{"alert":"{{a}}","html":"{{b}}"}}}"#.utf8)
         return try await store.createCarmaTrigger(try CarmaTemplate(template), of: app)

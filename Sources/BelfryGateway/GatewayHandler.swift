@@ -6,8 +6,10 @@ import Synchronization
 /// What a connection's handler tells the one that serves the connection, in order.
 enum GatewayInbound: Sendable {
     /// The handshake is done: the certificate of the sender in DER, if it can be read.
-    case certificate([UInt8])
+    case certificate([UInt8], isHTTP2: Bool = false)
     case records([GatewayRecord])
+    /// Of a sender that speaks HTTP/2.
+    case requests([GatewayRequest])
     case fault(GatewayDecoder.Fault)
     /// The server is to stop: nothing comes after this.
     case stopping
@@ -25,12 +27,14 @@ enum GatewayCommand: Sendable {
     case end(GatewayError?)
     /// Takes no more records.
     case stop
+    /// Answers a request of HTTP/2, with the id of its notification.
+    case respond(GatewayResponse, id: String, stream: Int32)
 }
 
 /// Splits a connection into records, and reads no more while many of them are not durable yet.
 ///
 /// What it holds at most: a window of records, one unfinished record and one read of the connection.
-final class GatewayHandler: ChannelDuplexHandler {
+final class GatewayHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = GatewayInbound
     typealias OutboundIn = Never

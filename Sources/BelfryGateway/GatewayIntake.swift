@@ -73,7 +73,14 @@ package struct GatewayIntake: Sendable {
     private func accept(
         _ push: NewPush, _ identifier: UInt32, _ tell: @escaping @Sendable (GatewayError) -> Void
     ) async -> Bool {
-        verdicts.watch(push.receiptID) { status in tell(GatewayError(status, identifier: identifier)) }
+        verdicts.watch(push.receiptID) { verdict in
+            guard case .refused(let refusal) = verdict else { return }
+            tell(GatewayError(GatewayStatus(refusal), identifier: identifier))
+        }
+        return await accept(push)
+    }
+
+    private func accept(_ push: NewPush) async -> Bool {
         let accepted = await retrying { try await store.accept(push) }
         guard let accepted else {
             verdicts.forget(push.receiptID)
@@ -81,6 +88,50 @@ package struct GatewayIntake: Sendable {
         }
         observer.accepted(accepted.head)
         return true
+    }
+
+    // MARK: Requests of HTTP/2
+
+    /// Makes a push of a request, waits for a while for what APNs says of the device, and answers as APNs would.
+    ///
+    /// - Parameter platform: nil where the sender's certificate opens none.
+    package func answer(
+        _ request: GatewayRequest, on platform: Platform?, within wait: Duration
+    ) async -> (response: GatewayResponse, id: String) {
+        do throws(GatewayResponse) {
+            guard let platform else { throw GatewayResponse(403, "BadCertificate") }
+            let notification = try request.notification(for: platform)
+            let id = try request.id()
+            return (try await send(notification, on: platform, within: wait), id.lowercased)
+        } catch {
+            return (error, request.headers["id"].flatMap { UUID(uuidString: $0) }?.lowercased ?? UUID().lowercased)
+        }
+    }
+
+    private func send(
+        _ notification: GatewayNotification, on platform: Platform, within wait: Duration
+    ) async throws(GatewayResponse) -> GatewayResponse {
+        guard let device = await devices(of: [notification.token], on: platform)[notification.token] else {
+            throw GatewayResponse(503, "ServiceUnavailable")
+        }
+        let push = NewPush(notification.content, expiresAt: notification.expiresAt, to: device, on: platform)
+        let (stream, verdict) = AsyncStream.makeStream(of: GatewayVerdict.self, bufferingPolicy: .bufferingNewest(1))
+        verdicts.watch(push.receiptID) {
+            verdict.yield($0)
+            verdict.finish()
+        }
+        guard await accept(push) else { throw GatewayResponse(503, "ServiceUnavailable") }
+        defer { verdicts.forget(push.receiptID) }
+        let told = await withTaskGroup(of: GatewayVerdict?.self) { group in
+            group.addTask { await stream.first { _ in true } }
+            group.addTask {
+                try? await Task.sleep(for: wait)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+        return told.map { GatewayResponse($0) } ?? .accepted
     }
 
     // MARK: Devices
@@ -128,6 +179,11 @@ package struct GatewayIntake: Sendable {
 extension NewPush {
     fileprivate init(_ record: GatewayRecord, _ content: Push.Content, to device: Key<Device>, on platform: Platform) {
         let expiresAt = record.expiry.flatMap { $0 == 0 ? nil : Instant(milliseconds: Int64($0) * 1_000) }
+        self.init(content, expiresAt: expiresAt, to: device, on: platform)
+    }
+
+    /// Urgent, to the one device.
+    fileprivate init(_ content: Push.Content, expiresAt: Instant?, to device: Key<Device>, on platform: Platform) {
         self.init(
             receiptID: IdempotentID.make(), applicationKey: platform.applicationKey, content: content,
             audience: .all([.list(.devices([device])), .list(.registered)]), platformKeys: [platform.key],

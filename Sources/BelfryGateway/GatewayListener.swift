@@ -29,7 +29,8 @@ package struct GatewayListener: Service {
         let open = OpenChannels()
         let held = HeldRecords(limit: options.heldBytesMax)
         let server = try await TLSServer.bind(address, options) { channel in
-            try channel.pipeline.syncOperations.addHandler(GatewayHandler(options, held: held))
+            let binary = GatewayHandler(options, held: held)
+            try channel.pipeline.syncOperations.addHandlers(GatewayProtocolHandler(binary: binary), binary)
             // Without half closure: a channel without output ends its output at once.
             return try NIOAsyncChannel<GatewayInbound, Never>(wrappingChannelSynchronously: channel)
         }
@@ -49,9 +50,17 @@ package struct GatewayListener: Service {
         let channel = connection.channel
         do {
             try await connection.executeThenClose { inbound in
-                var session = Session(channel: channel)
-                for try await event in inbound {
-                    try await handle(event, &session)
+                try await withThrowingDiscardingTaskGroup { group in
+                    var session = Session(channel: channel)
+                    for try await event in inbound {
+                        if case .requests(let requests) = event {
+                            answer(requests, session.platform, on: channel, in: &group)
+                        } else {
+                            try await handle(event, &session)
+                        }
+                    }
+                    // Nobody waits for the answers any more.
+                    group.cancelAll()
                 }
             }
         } catch {
@@ -61,14 +70,16 @@ package struct GatewayListener: Service {
 
     private func handle(_ event: GatewayInbound, _ session: inout Session) async throws {
         switch event {
-        case .certificate(let der):
+        case .certificate(let der, let isHTTP2):
             session.platform = try await senders.platform(of: der)
-            if session.platform == nil {
+            if session.platform == nil, !isHTTP2 {
                 try await session.channel.close()
             } else {
                 session.tell(.admit)
             }
         case .records(let records): await take(records, &session)
+        // Answered beside the events.
+        case .requests: return
         case .fault(let fault): session.end(fault.isSilent ? nil : fault.error)
         case .finished:
             await session.silence(options.lateVerdicts)
@@ -76,6 +87,21 @@ package struct GatewayListener: Service {
         case .stopping:
             await session.silence(options.silence)
             session.end(GatewayError(.shutdown, identifier: session.lastAccepted))
+        }
+    }
+
+    /// Each by itself: its answer waits for what APNs says. So many are under way as the connection's handler lets come.
+    private func answer(
+        _ requests: [GatewayRequest], _ platform: Platform?, on channel: any Channel,
+        in group: inout ThrowingDiscardingTaskGroup<any Error>
+    ) {
+        for request in requests {
+            group.addTask {
+                let (response, id) = await intake.answer(request, on: platform, within: options.verdictWait)
+                GatewayMetric.records(1, isAccepted: response.status == 200)
+                channel.triggerUserOutboundEvent(
+                    GatewayCommand.respond(response, id: id, stream: request.stream), promise: nil)
+            }
         }
     }
 

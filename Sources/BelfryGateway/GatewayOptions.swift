@@ -18,6 +18,9 @@ package struct GatewayOptions: Sendable {
     /// How long a sender that has closed its side may still hear what APNs refuses, after its last record.
     package var lateVerdicts = Duration.seconds(10)
 
+    /// How long the answer to a request of HTTP/2 waits for what APNs says of the device; then it says that the push was taken.
+    package var verdictWait = Duration.seconds(5)
+
     package init() {}
 }
 

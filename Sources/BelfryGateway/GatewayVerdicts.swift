@@ -8,7 +8,7 @@ import Synchronization
 /// told here; dead tokens reach the feedback service whatever happens.
 package final class GatewayVerdicts: PushObserver {
     private let next: any PushObserver
-    private let watched = Mutex<[UUID: @Sendable (GatewayStatus) -> Void]>([:])
+    private let watched = Mutex<[UUID: @Sendable (GatewayVerdict) -> Void]>([:])
 
     /// Pushes that are watched at a time; those beyond are accepted and not watched.
     package static let watchedMax = 100_000
@@ -22,20 +22,39 @@ package final class GatewayVerdicts: PushObserver {
 
     package func settled(_ push: PushHead, _ settlement: Settlement) {
         next.settled(push, settlement)
-        guard settlement.retryAt == nil, let tell = watched.withLock({ $0.removeValue(forKey: push.receiptID) }),
-            case .refused(let refusal)? = settlement.answers.first
+        guard settlement.retryAt == nil, let tell = watched.withLock({ $0.removeValue(forKey: push.receiptID) })
         else { return }
-        tell(GatewayStatus(refusal))
+        tell(GatewayVerdict(settlement))
     }
 
     /// Watched before it is accepted, since its verdict may come before the acceptance is known.
-    func watch(_ receiptID: UUID, tell: @escaping @Sendable (GatewayStatus) -> Void) {
+    func watch(_ receiptID: UUID, tell: @escaping @Sendable (GatewayVerdict) -> Void) {
         watched.withLock { watched in
             if watched.count < Self.watchedMax { watched[receiptID] = tell }
         }
     }
 
     func forget(_ receiptID: UUID) { watched.withLock { $0[receiptID] = nil } }
+}
+
+/// What came of the one device of a push.
+enum GatewayVerdict: Sendable, Hashable {
+    case accepted
+    /// The token is dead, since a time if the provider named one.
+    case gone(since: Instant?)
+    case refused(Refusal)
+    /// It expired, or nobody knows.
+    case other
+
+    init(_ settlement: Settlement) {
+        self =
+            switch settlement.answers.first {
+            case .accepted: .accepted
+            case .gone: .gone(since: settlement.deadTokens.first?.since)
+            case .refused(let refusal): .refused(refusal)
+            default: .other
+            }
+    }
 }
 
 extension GatewayStatus {

@@ -99,6 +99,7 @@ struct ServerParts: Sendable {
     /// The routes of all APIs, and of the dashboard unless it has a listener of its own.
     func routes(_ configuration: ServerConfiguration) throws -> RouterResponder<APIContext> {
         let router = ResponseMiddleware.router(clock: clock, isSecure: certificates.http != nil)
+        let passwords = ScryptPasswords()
         PCFRoutes(
             store: resources.store, vault: resources.keyRing, clock: clock, options: configuration.pcf,
             requestLimiter: requestLimiter, shares: shares, pushObserver: events,
@@ -106,7 +107,7 @@ struct ServerParts: Sendable {
         ).add(to: router)
         AdminRoutes(
             store: resources.store, vault: resources.keyRing, clock: clock, credentials: credentials,
-            requestLimiter: requestLimiter,
+            passwords: passwords, requestLimiter: requestLimiter,
             shares: shares, events: events, bodyBytesMax: configuration.pcf.bodyBytesMax,
             idempotencyHold: configuration.pcf.idempotencyHold,
             verdictDeadline: max(.seconds(1), configuration.timeouts.request - .seconds(5))
@@ -116,7 +117,8 @@ struct ServerParts: Sendable {
             options: configuration.broker, requestLimiter: requestLimiter
         ).add(to: router)
         CarmaRoutes(
-            store: resources.store, clock: clock, options: configuration.carma, requestLimiter: requestLimiter,
+            store: resources.store, clock: clock, passwords: passwords, options: configuration.carma,
+            requestLimiter: requestLimiter,
             shares: shares, pushObserver: events
         ).add(to: router)
         AcrobitsRoutes(

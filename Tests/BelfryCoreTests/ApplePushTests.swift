@@ -90,11 +90,11 @@ import Testing
             ),
             (
                 #"{"payload":{"aps":{"badge":"3"}}}"#,
-                "message.apns.payload.aps.badge has to be a whole number from 0, it is '3'"
+                #"message.apns.payload.aps.badge has to be a whole number from 0, or a text such as "+1", it is '3'"#
             ),
             (
                 #"{"payload":{"aps":{"badge":-1}}}"#,
-                "message.apns.payload.aps.badge has to be a whole number from 0, it is -1"
+                #"message.apns.payload.aps.badge has to be a whole number from 0, or a text such as "+1", it is -1"#
             ),
             (
                 #"{"payload":{"aps":{"content-available":true}}}"#,

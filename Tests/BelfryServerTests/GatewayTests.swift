@@ -134,6 +134,40 @@ extension ServerTests.GatewayTests {
         }
     }
 
+    @Test func `a sender of HTTP/2 is answered as APNs answers, on the same port`() async throws {
+        try await TestGateway.with { gateway in
+            let (program, ports) = try await gateway.serve()
+            defer { program.endAtOnce() }
+            let dead = Int64(1_700_000_000_123)
+            gateway.simulator.script.answer(
+                ScriptedAnswer(.unregistered, timestamp: dead), for: [TestGateway.token(2).hex])
+            gateway.simulator.script.answer(ScriptedAnswer(.badDeviceToken), for: [TestGateway.token(3).hex])
+            let id = "1e5e7d2a-5a3b-4a5e-9d5c-0123456789ab"
+            let taken = try await gateway.post(
+                TestGateway.token(1).hex, to: ports.gateway, ["apns-id: \(id)", "apns-push-type: alert"])
+            #expect(taken.status == "HTTP/2 200" && taken.body.isEmpty && taken.id == id, "\(taken)")
+            #expect(gateway.told(1...1) == [1])
+            let rows: [(String, [String], String, String)] = [
+                (TestGateway.token(2).hex, [], "HTTP/2 410", #"{"reason":"Unregistered","timestamp":1700000000123}"#),
+                (TestGateway.token(3).hex, [], "HTTP/2 400", #"{"reason":"BadDeviceToken"}"#),
+                ("xyz", [], "HTTP/2 400", #"{"reason":"BadDeviceToken"}"#),
+                (TestGateway.token(4).hex, ["apns-priority: 7"], "HTTP/2 400", #"{"reason":"BadPriority"}"#),
+            ]
+            for (token, headers, status, body) in rows {
+                let answer = try await gateway.post(token, to: ports.gateway, headers)
+                #expect(answer.status == status && answer.body == body, "\(token): \(answer)")
+                #expect(answer.id?.count == 36)
+            }
+            let stranger = try await OpenSSL(scratch: gateway.scratch).pair("stranger")
+            let refused = try await gateway.post(TestGateway.token(5).hex, to: ports.gateway, as: stranger)
+            #expect(refused.status == "HTTP/2 403" && refused.body == #"{"reason":"BadCertificate"}"#, "\(refused)")
+            // The binary protocol is spoken there all the same.
+            let old = try await gateway.send("stream", to: ports.gateway, ["--first", "6"])
+            #expect(old["end"]?.stringValue == "silence", "\(old)")
+            try await program.end(SIGTERM)
+        }
+    }
+
     @Test func `a certificate that nobody entered, or that was revoked, opens nothing`() async throws {
         try await TestGateway.with { gateway in
             let (program, ports) = try await gateway.serve()

@@ -20,14 +20,16 @@ package struct AdminRoutes: Sendable {
     ///   - verdictDeadline: how long a test push may wait for its provider, less than any request may take.
     package init(
         store: any Store, vault: any Vault, clock: any WallClock, credentials: any ProviderCredentials,
-        requestLimiter: RequestLimiter? = nil, shares: ShareLimiter = ShareLimiter(), events: EventHub? = nil,
+        passwords: any PasswordHashing = NoPasswords(), requestLimiter: RequestLimiter? = nil,
+        shares: ShareLimiter = ShareLimiter(), events: EventHub? = nil,
         bodyBytesMax: Int = 1_048_576, idempotencyHold: Duration = .seconds(35),
         verdictDeadline: Duration = .seconds(20)
     ) {
         factory = Admin.RouteFactory(
             store: store,
             admin: AdminService(
-                store: store, vault: vault, credentials: credentials, hash: SecretHash.of, clock: clock),
+                store: store, vault: vault, credentials: credentials, hash: SecretHash.of,
+                passwords: passwords, clock: clock),
             channels: ChannelService(store: store, provider: credentials.channels), clock: clock,
             pushObserver: events ?? NoPushObserver(), shares: shares, verdictDeadline: verdictDeadline)
         self.shares = shares

@@ -1,5 +1,4 @@
 import BelfryCore
-import Crypto
 import HTTPTypes
 import Hummingbird
 
@@ -7,6 +6,7 @@ import Hummingbird
 struct CarmaAuthenticator: Sendable {
     let store: any CarmaStore
     let requestLimiter: RequestLimiter
+    let passwords: KnownPasswords
 
     /// Throws a 401 for unknown credentials, and a 403 for those of another customer.
     func account(_ customerID: Int64, of request: Request, _ context: APIContext) async throws -> CarmaAccount {
@@ -33,9 +33,10 @@ struct CarmaAuthenticator: Sendable {
             let (name, secret) = BasicCredentials.parts(of: header)
         else { return nil }
         let (user, password) = (String(decoding: name, as: UTF8.self), String(decoding: secret, as: UTF8.self))
-        let accounts = try await store.carmaAccounts(user: user).filter { account in
-            let salted = CarmaAccount.salted(password, customerID: account.customerID, user: user)
-            return SHA256.hash(data: Array(salted.utf8)).isEqual(inConstantTime: account.passwordHash)
+        var accounts: [CarmaAccount] = []
+        for account in try await store.carmaAccounts(user: user) {
+            let hash = String(decoding: account.passwordHash, as: UTF8.self)
+            if try await passwords.matches(password, hash) { accounts.append(account) }
         }
         return accounts.isEmpty ? nil : accounts
     }

@@ -18,13 +18,15 @@ package struct CarmaRoutes: Sendable {
     ///   - requestLimiter: one for all APIs; nil limits only failed logins.
     ///   - shares: one for all APIs.
     package init(
-        store: any Store, clock: any WallClock, options: Carma.Options = Carma.Options(),
-        requestLimiter: RequestLimiter? = nil, shares: ShareLimiter = ShareLimiter(),
+        store: any Store, clock: any WallClock, passwords: any PasswordHashing = NoPasswords(),
+        options: Carma.Options = Carma.Options(), requestLimiter: RequestLimiter? = nil,
+        shares: ShareLimiter = ShareLimiter(),
         pushObserver: any PushObserver = NoPushObserver()
     ) {
         self.store = store
         self.requestLimiter = requestLimiter ?? RequestLimiter(clock: clock)
-        authenticator = CarmaAuthenticator(store: store, requestLimiter: self.requestLimiter)
+        authenticator = CarmaAuthenticator(
+            store: store, requestLimiter: self.requestLimiter, passwords: KnownPasswords(passwords))
         carma = CarmaService(store: store, pushObserver: pushObserver, clock: clock, hash: SecretHash.of)
         self.shares = shares
         self.options = options

@@ -102,6 +102,18 @@ package struct ApplePush: Sendable, Hashable {
             collapseID: nil, isStored: isStored, payload: payload, isVerbatim: true)
     }
 
+    /// The same, from a sender that named push type, priority and collapse id, as Apple's provider API has them.
+    package init(
+        verbatim payload: [String: JSONValue], for use: AppleTokenUse, kind: Kind?, priority: Priority?,
+        collapseID: String?, isStored: Bool
+    ) {
+        let usual = ApplePush(
+            verbatim: payload, for: use, isConsiderate: priority == .considerate, isStored: isStored)
+        self.init(
+            unchecked: kind ?? usual.type, priority: priority ?? (kind ?? usual.type).priorities[0],
+            collapseID: collapseID, isStored: isStored, payload: payload, isVerbatim: true)
+    }
+
     /// The same with another payload of the same shape.
     func saying(_ payload: [String: JSONValue]) -> ApplePush {
         ApplePush(

@@ -91,4 +91,7 @@ package struct Password: Sendable {
         }
         self.text = text
     }
+
+    /// One that was checked by rules of its own.
+    init(checked text: String) { self.text = text }
 }

@@ -49,3 +49,14 @@ package protocol PasswordHashing: Sendable {
     /// Compares in a time that does not depend on the password, nor on whether there is a hash.
     func matches(_ password: String, _ hash: String?) async throws -> Bool
 }
+
+/// Where no passwords are taken.
+package struct NoPasswords: PasswordHashing {
+    package init() {}
+
+    package func hash(_ password: Password) async throws -> String {
+        throw StoreError.unavailable("passwords are not taken here")
+    }
+
+    package func matches(_ password: String, _ hash: String?) async throws -> Bool { false }
+}

@@ -24,7 +24,7 @@ package protocol UserStore: Sendable {
 
     /// The active devices of a user, and at most so many.
     func devices(ofUser id: String, on platforms: [Key<Platform>], limit: Int) async throws -> [Device]
-    /// Removes what inactive devices still tell of their user: the custom user id and the alias.
+    /// Removes what inactive devices still tell of their user: the custom user id, the alias, language and time zone.
     func forgetUser(of devices: [Key<Device>]) async throws
 }
 

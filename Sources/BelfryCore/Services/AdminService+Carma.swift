@@ -9,14 +9,13 @@ extension AdminService {
             throw InvalidInput(
                 field: "user", "has to be 1 to \(CarmaAccount.userBytesMax) bytes, without a colon")
         }
-        try Self.check(password)
+        let passwordHash = try await hashed(password)
         let token = Self.carmaToken()
         let change = AuditedChange(
             by: author, "carma_account.create", "\(customerID)", of: .everything, ["user": user])
         let account = try await store.audited(change) {
             try await store.createCarmaAccount(
-                customerID: customerID, user: user, passwordHash: passwordHash(password, customerID, user),
-                tokenHash: hash(token))
+                customerID: customerID, user: user, passwordHash: passwordHash, tokenHash: hash(token))
         }
         return (account, token)
     }
@@ -25,27 +24,34 @@ extension AdminService {
         guard password.utf8.count >= CarmaAccount.passwordBytesMin else {
             throw InvalidInput(field: "password", "has to be \(CarmaAccount.passwordBytesMin) bytes or more")
         }
+        guard password.utf8.count <= Password.bytesMax else {
+            throw InvalidInput(
+                field: "password", "is \(password.utf8.count) bytes, the limit is \(Password.bytesMax)")
+        }
     }
 
     private static func carmaToken() -> String {
         (0..<2).map { _ in UUID().lowercased.replacing("-", with: "") }.joined()
     }
 
-    private func passwordHash(_ password: String, _ customerID: Int64, _ user: String) -> [UInt8] {
-        hash(CarmaAccount.salted(password, customerID: customerID, user: user))
+    private func hashed(_ password: String) async throws -> [UInt8] {
+        try Self.check(password)
+        return Array(try await passwords.hash(Password(checked: password)).utf8)
     }
 
     /// Makes a new token, and takes a new password where one is given.
     package func rotateCarmaAccount(
         _ account: CarmaAccount, password: String?, by author: AuditAuthor
     ) async throws -> String {
-        if let password { try Self.check(password) }
+        var hashed: [UInt8]?
+        if let password { hashed = try await self.hashed(password) }
+        let passwordHash = hashed
         let token = Self.carmaToken()
-        let hashed = password.map { passwordHash($0, account.customerID, account.user) }
         let change = AuditedChange(
             by: author, "carma_account.rotate", "\(account.customerID)", of: .everything, ["user": account.user])
         try await store.audited(change) {
-            guard try await store.replaceSecrets(of: account.key, passwordHash: hashed, tokenHash: hash(token)) else {
+            guard try await store.replaceSecrets(of: account.key, passwordHash: passwordHash, tokenHash: hash(token))
+            else {
                 throw StoreError.unknown("such account")
             }
         }

@@ -14,16 +14,20 @@ package struct AdminService: Sendable {
     let credentials: any ProviderCredentials
     /// SHA-256. Secrets are random, so a fast hash is enough.
     let hash: @Sendable (String) -> [UInt8]
+    /// Of Carma's accounts.
+    let passwords: any PasswordHashing
     let clock: any WallClock
 
     package init(
         store: any Stores, vault: any Vault, credentials: any ProviderCredentials,
-        hash: @escaping @Sendable (String) -> [UInt8], clock: any WallClock
+        hash: @escaping @Sendable (String) -> [UInt8], passwords: any PasswordHashing = NoPasswords(),
+        clock: any WallClock
     ) {
         self.store = store
         self.vault = vault
         self.credentials = credentials
         self.hash = hash
+        self.passwords = passwords
         self.clock = clock
     }
 }

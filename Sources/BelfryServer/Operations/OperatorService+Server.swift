@@ -1,5 +1,6 @@
 import BelfryAPI
 package import BelfryCore
+import BelfryDashboard
 package import BelfryProviders
 import Foundation
 
@@ -9,7 +10,7 @@ extension OperatorService {
         let credentials = CredentialsService(dependencies: dependencies)
         let admin = AdminService(
             store: store, vault: dependencies.vault, credentials: credentials, hash: SecretHash.of,
-            clock: dependencies.clock)
+            passwords: ScryptPasswords(), clock: dependencies.clock)
         self.init(store: store, admin: admin, channels: credentials.channels, systemUser: SystemUser.name)
     }
 

@@ -59,6 +59,7 @@ package struct TLSFiles: Sendable, Hashable {
         configuration.maximumTLSVersion = versionMax == .tls12 ? .tlsv12 : .tlsv13
         if asksForCertificates {
             configuration.certificateVerification = .noHostnameVerification
+            configuration.applicationProtocols = ["h2"]
         } else {
             configuration.applicationProtocols = ["http/1.1"]
         }

@@ -81,6 +81,7 @@ extension SQLStore {
             let keys = SQLKeys(devices)
             try session.prepared(UserStatements.noteStale).send(keys)
             try session.prepared(UserStatements.forget).send(keys)
+            try session.prepared(UserStatements.forgetDetails).send(keys)
         }
     }
 }
@@ -147,13 +148,15 @@ enum UserStatements {
         RETURNING id
         """
 
-    /// Scans `user_attribute_value`.
+    /// Scans `user_attribute_value`. PostgreSQL takes the inner statement by itself, since it ends in a limit.
     static let having: SQLText = """
         SELECT app_user.id, public_id, language, time_zone, attributes, created_at_ms, updated_at_ms /* users.having */
-          FROM user_attribute \(sqlite: "CROSS ")JOIN app_user ON app_user.id = user_id
+          FROM \(sqlite: "user_attribute CROSS JOIN app_user ON app_user.id = user_id",
+            postgres: "(SELECT user_id FROM user_attribute")
          WHERE user_attribute.application_id = $1 AND name = $2 AND value = $3 AND user_id > $4
          ORDER BY user_id
          LIMIT $5
+           \(postgres: ") AS found JOIN app_user ON app_user.id = user_id ORDER BY user_id")
         """
 
     static let clearAttributes: SQLText = """
@@ -174,6 +177,12 @@ enum UserStatements {
         INSERT INTO search_index_stale /* users.note_stale */ (device_id)
         SELECT id FROM device WHERE id \(among: "$1") AND reach = 0
             ON CONFLICT (device_id) DO UPDATE SET changes = search_index_stale.changes + 1
+        """
+
+    /// What devices told of the person beside their rows.
+    static let forgetDetails: SQLText = """
+        UPDATE device_detail /* users.forget_details */ SET language = NULL, time_zone = NULL
+         WHERE (platform_id, device_id) IN (SELECT platform_id, id FROM device WHERE id \(among: "$1") AND reach = 0)
         """
 
     static let forget: SQLText = """

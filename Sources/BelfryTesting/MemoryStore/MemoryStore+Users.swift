@@ -61,6 +61,9 @@ extension MemoryStore {
             for key in devices {
                 guard let device = contents.devices[key], !device.isActive else { continue }
                 contents.devices[key] = device.forgotten
+                contents.deviceDetails[key] = contents.deviceDetails[key].map {
+                    DeviceDetail(badge: $0.badge, spelling: $0.spelling)
+                }
             }
         }
     }

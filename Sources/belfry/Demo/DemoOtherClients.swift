@@ -17,7 +17,8 @@ struct DemoOtherClients: Sendable {
 
     /// Returns whether each device was told.
     func play() async throws -> Bool {
-        let application = try await operatorService.createApplication(name: "Clients of other servers").application
+        let created = try await operatorService.createApplication(name: "Clients of other servers")
+        let application = created.application
         let platform = try await operatorService.createPlatform(
             of: application, kind: apple.kind, mode: .development, name: "\(apple.name) (simulated)",
             credentials: apple.credentials
@@ -25,7 +26,32 @@ struct DemoOtherClients: Sendable {
         let before = apple.told
         try await carma(application)
         try await acrobits(application, platform)
-        return try await areTold(2, since: before)
+        try await genero(created)
+        return try await areTold(3, since: before)
+    }
+
+    /// The push shows what only this device has: a badge that is counted up, and the name of its user.
+    private func genero(_ created: CreatedApplication) async throws {
+        let (application, author) = (created.application, operatorService.author)
+        let endpoints = OpenEndpointService(store: operatorService.store, hash: SecretHash.of)
+        let key = try await endpoints.create(.genero, of: application, by: author).key
+        let root = "/genero/\(key)/token_maintainer"
+        let token = apple.tokens(1)[0]
+        try await send(
+            .POST, "\(root)/register", [:],
+            #"{"notification_type":"APNS","registration_token":"\#(token)","badge_number":0,"app_user":"mike"}"#)
+        try await send(
+            .POST, "\(root)/badge_number", [:],
+            #"{"notification_type":"APNS","registration_token":"\#(token)","badge_number":4,"app_user":"mike"}"#)
+        let change = UserProfile.Change(attributes: ["name": .text("Mike")])
+        _ = try await UserService(store: operatorService.store).set("mike", of: application, change, by: author)
+        let credentials = "\(application.uuid.lowercased):\(created.apiKey)"
+        let basic = ["Authorization": "Basic \(Data(credentials.utf8).base64EncodedString())"]
+        try await send(
+            .POST, "/v1/push", basic,
+            #"{"message":{"body":"Hi {{user.name}}","badge":"+1","template":true},"target":{"custom_user_ids":["mike"]}}"#
+        )
+        print("→ An app of Genero registered and told its badge; a push said \"Hi Mike\" and made it 5.")
     }
 
     private func carma(_ application: Application) async throws {

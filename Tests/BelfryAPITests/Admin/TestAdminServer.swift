@@ -25,7 +25,8 @@ struct TestAdminServer {
     init(credentialsEnd: Duration? = nil, quotas: Quotas = Quotas()) async throws {
         store = MemoryStore(clock: clock, quotas: quotas)
         let credentials = PlaintextCredentials(vault: vault, end: credentialsEnd.map { [now = clock.now] in now + $0 })
-        routes = AdminRoutes(store: store, vault: vault, clock: clock, credentials: credentials)
+        routes = AdminRoutes(
+            store: store, vault: vault, clock: clock, credentials: credentials, passwords: PlainPasswords())
         admin = AdminService(
             store: store, vault: vault, credentials: credentials, hash: SecretHash.of, clock: clock)
         channels = ChannelService(store: store, provider: credentials.channels)

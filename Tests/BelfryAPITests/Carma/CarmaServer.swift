@@ -42,7 +42,7 @@ struct CarmaServer {
         }
         _ = try await store.createCarmaAccount(
             customerID: customerID, user: user,
-            passwordHash: SecretHash.of(CarmaAccount.salted(password, customerID: customerID, user: user)),
+            passwordHash: Array(PlainPasswords.hash(password).utf8),
             tokenHash: SecretHash.of(token))
         let app = try await store.createCarmaApp(customerID: customerID, appID: appID, for: application.key)
         let trigger = try await store.createCarmaTrigger(

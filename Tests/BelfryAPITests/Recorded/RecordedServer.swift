@@ -70,12 +70,12 @@ struct RecordedServer {
             health: { PCFv1.Health(database: part, queue: part, scheduler: part) }
         ).add(to: router)
         AdminRoutes(
-            store: store, vault: vault, clock: clock, credentials: AnyCredentials(),
+            store: store, vault: vault, clock: clock, credentials: AnyCredentials(), passwords: PlainPasswords(),
             events: EventHub(store: store, clock: clock, logger: Logger(label: "events"))
         ).add(to: router)
         BrokerRoutes(store: store, vault: vault, credentials: AnyCredentials(), clock: clock, options: nil)
             .add(to: router)
-        CarmaRoutes(store: store, clock: clock).add(to: router)
+        CarmaRoutes(store: store, clock: clock, passwords: PlainPasswords()).add(to: router)
         AcrobitsRoutes(store: store, vault: vault, clock: clock).add(to: router)
         MediatorRoutes(store: store, clock: clock).add(to: router)
         GeneroRoutes(store: store, requestLimiter: RequestLimiter(clock: clock)).add(to: router)

@@ -84,6 +84,39 @@ struct TestGateway: Sendable {
             ] + arguments, in: scratch)
     }
 
+    struct PostAnswer: Sendable {
+        /// Such as `HTTP/2 200`.
+        let status: String
+        let id: String?
+        let body: String
+    }
+
+    /// Posts as a provider of HTTP/2 does, with curl.
+    func post(
+        _ token: String, to port: Int, _ headers: [String] = [],
+        as stranger: (certificate: String, key: String)? = nil
+    ) async throws -> PostAnswer {
+        let identity = stranger ?? (certificate, key)
+        let (head, body) = (scratch.file("head-\(UUID().uuidString)"), scratch.file("body-\(UUID().uuidString)"))
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments =
+            [
+                "curl", "--silent", "--http2", "--cacert", trust, "--cert", identity.certificate, "--key", identity.key,
+                "--max-time", "30", "--dump-header", head, "--output", body, "--data-binary",
+                #"{"aps":{"alert":"hi"}}"#,
+            ] + headers.flatMap { ["--header", $0] } + ["https://localhost:\(port)/3/device/\(token)"]
+        try process.run()
+        try await eventually("curl ends") { !process.isRunning }
+        let lines = ((try? String(contentsOfFile: head, encoding: .utf8)) ?? "").split(whereSeparator: \.isNewline)
+        let id = lines.first { $0.hasPrefix("apns-id: ") }?.dropFirst("apns-id: ".count)
+        return PostAnswer(
+            status: lines.first.map { String($0).trimmingCharacters(in: .whitespaces) }
+                ?? "curl ended with \(process.terminationStatus)",
+            id: id.map { String($0).trimmingCharacters(in: .whitespaces) },
+            body: (try? String(contentsOfFile: body, encoding: .utf8)) ?? "")
+    }
+
     /// The token that `apns_binary.py stream` gives to a number.
     static func token(_ number: Int, prefix: String = "t") -> [UInt8] {
         let digits = withUnsafeBytes(of: UInt32(number).bigEndian) { Array($0) }

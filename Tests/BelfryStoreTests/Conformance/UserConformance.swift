@@ -123,9 +123,14 @@ import Testing
             let found = try await store.devices(ofUser: "emma", on: platforms, limit: 10)
             #expect(found.map(\.key) == [first.key, second.key])
             #expect(try await store.devices(ofUser: "emma", on: platforms, limit: 1).map(\.key) == [first.key])
+            for device in [first, second] {
+                try await store.setDetail(of: device.key, on: platforms[0], .init(badge: 3, language: "de"))
+            }
             try await store.unregister(first.uuid, on: fixture.platform.key)
             try await store.forgetUser(of: [first.key, second.key])
             #expect(try await store.device(first.uuid, on: fixture.platform.key)?.customUserID == nil)
+            #expect(try await store.detail(of: first.key, on: platforms[0]) == DeviceDetail(badge: 3))
+            #expect(try await store.detail(of: second.key, on: platforms[0])?.language == "de")
             #expect(try await store.device(second.uuid, on: fixture.platform.key)?.customUserID == "emma")
             let named = try await store.devices(DeviceSearch(platforms: platforms, text: "emma"), after: nil, limit: 9)
             #expect(!named.contains { $0.key == first.key })

@@ -3,6 +3,7 @@ package struct CarmaAccount: Sendable, Hashable {
     package let key: Key<CarmaAccount>
     package let customerID: Int64
     package let user: String
+    /// The form that `PasswordHashing` makes, as text.
     package let passwordHash: [UInt8]
     package let tokenHash: [UInt8]
     package let createdAt: Instant
@@ -20,11 +21,6 @@ package struct CarmaAccount: Sendable, Hashable {
         self.passwordHash = passwordHash
         self.tokenHash = tokenHash
         self.createdAt = createdAt
-    }
-
-    /// What a password is hashed with, so that equal passwords of two accounts do not look alike.
-    package static func salted(_ password: String, customerID: Int64, user: String) -> String {
-        "carma/\(customerID)/\(user)/\(password)"
     }
 }
 

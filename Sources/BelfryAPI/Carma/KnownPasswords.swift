@@ -1,0 +1,30 @@
+import BelfryCore
+import Crypto
+import Synchronization
+
+/// Passwords that were found to be right, so that a client that sends its own with each request has it derived once.
+///
+/// What is remembered is a code under a key of this process, and never the password. A replaced password has another hash, and so
+/// another code.
+final class KnownPasswords: Sendable {
+    private let passwords: any PasswordHashing
+    private let key = SymmetricKey(size: .bits256)
+    private let right = Mutex<Set<[UInt8]>>([])
+
+    /// Accounts are few; when there are more than these, all are derived anew.
+    private static let rememberedMax = 1_024
+
+    init(_ passwords: any PasswordHashing) { self.passwords = passwords }
+
+    func matches(_ password: String, _ hash: String) async throws -> Bool {
+        let text = Array("\(hash.utf8.count) \(hash) \(password)".utf8)
+        let code = Array(HMAC<SHA256>.authenticationCode(for: text, using: key))
+        if right.withLock({ $0.contains(code) }) { return true }
+        guard try await passwords.matches(password, hash) else { return false }
+        right.withLock { right in
+            if right.count >= Self.rememberedMax { right = [] }
+            right.insert(code)
+        }
+        return true
+    }
+}

@@ -1,0 +1,160 @@
+package import BelfryCore
+import FoundationEssentials
+
+/// A request of a sender that speaks Apple's provider API over HTTP/2, as it came.
+package struct GatewayRequest: Sendable, Hashable {
+    /// Of its connection.
+    package let stream: Int32
+    package var method = ""
+    package var path = ""
+    /// The headers whose names begin with `apns-`, without that.
+    package var headers: [String: String] = [:]
+    package var body: [UInt8] = []
+    /// Whether the body is longer than any that is taken; then only its beginning is here.
+    package var isBodyTooLong = false
+
+    package init(stream: Int32) { self.stream = stream }
+
+    /// The most bytes of a body that are kept: the longest payload, and one more.
+    static let bodyBytesMax = 5_121
+}
+
+/// What a request asks for, once it is known to be right.
+package struct GatewayNotification: Sendable, Hashable {
+    package let token: DeviceToken
+    package let content: Push.Content
+    package let expiresAt: Instant?
+}
+
+/// The answer to a request. Source: Apple, "Handling notification responses from APNs".
+package struct GatewayResponse: Sendable, Hashable {
+    package let status: Int
+    /// nil where it was taken.
+    package let reason: String?
+    /// Of a dead token: when APNs found that, in milliseconds.
+    package let since: Int64?
+
+    package static let accepted = GatewayResponse(200, nil)
+
+    init(_ status: Int, _ reason: String?, since: Int64? = nil) {
+        self.status = status
+        self.reason = reason
+        self.since = since
+    }
+
+    package var body: [UInt8] {
+        guard let reason else { return [] }
+        var members: [String: JSONValue] = ["reason": .string(reason)]
+        members["timestamp"] = since.map(JSONValue.integer)
+        return JSONValue.object(members).encoded
+    }
+}
+
+extension GatewayResponse: Error {}
+
+extension GatewayRequest {
+    /// The id of the notification: the sender's, or else one of ours. Throws where the sender's is none.
+    func id() throws(GatewayResponse) -> UUID {
+        guard let text = headers["id"] else { return IdempotentID.make() }
+        guard let id = UUID(uuidString: text) else { throw GatewayResponse(400, "BadMessageId") }
+        return id
+    }
+
+    /// What it asks for. Throws the answer of APNs to what is wrong with it.
+    package func notification(for platform: Platform) throws(GatewayResponse) -> GatewayNotification {
+        let token = try token()
+        _ = try id()
+        guard case .apple(let use) = platform.kind else { throw GatewayResponse(400, "TopicDisallowed") }
+        let priority = try priority()
+        let kind = try kind()
+        if let kind, !kind.priorities.contains(priority ?? kind.priorities[0]) {
+            throw GatewayResponse(400, "BadPriority")
+        }
+        let expiration = try expiration()
+        if let id = headers["collapse-id"], !(1...ApplePush.collapseIDBytesMax ~= id.utf8.count) {
+            throw GatewayResponse(400, "BadCollapseId")
+        }
+        guard !body.isEmpty else { throw GatewayResponse(400, "PayloadEmpty") }
+        guard !isBodyTooLong, body.count <= (kind ?? .alert).payloadBytesMax(for: use) else {
+            throw GatewayResponse(413, "PayloadTooLarge")
+        }
+        guard case .object(let payload)? = try? JSONValue(json: body) else {
+            throw GatewayResponse(400, "PayloadEmpty")
+        }
+        let apple = ApplePush(
+            verbatim: payload, for: use, kind: kind, priority: priority, collapseID: headers["collapse-id"],
+            isStored: expiration != 0)
+        guard apple.tokenUses.contains(use) else { throw GatewayResponse(400, "InvalidPushType") }
+        let content = Push.Content(body: nil, apple: apple)
+        do { try content.checkStored() } catch { throw GatewayResponse(413, "PayloadTooLarge") }
+        return GatewayNotification(
+            token: token, content: content,
+            expiresAt: expiration.flatMap { $0 > 0 ? Instant(milliseconds: $0 * 1_000) : nil })
+    }
+
+    private func token() throws(GatewayResponse) -> DeviceToken {
+        let prefix = "/3/device/"
+        guard path.hasPrefix(prefix) || path == prefix.dropLast() else { throw GatewayResponse(404, "BadPath") }
+        guard method == "POST" else { throw GatewayResponse(405, "MethodNotAllowed") }
+        let text = path.dropFirst(prefix.count)
+        guard !text.isEmpty else { throw GatewayResponse(400, "MissingDeviceToken") }
+        guard let bytes = [UInt8](hex: text.utf8), 1...GatewayRecord.tokenBytesMax ~= bytes.count else {
+            throw GatewayResponse(400, "BadDeviceToken")
+        }
+        return DeviceToken(bytes: bytes)
+    }
+
+    private func kind() throws(GatewayResponse) -> ApplePush.Kind? {
+        guard let text = headers["push-type"] else { return nil }
+        guard let kind = ApplePush.Kind(rawValue: text) else { throw GatewayResponse(400, "InvalidPushType") }
+        return kind
+    }
+
+    private func priority() throws(GatewayResponse) -> ApplePush.Priority? {
+        guard let text = headers["priority"] else { return nil }
+        guard let priority = Int64(text).flatMap(ApplePush.Priority.init) else {
+            throw GatewayResponse(400, "BadPriority")
+        }
+        return priority
+    }
+
+    /// Unix seconds; 0 for one attempt, nil where the sender says nothing.
+    private func expiration() throws(GatewayResponse) -> Int64? {
+        guard let text = headers["expiration"] else { return nil }
+        guard let seconds = Int64(text), 0...Int64(UInt32.max) ~= seconds else {
+            throw GatewayResponse(400, "BadExpirationDate")
+        }
+        return seconds
+    }
+}
+
+extension GatewayResponse {
+    /// What APNs said of the device.
+    init(_ verdict: GatewayVerdict) {
+        switch verdict {
+        case .accepted, .other: self = .accepted
+        case .gone(let since): self.init(410, "Unregistered", since: since?.milliseconds)
+        case .refused(let refusal): self.init(refusal)
+        }
+    }
+
+    private init(_ refusal: Refusal) {
+        switch refusal {
+        case .badToken: self.init(400, "BadDeviceToken")
+        case .tokenOfAnotherApplication: self.init(400, "DeviceTokenNotForTopic")
+        case .missingToken: self.init(400, "MissingDeviceToken")
+        case .payloadTooLarge: self.init(413, "PayloadTooLarge")
+        case .payloadEmpty: self.init(400, "PayloadEmpty")
+        case .badCollapseID: self.init(400, "BadCollapseId")
+        case .badExpiration: self.init(400, "BadExpirationDate")
+        case .badMessageID: self.init(400, "BadMessageId")
+        case .badPriority: self.init(400, "BadPriority")
+        case .badPushType: self.init(400, "InvalidPushType")
+        case .duplicateHeaders: self.init(400, "DuplicateHeaders")
+        case .forbidden: self.init(403, "Forbidden")
+        case .badPath: self.init(404, "BadPath")
+        case .methodNotAllowed: self.init(405, "MethodNotAllowed")
+        case .dropped, .addressNotAllowed, .other: self.init(500, "InternalServerError")
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import BelfryCore
+import BelfryTesting
+import Synchronization
+import Testing
+
+@testable import BelfryAPI
+
+/// A password of Carma is derived slowly once, and not with each request.
+@Suite struct KnownPasswordsTests {
+    private final class Counting: PasswordHashing {
+        let derivations = Mutex(0)
+
+        func hash(_ password: Password) async throws -> String { PlainPasswords.hash(password.text) }
+
+        func matches(_ password: String, _ hash: String?) async throws -> Bool {
+            derivations.withLock { $0 += 1 }
+            return hash == PlainPasswords.hash(password)
+        }
+    }
+
+    @Test func `the right password is derived once, wrong ones each time, and a replaced one anew`() async throws {
+        let counting = Counting()
+        let known = KnownPasswords(counting)
+        let hash = PlainPasswords.hash("correct horse")
+        for _ in 0..<3 { #expect(try await known.matches("correct horse", hash)) }
+        #expect(counting.derivations.withLock { $0 } == 1)
+        for _ in 0..<2 { #expect(try await !known.matches("wrong horse", hash)) }
+        #expect(counting.derivations.withLock { $0 } == 3)
+        #expect(try await !known.matches("correct horse", PlainPasswords.hash("another horse")))
+        #expect(counting.derivations.withLock { $0 } == 4)
+    }
+}
