@@ -143,7 +143,8 @@ let package = Package(
         module(
             "BelfryGateway",
             [
-                "BelfryCore", "CNghttp2", nioCore, nioPosix, nioTLS, nioSSL, logging, metrics, crypto, cryptoExtras, x509,
+                "BelfryCore", "CNghttp2", nioCore, nioPosix, nioTLS, nioSSL, logging, metrics, crypto, cryptoExtras,
+                x509,
                 asn1, lifecycle,
             ]),
         module(
