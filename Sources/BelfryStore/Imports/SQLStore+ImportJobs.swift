@@ -1,5 +1,5 @@
-package import BelfryCore
-package import FoundationEssentials
+import BelfryCore
+import FoundationEssentials
 
 extension SQLStore {
     package func createImport(
