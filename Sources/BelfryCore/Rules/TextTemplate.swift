@@ -63,7 +63,6 @@ struct TextTemplate: Sendable, Hashable {
 private struct URLPlace {
     private let isPath: Bool
     private var hasScheme = false
-    private var last: [UInt8] = []
 
     init(of text: [UInt8]) {
         isPath = text.first == UInt8(ascii: "/") && !text.contains { $0 <= 0x20 }
@@ -72,14 +71,15 @@ private struct URLPlace {
     var isInURL: Bool { isPath || hasScheme }
 
     mutating func pass(_ text: ArraySlice<UInt8>) {
-        last = []
+        /// The last two bytes of the word.
+        var last: (UInt8, UInt8) = (0, 0)
         for byte in text {
             if byte <= 0x20 || #""'<("#.utf8.contains(byte) {
                 hasScheme = false
-                last = []
+                last = (0, 0)
             } else {
-                last = last.suffix(2) + [byte]
-                if last.elementsEqual("://".utf8) { hasScheme = true }
+                if last == (UInt8(ascii: ":"), UInt8(ascii: "/")), byte == UInt8(ascii: "/") { hasScheme = true }
+                last = (last.1, byte)
             }
         }
     }
@@ -105,10 +105,7 @@ extension Push.Content {
     /// The content with another text in the place of each placeholder.
     func replacingPlaceholders(_ replace: (Placeholder) -> String) throws(InvalidInput) -> Push.Content {
         guard isTemplate else { return self }
-        var newCustom: [String: JSONValue] = [:]
-        for (name, value) in custom.sorted(by: { $0.key < $1.key }) {
-            newCustom[name] = try value.replacingPlaceholders("message.custom.\(name)", replace)
-        }
+        let newCustom = try custom.replacingPlaceholders("message.custom", replace)
         var newApple = apple
         if let apple, !apple.isVerbatim {
             newApple = apple.saying(try apple.payload.replacingPlaceholders("message.apns.payload", replace))
@@ -135,19 +132,20 @@ extension String {
 }
 
 extension JSONValue {
-    /// The names of members stay as they are.
-    fileprivate func replacingPlaceholders(
-        _ field: String, _ replace: (Placeholder) -> String
-    ) throws(InvalidInput) -> JSONValue {
+    /// The names of members stay as they are. The path of a field is put together where there is a fault, since paths may be as long
+    /// as the message.
+    fileprivate func replacingPlaceholders(_ replace: (Placeholder) -> String) throws(InvalidInput) -> JSONValue {
         switch self {
-        case .string(let text): return .string(try text.replacingPlaceholders(field, replace))
+        case .string(let text): return .string(try text.replacingPlaceholders("", replace))
         case .array(let elements):
             var replaced: [JSONValue] = []
             for (index, element) in elements.enumerated() {
-                replaced.append(try element.replacingPlaceholders("\(field)[\(index)]", replace))
+                do throws(InvalidInput) { replaced.append(try element.replacingPlaceholders(replace)) } catch {
+                    throw error.under("[\(index)]")
+                }
             }
             return .array(replaced)
-        case .object(let members): return .object(try members.replacingPlaceholders(field, replace))
+        case .object(let members): return .object(try members.replacingPlaceholders("", replace))
         case .null, .bool, .integer, .number: return self
         }
     }
@@ -159,8 +157,15 @@ extension [String: JSONValue] {
     ) throws(InvalidInput) -> [String: JSONValue] {
         var replaced: [String: JSONValue] = [:]
         for (name, value) in sorted(by: { $0.key < $1.key }) {
-            replaced[name] = try value.replacingPlaceholders("\(field).\(name)", replace)
+            do throws(InvalidInput) { replaced[name] = try value.replacingPlaceholders(replace) } catch {
+                throw error.under("\(field).\(name)")
+            }
         }
         return replaced
     }
+}
+
+extension InvalidInput {
+    /// The same fault, of a field within another.
+    fileprivate func under(_ path: String) -> InvalidInput { InvalidInput(field: path + field, problem) }
 }
