@@ -31,7 +31,7 @@ import Testing
         #expect(shown > 12, "\(shown)")
         for field in ["q", "topic", "who", "from", "id"] {
             for path in ["/apps", "/apps/\(contents.application.uuid.lowercased)/devices", "/admin/audit"] {
-                let page = try await browser.get("\(path)?\(field)=\(Address.encoded(Self.attack))")
+                let page = try await browser.get("\(path)?\(field)=\(Self.attack.percentEncoded)")
                 #expect(!page.contains("<img src=x"), "\(path) \(field)")
             }
         }

@@ -21,7 +21,7 @@ import Testing
 
         var users: String { "/apps/\(contents.application.uuid.lowercased)/users" }
         let id = "Ann & Söhne"
-        var encoded: String { Address.encoded(id) }
+        var encoded: String { id.percentEncoded }
 
         func profile() async throws -> UserProfile? {
             try await dashboard.store.user(id, of: contents.application.key)?.profile

@@ -24,7 +24,7 @@ package struct LinkSigner: Sendable {
     func link(_ url: String, for values: Filling.Values) -> String {
         var link = url + (url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?")
         if let device = values.deviceUUID { link += "device=\(device.lowercased)&" }
-        if let user = values.userID { link += "user=\(user.urlEncoded)&" }
+        if let user = values.userID { link += "user=\(user.percentEncoded)&" }
         link += tail
         return "\(link)&signature=\(sign(link))"
     }

@@ -27,7 +27,7 @@ package final class Filling: Sendable {
     /// The text in the place of a placeholder.
     package func text(of placeholder: Placeholder) -> String {
         let text = own(placeholder.source) ?? placeholder.fallback ?? ""
-        return placeholder.isInURL ? text.urlEncoded : text
+        return placeholder.isInURL ? text.percentEncoded : text
     }
 
     /// nil, or an empty text, counts as nothing.
@@ -166,10 +166,12 @@ extension Placeholder {
             case .deviceID: String(repeating: "x", count: 36)
             case .userLanguage, .userTimeZone: String(repeating: "x", count: UserProfile.tagBytesMax)
             case .signedLink(let url): url + String(repeating: "x", count: LinkSigner.addedBytesMin)
-            case .text(let text): isInURL ? text.urlEncoded : text
+            case .text(let text): isInURL ? text.percentEncoded : text
             case .userID, .attribute: ""
             }
-        let longest = [text, fallback.map { isInURL ? $0.urlEncoded : $0 } ?? ""].max { $0.utf8.count < $1.utf8.count }
+        let longest = [text, fallback.map { isInURL ? $0.percentEncoded : $0 } ?? ""].max {
+            $0.utf8.count < $1.utf8.count
+        }
         return (longest ?? "").padded(to: Self.bytesMin)
     }
 }
@@ -177,24 +179,5 @@ extension Placeholder {
 extension String {
     fileprivate func padded(to count: Int) -> String {
         self + String(repeating: "x", count: max(0, count - utf8.count))
-    }
-
-    /// With percent signs for all but the unreserved characters. Source: RFC 3986 §2.3.
-    var urlEncoded: String {
-        var bytes: [UInt8] = []
-        for byte in utf8 {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: bytes.append(byte)
-            default: bytes += [UInt8(ascii: "%"), byte.hexUpper(4), byte.hexUpper(0)]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-}
-
-extension UInt8 {
-    fileprivate func hexUpper(_ shift: UInt8) -> UInt8 {
-        let digit = self >> shift & 15
-        return digit < 10 ? digit + 0x30 : digit + 0x37
     }
 }

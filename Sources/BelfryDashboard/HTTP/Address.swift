@@ -10,12 +10,12 @@ package enum Address {
     }
 
     private static func joined(_ parts: [String]) -> String {
-        "/" + ([Dashboard.root] + parts.filter { !$0.isEmpty }.map(encoded)).joined(separator: "/")
+        "/" + ([Dashboard.root] + parts.filter { !$0.isEmpty }.map(\.percentEncoded)).joined(separator: "/")
     }
 
     /// The address with a query of those values that are not empty.
     package static func query(_ path: String, _ values: [(String, String)]) -> String {
-        let items = values.filter { !$0.1.isEmpty }.map { "\(encoded($0.0))=\(encoded($0.1))" }
+        let items = values.filter { !$0.1.isEmpty }.map { "\($0.0.percentEncoded)=\($0.1.percentEncoded)" }
         return items.isEmpty ? path : path + "?" + items.joined(separator: "&")
     }
 
@@ -27,22 +27,5 @@ package enum Address {
             !next.hasPrefix(home + "/log"), !next.contains("//"), next.utf8.count <= 2_048
         else { return home }
         return next
-    }
-
-    /// Keeps what RFC 3986 §2.3 calls unreserved.
-    static func encoded(_ text: String) -> String {
-        var encoded = ""
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                encoded += "%" + (digits.count < 2 ? "0" : "") + digits
-            }
-        }
-        return encoded
     }
 }

@@ -97,20 +97,6 @@ extension JSONValue {
     }
 }
 
-extension String {
-    /// As a part of a path or a query.
-    var percentEncoded: String {
-        var allowed = CharacterSet.alphanumerics
-        allowed.insert(charactersIn: "-._~")
-        return unicodeScalars.allSatisfy(\.isASCII) && unicodeScalars.allSatisfy(allowed.contains)
-            ? self
-            : utf8.map { byte in
-                let scalar = UnicodeScalar(byte)
-                return byte < 0x80 && allowed.contains(scalar) ? String(scalar) : "%" + [byte].hex.uppercased()
-            }.joined()
-    }
-}
-
 extension [String: JSONValue] {
     /// Sets a member where it is given.
     mutating func set(_ name: String, _ value: String?) {
