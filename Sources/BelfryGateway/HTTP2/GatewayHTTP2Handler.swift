@@ -4,7 +4,8 @@ import NIOTLS
 
 /// Speaks HTTP/2 with a sender that chose it by ALPN: requests go in, their answers come out.
 ///
-/// It reads no more while many requests are under way, whether their streams are still there or not.
+/// It reads no more while many requests are under way, whether their streams are still there or not, nor while the sender does not
+/// read what it is answered: settings and pings are answered too.
 final class GatewayHTTP2Handler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = GatewayInbound
@@ -57,7 +58,19 @@ final class GatewayHTTP2Handler: ChannelDuplexHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
     func read(context: ChannelHandlerContext) {
-        if outstanding < Self.outstandingMax { context.read() } else { isReadHeld = true }
+        isReadHeld = true
+        readIfThereIsRoom(context)
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        readIfThereIsRoom(context)
+        context.fireChannelWritabilityChanged()
+    }
+
+    private func readIfThereIsRoom(_ context: ChannelHandlerContext) {
+        guard isReadHeld, outstanding < Self.outstandingMax, context.channel.isWritable else { return }
+        isReadHeld = false
+        context.read()
     }
 
     func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
@@ -74,9 +87,7 @@ final class GatewayHTTP2Handler: ChannelDuplexHandler {
         }
         write(context)
         promise?.succeed()
-        guard isReadHeld, outstanding < Self.outstandingMax else { return }
-        isReadHeld = false
-        context.read()
+        readIfThereIsRoom(context)
     }
 
     private func write(_ context: ChannelHandlerContext) {
