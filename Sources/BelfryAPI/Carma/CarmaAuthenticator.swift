@@ -10,10 +10,7 @@ struct CarmaAuthenticator: Sendable {
 
     /// Throws a 401 for unknown credentials, and a 403 for those of another customer.
     func account(_ customerID: Int64, of request: Request, _ context: APIContext) async throws -> CarmaAccount {
-        let name = request.headers.value(.authorization) == nil ? request.headers.value(.carmaToken) : "carma"
-        let found = try await requestLimiter.checkCredentials(name, of: request, context, letsRightPass: true) {
-            try await accounts(of: request)
-        }
+        let found = try await accounts(of: request, context)
         guard let found else {
             throw APIError(
                 .unauthorized, "Unknown user, password or token", headers: [.wwwAuthenticate: #"Basic realm="Carma""#])
@@ -25,19 +22,33 @@ struct CarmaAuthenticator: Sendable {
     }
 
     /// nil when none of these credentials exists.
-    private func accounts(of request: Request) async throws -> [CarmaAccount]? {
+    private func accounts(of request: Request, _ context: APIContext) async throws -> [CarmaAccount]? {
         if let token = request.headers.value(.carmaToken) {
-            return try await store.carmaAccount(tokenHash: SecretHash.of(token)).map { [$0] }
+            let name = request.headers.value(.authorization) == nil ? token : "carma"
+            return try await requestLimiter.checkCredentials(name, of: request, context, letsRightPass: true) {
+                try await store.carmaAccount(tokenHash: SecretHash.of(token)).map { [$0] }
+            }
         }
-        guard let header = request.headers.value(.authorization),
-            let (name, secret) = BasicCredentials.parts(of: header)
-        else { return nil }
-        let (user, password) = (String(decoding: name, as: UTF8.self), String(decoding: secret, as: UTF8.self))
-        var accounts: [CarmaAccount] = []
-        for account in try await store.carmaAccounts(user: user) {
-            let hash = String(decoding: account.passwordHash, as: UTF8.self)
-            if try await passwords.matches(password, hash) { accounts.append(account) }
+        guard let basic = request.headers.value(.authorization).flatMap(BasicCredentials.parts) else {
+            return try await requestLimiter.checkCredentials(String?.none, of: request, context) { nil }
         }
-        return accounts.isEmpty ? nil : accounts
+        let (user, password) = (
+            String(decoding: basic.user, as: UTF8.self), String(decoding: basic.secret, as: UTF8.self)
+        )
+        let named = try await store.carmaAccounts(user: user)
+        let known = named.filter { passwords.isKnown(password, $0.hashText) }
+        if !known.isEmpty { return known }
+        // A password that was never right is derived, which takes a while: a guesser has to wait before, not after.
+        return try await requestLimiter.checkCredentials("carma", of: request, context) {
+            var accounts: [CarmaAccount] = []
+            for account in named where try await passwords.matches(password, account.hashText) {
+                accounts.append(account)
+            }
+            return accounts.isEmpty ? nil : accounts
+        }
     }
+}
+
+extension CarmaAccount {
+    fileprivate var hashText: String { String(decoding: passwordHash, as: UTF8.self) }
 }

@@ -16,15 +16,25 @@ final class KnownPasswords: Sendable {
 
     init(_ passwords: any PasswordHashing) { self.passwords = passwords }
 
+    /// Whether the password was found to be right before.
+    func isKnown(_ password: String, _ hash: String) -> Bool {
+        let code = code(of: password, hash)
+        return right.withLock { $0.contains(code) }
+    }
+
     func matches(_ password: String, _ hash: String) async throws -> Bool {
-        let text = Array("\(hash.utf8.count) \(hash) \(password)".utf8)
-        let code = Array(HMAC<SHA256>.authenticationCode(for: text, using: key))
-        if right.withLock({ $0.contains(code) }) { return true }
+        if isKnown(password, hash) { return true }
         guard try await passwords.matches(password, hash) else { return false }
+        let code = code(of: password, hash)
         right.withLock { right in
             if right.count >= Self.rememberedMax { right = [] }
             right.insert(code)
         }
         return true
+    }
+
+    private func code(of password: String, _ hash: String) -> [UInt8] {
+        let text = Array("\(hash.utf8.count) \(hash) \(password)".utf8)
+        return Array(HMAC<SHA256>.authenticationCode(for: text, using: key))
     }
 }

@@ -213,6 +213,21 @@ import Testing
         }
     }
 
+    @Test func `a guesser waits before a password is looked at, and who was right before does not`() async throws {
+        try await CarmaServer.with { server in
+            let path = CarmaServer.devices + "/nobody"
+            #expect(try await server.send("GET", path).status == 404)
+            let wrong = Data("\(CarmaServer.user):wrong".utf8).base64EncodedString()
+            var statuses: [Int] = []
+            for _ in 0..<7 {
+                let credentials = "Authorization: Basic \(wrong)\r\n"
+                statuses.append(try await server.send("GET", path, credentials: credentials).status)
+            }
+            #expect(statuses == [401, 401, 401, 401, 401, 401, 429])
+            #expect(try await server.send("GET", path).status == 404)
+        }
+    }
+
     @Test func `a body over its limit is refused`() async throws {
         try await CarmaServer.with { server in
             let body = #"{"originalId":""# + String(repeating: "a", count: Carma.bodyBytesMax)

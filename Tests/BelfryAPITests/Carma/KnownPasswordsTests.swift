@@ -29,4 +29,14 @@ import Testing
         #expect(try await !known.matches("correct horse", PlainPasswords.hash("another horse")))
         #expect(counting.derivations.withLock { $0 } == 4)
     }
+
+    @Test func `a password that was right before is known, and nothing is derived to know it`() async throws {
+        let counting = Counting()
+        let known = KnownPasswords(counting)
+        let hash = PlainPasswords.hash("correct horse")
+        #expect(!known.isKnown("correct horse", hash))
+        _ = try await known.matches("correct horse", hash)
+        #expect(known.isKnown("correct horse", hash) && !known.isKnown("wrong horse", hash))
+        #expect(counting.derivations.withLock { $0 } == 1)
+    }
 }
