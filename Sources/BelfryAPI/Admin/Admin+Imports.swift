@@ -33,7 +33,7 @@ extension Admin {
             return try await factory.shares.holding(.batches, for: ShareHolder(call.key, application)) {
                 let recorded = try await factory.admin.recordImport(
                     .timeOrdered(), of: application, to: platforms, from: source, position: skipped, by: call.author)
-                return try await read(call.request, part, into: recorded)
+                return try await read(call.request, part, of: application.tenantKey, into: recorded)
             }
         }
 
@@ -51,13 +51,13 @@ extension Admin {
                     let recorded = try await factory.admin.recordImport(
                         uuid, of: application, to: platforms, from: source, position: part.firstRow - 1,
                         by: call.author)
-                    return try await read(call.request, part, into: recorded)
+                    return try await read(call.request, part, of: application.tenantKey, into: recorded)
                 }
                 try check(part, source, against: job)
                 let recorded = try await factory.admin.resume(
                     job, of: application, to: platforms, with: try trial(of: job), by: call.author)
                 guard let recorded else { return try Response(ImportReply(job, at: factory.clock.now)) }
-                return try await read(call.request, part, into: recorded)
+                return try await read(call.request, part, of: application.tenantKey, into: recorded)
             }
         }
 
@@ -86,10 +86,12 @@ extension Admin {
 
         /// Reads until the list ends, or the request has little time left.
         private func read(
-            _ request: Request, _ part: ImportPart, into begun: RecordedImport
+            _ request: Request, _ part: ImportPart, of tenant: Key<Tenant>, into begun: RecordedImport
         ) async throws -> Response {
             var (recorded, part) = (begun, part)
-            if recorded.job.source.isDryRun { factory.importTrials.keep(recorded.service, of: recorded.job.key) }
+            if recorded.job.source.isDryRun {
+                factory.importTrials.keep(recorded.service, of: recorded.job.key, for: tenant)
+            }
             do {
                 let isWhole = try await read(request, &part, &recorded)
                 try await recorded.end(as: isWhole && part.isLast ? .completed : .waiting)
@@ -233,20 +235,26 @@ extension ImportReader.Row {
 /// What the rows of dry runs so far would have changed, while other requests may go on with them: of a few, for each takes a file and
 /// the memory to read it.
 final class ImportTrials: Sendable {
-    private let kept = Mutex<[(job: Key<ImportJob>, service: ImportService)]>([])
+    private struct Trial {
+        let job: Key<ImportJob>
+        let tenant: Key<Tenant>
+        let service: ImportService
+    }
 
-    /// The oldest is forgotten for another.
+    private let kept = Mutex<[Trial]>([])
+
+    /// For another the oldest of the same tenant is forgotten, and the oldest of all where it has none.
     static let countMax = 8
 
     func service(of job: Key<ImportJob>) -> ImportService? {
         kept.withLock { kept in kept.first { $0.job == job }?.service }
     }
 
-    func keep(_ service: ImportService, of job: Key<ImportJob>) {
+    func keep(_ service: ImportService, of job: Key<ImportJob>, for tenant: Key<Tenant>) {
         kept.withLock { kept in
             kept.removeAll { $0.job == job }
-            kept.append((job, service))
-            if kept.count > Self.countMax { kept.removeFirst() }
+            if kept.count >= Self.countMax { kept.remove(at: kept.firstIndex { $0.tenant == tenant } ?? 0) }
+            kept.append(Trial(job: job, tenant: tenant, service: service))
         }
     }
 

@@ -2,7 +2,8 @@ package import FoundationEssentials
 
 /// Imports of the admin API.
 package protocol ImportJobStore: Sendable {
-    /// Begins an import. Throws `StoreError.taken` where there is one of that UUID, perhaps another application's.
+    /// Begins an import. Throws `StoreError.taken` where there is one of that UUID, perhaps another application's, and
+    /// `ImportJob.tooMany` where the application has that many.
     ///
     /// - Parameter position: rows that are passed over.
     func createImport(

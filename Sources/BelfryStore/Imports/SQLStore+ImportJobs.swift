@@ -7,6 +7,9 @@ extension SQLStore {
     ) async throws -> ImportJob {
         try await write { session in
             try session.check(application)
+            guard try session.prepared(ImportJobStatements.count).count(application) < ImportJob.countMax else {
+                throw ImportJob.tooMany
+            }
             let now = session.now
             let key = try session.prepared(ImportJobStatements.insert).number(
                 uuid, application, source.format.rawValue, source.mapping, source.platform, source.isDryRun,
@@ -118,6 +121,12 @@ extension ImportJob {
 }
 
 enum ImportJobStatements {
+    static let columns: SQLText = """
+        id, uuid, application_id, format, mapping, platform_uuid, is_dry_run, state, reason, position,
+               new_count, updated_count, duplicate_count, refused_count, verdict_rows, attempt,
+               created_at_ms, updated_at_ms, ended_at_ms, key_id
+        """
+
     static let insert: SQLText = """
         INSERT INTO import_job /* imports.insert */ (
             uuid, application_id, format, mapping, platform_uuid, is_dry_run, state, position, attempt,
@@ -127,19 +136,20 @@ enum ImportJobStatements {
         RETURNING id
         """
 
+    /// Scans `import_job_application`.
+    static let count: SQLText = """
+        SELECT count(*) /* imports.count */ FROM import_job WHERE application_id = $1
+        """
+
     static let byUUID: SQLText = """
-        SELECT id, uuid, application_id, format, mapping, platform_uuid, is_dry_run, state, reason, position,
-               new_count, updated_count, duplicate_count, refused_count, verdict_rows, attempt,
-               created_at_ms, updated_at_ms, ended_at_ms, key_id /* imports.by_uuid */
+        SELECT \(columns) /* imports.by_uuid */
           FROM import_job
          WHERE uuid = $1 AND application_id = $2
         """
 
     /// Scans `import_job_application`.
     static let behind: SQLText = """
-        SELECT id, uuid, application_id, format, mapping, platform_uuid, is_dry_run, state, reason, position,
-               new_count, updated_count, duplicate_count, refused_count, verdict_rows, attempt,
-               created_at_ms, updated_at_ms, ended_at_ms, key_id /* imports.behind */
+        SELECT \(columns) /* imports.behind */
           FROM import_job
          WHERE application_id = $1 AND id < $2
          ORDER BY id DESC
@@ -149,9 +159,7 @@ enum ImportJobStatements {
     static let resume: SQLText = """
         UPDATE import_job /* imports.resume */ SET state = 0, attempt = attempt + 1, updated_at_ms = $2, key_id = $3
          WHERE id = $1 AND state <= 1
-        RETURNING id, uuid, application_id, format, mapping, platform_uuid, is_dry_run, state, reason, position,
-               new_count, updated_count, duplicate_count, refused_count, verdict_rows, attempt,
-               created_at_ms, updated_at_ms, ended_at_ms, key_id
+        RETURNING \(columns)
         """
 
     /// An attempt that was taken for dead, and was only slow, runs again by this.
@@ -160,17 +168,13 @@ enum ImportJobStatements {
            SET state = 0, position = $3, new_count = new_count + $4, updated_count = updated_count + $5,
                duplicate_count = duplicate_count + $6, refused_count = refused_count + $7, updated_at_ms = $8
          WHERE id = $1 AND attempt = $2 AND state <= 1
-        RETURNING id, uuid, application_id, format, mapping, platform_uuid, is_dry_run, state, reason, position,
-               new_count, updated_count, duplicate_count, refused_count, verdict_rows, attempt,
-               created_at_ms, updated_at_ms, ended_at_ms, key_id
+        RETURNING \(columns)
         """
 
     static let end: SQLText = """
         UPDATE import_job /* imports.end */ SET state = $3, reason = $4, updated_at_ms = $5, ended_at_ms = $6
          WHERE id = $1 AND attempt = $2 AND state <= 1
-        RETURNING id, uuid, application_id, format, mapping, platform_uuid, is_dry_run, state, reason, position,
-               new_count, updated_count, duplicate_count, refused_count, verdict_rows, attempt,
-               created_at_ms, updated_at_ms, ended_at_ms, key_id
+        RETURNING \(columns)
         """
 
     /// Scans `import_job_application`.

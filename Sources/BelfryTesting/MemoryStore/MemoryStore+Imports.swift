@@ -52,6 +52,9 @@ extension MemoryStore {
         let now = clock.now
         return try transaction { contents in
             guard contents.applications[application] != nil else { throw StoreError.unknown("application") }
+            guard contents.importJobs.count(where: { $0.applicationKey == application }) < ImportJob.countMax else {
+                throw ImportJob.tooMany
+            }
             guard !contents.importJobs.contains(where: { $0.uuid == uuid }) else {
                 throw StoreError.taken("this import")
             }

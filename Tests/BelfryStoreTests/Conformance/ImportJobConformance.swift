@@ -41,6 +41,29 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `an application has so many imports and no more, whatever others have`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, application) = (fixture.store, fixture.application)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<ImportJob.countMax {
+                    group.addTask {
+                        _ = try await store.createImport(
+                            UUID(words: 1, UInt64(number)), of: application.key, from: Self.source, position: 0, by: nil
+                        )
+                    }
+                }
+                try await group.waitForAll()
+            }
+            await #expect(throws: ImportJob.tooMany) {
+                try await store.createImport(
+                    UUID(words: 2, 0), of: application.key, from: Self.source, position: 0, by: nil)
+            }
+            let other = try await store.create(.named("weather"))
+            _ = try await store.createImport(UUID(words: 2, 0), of: other.key, from: Self.source, position: 0, by: nil)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `an import that another request goes on with takes no more of the first`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let (store, application) = (fixture.store, fixture.application)
