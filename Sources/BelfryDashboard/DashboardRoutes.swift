@@ -59,13 +59,13 @@ package struct DashboardRoutes: Sendable {
         do {
             try services.requestLimiter.admit(Principal(.admin, -login.person.key.rawValue))
             let visit = Visit(
-                request: request, parameters: context.parameters, login: login,
-                address: services.requestLimiter.address(of: request, context)?.text,
-                query: try FormData(urlEncoded: request.uri.query ?? ""), form: FormData(), services: services)
+                request: request, context: context, login: login,
+                query: try FormData(urlEncoded: request.uri.query ?? ""), services: services)
             guard route.method == .post else { return render(try await route.answer(visit), visit) }
             return try await services.shares.uploading(request, atMost: route.bodyBytesMax, for: visit.holder()) {
-                let form = try await PostedForm.read(request, atMost: route.bodyBytesMax, cookie: login.token)
-                return render(try await route.answer(visit.with(form)), visit)
+                var posted = visit
+                posted.form = try await PostedForm.read(request, atMost: route.bodyBytesMax, cookie: login.token)
+                return render(try await route.answer(posted), visit)
             }
         } catch {
             return try failure(error, request, login, context)
@@ -111,14 +111,6 @@ package struct DashboardRoutes: Sendable {
         guard let token = Cookie.session.value(in: request), let login = try await services.people.login(token: token)
         else { return entrance.askForLogin(request) }
         return try failure(APIError.none("page"), request, login, context)
-    }
-}
-
-extension Visit {
-    fileprivate func with(_ form: FormData) -> Visit {
-        Visit(
-            request: request, parameters: parameters, login: login, address: address, query: query, form: form,
-            services: services)
     }
 }
 

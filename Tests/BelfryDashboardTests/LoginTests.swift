@@ -2,6 +2,7 @@ import BelfryAPI
 import BelfryCore
 import BelfryTesting
 import HTTPTypes
+import HummingbirdTesting
 import Testing
 
 @testable import BelfryDashboard
@@ -22,7 +23,7 @@ import Testing
     ) async throws -> TestPage {
         let (token, cookie) = try await visit(dashboard)
         let fields = [("csrf", token), ("email", email), ("password", password), ("next", next)]
-        let body = fields.map { "\($0.0)=\(Address.encoded($0.1))" }.joined(separator: "&")
+        let body = fields.map { "\($0.0)=\($0.1.percentEncoded)" }.joined(separator: "&")
         return try await dashboard.send(.post, "/dashboard/login", [.cookie: "\(cookie); \(cookies)"], body)
     }
 
@@ -118,7 +119,7 @@ import Testing
             let fields = [
                 ("csrf", csrf), ("token", token), ("email", email), ("password", password), ("again", again),
             ]
-            let body = fields.map { "\($0.0)=\(Address.encoded($0.1))" }.joined(separator: "&")
+            let body = fields.map { "\($0.0)=\($0.1.percentEncoded)" }.joined(separator: "&")
             return try await dashboard.send(.post, "/dashboard/setup", [.cookie: cookie], body)
         }
         let short = try await post("ann@a.example", "short", "short")
@@ -164,7 +165,7 @@ import Testing
         let (token, cookie) = try await visit(dashboard)
         func post(_ fields: [(String, String)]) async throws -> TestPage {
             let fields = [("csrf", token), ("next", "/dashboard/apps")] + fields
-            let body = fields.map { "\($0.0)=\(Address.encoded($0.1))" }.joined(separator: "&")
+            let body = fields.map { "\($0.0)=\($0.1.percentEncoded)" }.joined(separator: "&")
             return try await dashboard.send(.post, "/dashboard/login", [.cookie: cookie], body)
         }
         let asked = try await post([("email", email), ("password", TestDashboard.password)])
@@ -244,6 +245,30 @@ import Testing
         #expect(actions.suffix(2) == ["person.set_two_factor", "person.remove_two_factor"])
     }
 
+    @Test func `another phone takes the place of the first within the half minute of its code`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("ann@a.example")
+        let (first, _) = try await Self.turnOn(dashboard, browser)
+        let (second, recovery) = try await Self.turnOn(dashboard, browser)
+        #expect(first != second && recovery.count == RecoveryCode.count)
+        dashboard.clock.advance(by: .seconds(30))
+        let old = Self.code(dashboard, first)
+        #expect(try await Self.login(dashboard, "ann@a.example", code: old).status == .unauthorized)
+        let new = Self.code(dashboard, second)
+        #expect(try await Self.login(dashboard, "ann@a.example", code: new).status == .seeOther)
+    }
+
+    @Test func `who has a session and guesses the password waits as at the login`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("ann@a.example")
+        var statuses: [HTTPResponse.Status] = []
+        for _ in 0..<7 {
+            statuses.append(
+                try await browser.post("/account/two-factor/off", [("password", "a guess")], over: .live).status)
+        }
+        #expect(statuses.prefix(6).allSatisfy { $0 == .unprocessableContent } && statuses.last == .tooManyRequests)
+    }
+
     @Test func `an operator turns it off for somebody else, and a new password does not`() async throws {
         let dashboard = try TestDashboard()
         _ = try await Self.turnOn(dashboard, try await dashboard.browser("ann@a.example"))
@@ -252,7 +277,7 @@ import Testing
             ann.email, scope: ann.scope, bounds: ann.bounds, by: TestDashboard.author)
         let (csrf, cookie) = try await Self.visit(dashboard, "/dashboard/setup?token=\(token)")
         let fields = [("csrf", csrf), ("token", token), ("password", "a long password"), ("again", "a long password")]
-        let body = fields.map { "\($0.0)=\(Address.encoded($0.1))" }.joined(separator: "&")
+        let body = fields.map { "\($0.0)=\($0.1.percentEncoded)" }.joined(separator: "&")
         let set = try await dashboard.send(.post, "/dashboard/setup", [.cookie: cookie], body)
         #expect(set.location == "/dashboard/login" && set.headers[values: .setCookie].isEmpty)
 

@@ -58,13 +58,15 @@ final class TestDashboard: Sendable {
         return TestBrowser(dashboard: self, session: login.token)
     }
 
+    /// - Parameter setup: `.live` for requests that come from an address.
     func send(
-        _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields, _ body: String? = nil
+        _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields, _ body: String? = nil,
+        over setup: TestingSetup = .router
     ) async throws -> TestPage {
         let router = ResponseMiddleware.router(clock: clock)
         routes.add(to: router)
         let app = Hummingbird.Application(router: router)
-        return try await app.test(.router) { client in
+        return try await app.test(setup) { client in
             let response = try await client.execute(
                 uri: path, method: method, headers: headers, body: body.map(ByteBuffer.init(string:)))
             return TestPage(
@@ -94,15 +96,16 @@ struct TestBrowser: Sendable {
 
     /// Posts a form as a page of the dashboard does.
     func post(
-        _ path: String, _ fields: [(String, String)] = [], token: String? = nil, headers more: HTTPFields = [:]
+        _ path: String, _ fields: [(String, String)] = [], token: String? = nil, headers more: HTTPFields = [:],
+        over setup: TestingSetup = .router
     ) async throws -> TestPage {
         var headers: HTTPFields = [
             .cookie: "belfry_session=\(session)", .contentType: "application/x-www-form-urlencoded",
         ]
         headers.append(contentsOf: more)
         let fields = [("csrf", token ?? FormToken.of(session))] + fields
-        let body = fields.map { "\(Address.encoded($0.0))=\(Address.encoded($0.1))" }.joined(separator: "&")
-        return try await dashboard.send(.post, "/dashboard" + path, headers, body)
+        let body = fields.map { "\($0.0.percentEncoded)=\($0.1.percentEncoded)" }.joined(separator: "&")
+        return try await dashboard.send(.post, "/dashboard" + path, headers, body, over: setup)
     }
 }
 
@@ -155,7 +158,7 @@ struct TestContents {
             ("app_uuid", application.uuid.lowercased), ("platform_uuid", platform.uuid.lowercased),
             ("device_uuid", device.uuid.lowercased), ("receipt_id", push.receiptID.lowercased),
             ("schedule_id", schedule.key.id), ("location_id", "\(location.key)"), ("geofence_id", "\(geofence.key)"),
-            ("topic", Address.encoded(device.topics[0])), ("person_id", "\(person.key)"), ("key_id", key),
+            ("topic", device.topics[0].percentEncoded), ("person_id", "\(person.key)"), ("key_id", key),
             ("session_id", "999"), ("import_id", importJob.uuid.lowercased),
         ]
         return names.reduce(path.isEmpty ? "" : "/" + path) { $0.replacing(":\($1.0)", with: $1.1) }

@@ -138,10 +138,8 @@ extension PersonService {
     package func setTwoFactor(
         of person: Person, to secret: [UInt8], code: String, by author: AuditAuthor
     ) async throws -> [RecoveryCode]? {
-        let last = try await store.twoFactor(of: person.key)?.lastStep ?? 0
-        guard let step = OneTimeCode.step(ofCode: code, by: secret, at: clock.now, after: last, authentication) else {
-            return nil
-        }
+        let step = OneTimeCode.step(ofCode: code, by: secret, at: clock.now, after: 0, authentication)
+        guard let step else { return nil }
         var random = SystemRandomNumberGenerator()
         let codes = (0..<RecoveryCode.count).map { _ in RecoveryCode.random(using: &random) }
         let seal = try vault.seal(secret, for: VaultPurpose.twoFactor(of: person.key))

@@ -7,14 +7,15 @@ import Hummingbird
 /// A request of a person who is logged in.
 struct Visit: Sendable {
     let request: Request
-    let parameters: Parameters
+    let context: APIContext
     let login: PersonService.Login
-    let address: String?
     let query: FormData
     /// What was posted; its token was checked.
-    let form: FormData
+    var form = FormData()
     let services: Dashboard.Services
 
+    var parameters: Parameters { context.parameters }
+    var address: String? { services.requestLimiter.address(of: request, context)?.text }
     var person: Person { login.person }
     var author: AuditAuthor { AuditAuthor(person, address: address) }
 
@@ -35,6 +36,14 @@ struct Visit: Sendable {
         case .notFound: throw APIError.none(thing)
         case .forbidden: throw APIError(.forbidden, "Your role, \(person.scope.rawValue), does not allow this")
         }
+    }
+
+    /// Whether this is the person's password; wrong ones wait longer and longer, as at the login.
+    func isPassword(_ password: String) async throws -> Bool {
+        let name = "person \(person.email.text)"
+        return try await services.requestLimiter.checkCredentials(name, of: request, context) {
+            try await services.people.isPassword(password, of: person) ? person : nil
+        } != nil
     }
 
     /// Of this person, as one key of the admin API is counted.

@@ -162,7 +162,7 @@ extension AccountPages {
 
     /// What the app reads from the picture. Source: Google Authenticator, "Key URI Format".
     private static func uri(secret: String, of person: Person) -> String {
-        "otpauth://totp/Belfry:\(Address.encoded(person.email.text))?secret=\(secret)&issuer=Belfry"
+        "otpauth://totp/Belfry:\(person.email.text.percentEncoded)?secret=\(secret)&issuer=Belfry"
     }
 
     @Sendable private func setTwoFactor(_ visit: Visit) async throws -> PageAnswer {
@@ -208,7 +208,7 @@ extension AccountPages {
     }
 
     private static func check(_ password: String, at field: String, _ visit: Visit) async throws {
-        guard try await visit.services.people.isPassword(password, of: visit.person) else {
+        guard try await visit.isPassword(password) else {
             throw InvalidInput(field: field, "is not your password")
         }
     }
