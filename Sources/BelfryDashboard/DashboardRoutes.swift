@@ -9,12 +9,12 @@ import NIOCore
 package struct DashboardRoutes: Sendable {
     private let services: Dashboard.Services
     private let templates: Templates
-    private let entrance: Entrance
+    private let loginRoutes: LoginRoutes
 
     package init(_ services: Dashboard.Services) throws {
         self.services = services
         templates = try Templates()
-        entrance = Entrance(services: services, templates: templates)
+        loginRoutes = LoginRoutes(services: services, templates: templates)
     }
 
     package func add(to router: Router<APIContext>) {
@@ -23,7 +23,7 @@ package struct DashboardRoutes: Sendable {
             for route in routes { handlers[route.method == .get ? .get : .post] = handler(route) }
             router.serve(RouterPath(path.isEmpty ? Dashboard.root : "\(Dashboard.root)/\(path)"), handlers)
         }
-        entrance.add(to: router)
+        loginRoutes.add(to: router)
         for name in ["style.css", "script.js", "icon.svg"] {
             router.serve(
                 RouterPath("\(Dashboard.root)/assets/\(name)"), [.get: { _, _ in try AssetResponse.make(name) }])
@@ -48,7 +48,7 @@ package struct DashboardRoutes: Sendable {
         { request, context in
             guard let token = Cookie.session.value(in: request),
                 let login = try await services.people.login(token: token)
-            else { return entrance.askForLogin(request) }
+            else { return loginRoutes.askForLogin(request) }
             return try await answer(route, request, context, login)
         }
     }
@@ -109,7 +109,7 @@ package struct DashboardRoutes: Sendable {
 
     @Sendable private func missing(_ request: Request, _ context: APIContext) async throws -> Response {
         guard let token = Cookie.session.value(in: request), let login = try await services.people.login(token: token)
-        else { return entrance.askForLogin(request) }
+        else { return loginRoutes.askForLogin(request) }
         return try failure(APIError.none("page"), request, login, context)
     }
 }

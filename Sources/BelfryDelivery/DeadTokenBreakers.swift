@@ -15,6 +15,7 @@ final class DeadTokenBreakers: Sendable {
             breakers[settlement.batch.platformKey, default: prototype].observe(settlement)
         }
         guard let words else { return settlement }
-        return settlement.parking(Settlement.Halt(Parking(cause: .deadTokens, detail: words, since: now), of: platform))
+        return settlement.parking(
+            Settlement.ParkRequest(Parking(cause: .deadTokens, detail: words, since: now), of: platform))
     }
 }

@@ -124,9 +124,9 @@ struct DeliveryWorker: Sendable {
             }
         } catch ProviderError.credentials(let words) {
             let parking = Parking(cause: .credentials, detail: words, since: clock.now)
-            let halt = Settlement.Halt(parking, of: platform)
+            let parkRequest = Settlement.ParkRequest(parking, of: platform)
             sent += open.map {
-                Sent(part: $0, settlement: Settlement(handingBack: $0.batch, at: clock.now, halt: halt))
+                Sent(part: $0, settlement: Settlement(handingBack: $0.batch, at: clock.now, parkRequest: parkRequest))
             }
         }
         return sent
@@ -183,13 +183,13 @@ struct DeliveryWorker: Sendable {
 
     /// After the breaker parks the platform, later batches of the burst deactivate no device.
     private func checkDeadTokens(_ sent: [Sent], on platform: Platform) -> [Sent] {
-        var halt: Settlement.Halt?
+        var parkRequest: Settlement.ParkRequest?
         return sent.map { sent in
             var sent = sent
             sent.settlement =
-                halt.map(sent.settlement.parking)
+                parkRequest.map(sent.settlement.parking)
                 ?? deadTokenBreakers.observe(sent.settlement, on: platform, at: clock.now)
-            if let trouble = sent.settlement.halt, trouble.parking.cause == .deadTokens { halt = trouble }
+            if let trouble = sent.settlement.parkRequest, trouble.parking.cause == .deadTokens { parkRequest = trouble }
             return sent
         }
     }
@@ -206,7 +206,7 @@ struct DeliveryWorker: Sendable {
             Metric.delivered(in: settlement.batch.lane, to: load.platform.kind, after: age)
         }
         logger.debug("batch settled", metadata: ["batch.key": "\(settlement.batch.key)"])
-        guard let parking = settlement.halt?.parking else { return }
+        guard let parking = settlement.parkRequest?.parking else { return }
         let parked = ParkedPlatform(uuid: load.platform.uuid, name: load.platform.name, parking: parking)
         logger.error(
             "platform is parked until an operator acts",

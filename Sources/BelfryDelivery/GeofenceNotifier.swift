@@ -33,7 +33,7 @@ package struct GeofenceNotifier: Service {
 
     /// Does all that is due now.
     package func round() async throws {
-        while try await store.turnGeofences() {}
+        while try await store.startAndEndDueGeofences() {}
         while true {
             let updates = try await store.dueGeofenceUpdates(atMost: Self.updatesMax)
             for (application, updates) in Dictionary(grouping: updates, by: \.applicationKey) {

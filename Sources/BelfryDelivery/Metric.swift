@@ -109,7 +109,7 @@ enum Metric {
         for (answer, count) in settlement.counts { answers[answer]?.increment(by: count) }
         devicesDeactivated.increment(by: settlement.deadTokens.count)
         if settlement.retryAt == nil { batchesSettled.increment() }
-        if settlement.halt != nil { platformsParked.increment() }
+        if settlement.parkRequest != nil { platformsParked.increment() }
     }
 
     /// Makes all series, so that the page shows them from the start with 0.

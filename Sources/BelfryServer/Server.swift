@@ -85,7 +85,7 @@ package struct Server: Sendable {
         // the end.
         var services: [any Service] = [managementListener(parts, listeners), parts.heartbeat, parts.delivery]
         services += parts.housekeeping(configuration)
-        services += [try apiListener(parts, listeners)] + entrances(parts, listeners)
+        services += [try apiListener(parts, listeners)] + protocolListeners(parts, listeners)
         services += [try dashboardListener(parts, listeners)].compactMap(\.self)
         services += parts.certificates.all + [EventLoopProbe(group: MultiThreadedEventLoopGroup.singleton)]
         // Event streams do not end by themselves, so they are ended before the listeners close.
@@ -107,7 +107,7 @@ package struct Server: Sendable {
     }
 
     /// The listeners for clients of other systems that have no place on the port of the APIs.
-    private func entrances(_ parts: ServerParts, _ listeners: ListenerGroup) -> [any Service] {
+    private func protocolListeners(_ parts: ServerParts, _ listeners: ListenerGroup) -> [any Service] {
         var services: [any Service] = []
         if let genero = configuration.genero {
             services.append(listener("genero", genero.listener, nil, parts.generoRoutes(genero), listeners))

@@ -26,7 +26,7 @@ import Testing
             let told = Settlement(
                 batch: batch, answers: batch.answers.map { _ in .accepted }, retryAt: nil, retryTimes: [:],
                 deadTokens: [],
-                moves: [], halt: nil)
+                moves: [], parkRequest: nil)
             _ = try await server.store.settle(told)
         }
     }

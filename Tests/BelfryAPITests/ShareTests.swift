@@ -205,7 +205,7 @@ private final class SlowStore: WrappedStore {
 
     func open() { state.withLock { $0.isOpen = true } }
 
-    func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> Listing<Device> {
+    func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> ListPage<Device> {
         state.withLock { $0.waiting += 1 }
         while !state.withLock({ $0.isOpen }) { await Task.yield() }
         return try await base.devices(search, skip: skip, limit: limit)

@@ -26,7 +26,7 @@ import Testing
 
     @Test(arguments: Refusal.allCases) func `refused keeps its reason and is not tried again`(refusal: Refusal) {
         let settlement = settle([.refused(refusal)])
-        #expect(settlement.answers == [.refused(refusal)] && settlement.retryAt == nil && settlement.halt == nil)
+        #expect(settlement.answers == [.refused(refusal)] && settlement.retryAt == nil && settlement.parkRequest == nil)
         #expect(settlement.note?.answer(at: 0) == "refused: \(refusal)")
     }
 
@@ -84,7 +84,7 @@ import Testing
         #expect(settlement.answers == [.pending, .accepted])
         #expect(settlement.retryAt == Self.now)
         #expect(settlement.deadTokens.isEmpty)
-        #expect(settlement.halt?.parking == Parking(cause: .credentials, detail: "wrong key", since: Self.now))
+        #expect(settlement.parkRequest?.parking == Parking(cause: .credentials, detail: "wrong key", since: Self.now))
     }
 
     // MARK: Different patience
@@ -212,7 +212,7 @@ import Testing
         let spared = settle([.gone(since: .zero), .failed(retryAfter: nil)]).parking(.init(parking, of: .sample))
         #expect(spared.answers == [.gone, .pending])
         #expect(spared.deadTokens.isEmpty)
-        #expect(spared.halt?.parking == parking)
+        #expect(spared.parkRequest?.parking == parking)
     }
 
     // MARK: Devices that were not sent to
@@ -272,7 +272,7 @@ import Testing
         }
         #expect(settlement.deadTokens == deadTokens, "seed \(seed)")
         let areCredentialsRefused = outcomes.contains { if case .credentialsRefused = $0 { true } else { false } }
-        #expect((settlement.halt?.parking != nil) == areCredentialsRefused, "seed \(seed)")
+        #expect((settlement.parkRequest?.parking != nil) == areCredentialsRefused, "seed \(seed)")
     }
 
     /// No device is told before the time that was named, and one at least when the batch is due.

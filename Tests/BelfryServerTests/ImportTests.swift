@@ -96,11 +96,11 @@ extension ServerTests.ImportTests {
             let summer = try await store.topic(named: "summer", of: application.key)
             #expect(summer?.expiresAt?.milliseconds == 4_000_000_000_000)
             #expect(try await store.topic(named: "topic120", of: application.key)?.expiresAt == nil)
-            let locations = try await store.locations(of: application.key, MapQuery(size: 50))
+            let locations = try await store.locations(of: application.key, GeoListQuery(size: 50))
             #expect(locations.total == 60)
-            let groups = try await store.locationGroups(of: application.key, MapQuery()).elements
+            let groups = try await store.locationGroups(of: application.key, GeoListQuery()).elements
             #expect(groups.map(\.name) == ["Shops"] && groups.first?.locations.count == 2)
-            let geofences = try await store.geofences(of: application.key, MapQuery())
+            let geofences = try await store.geofences(of: application.key, GeoListQuery())
             #expect(geofences.elements.map(\.key) == [Key(907), Key(911)])
             let schedules = try await store.schedules(of: application.key, after: nil, limit: 9)
             #expect(schedules.map(\.dueAt.milliseconds) == [4_000_000_000_000])

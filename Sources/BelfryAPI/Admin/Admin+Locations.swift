@@ -93,15 +93,15 @@ extension Admin {
         }
     }
 
-    /// A page of a list that is paged by numbers internally. Its `limit` is at most `MapQuery.sizeMax`.
+    /// A page of a list that is paged by numbers internally. Its `limit` is at most `GeoListQuery.sizeMax`.
     struct MapPage: Sendable {
-        let query: MapQuery
+        let query: GeoListQuery
 
         init(_ call: Call) throws(InvalidInput) {
             let asked = try Query(call, Query.paging + ["q"])
             let place = try asked.cursor(of: 2)
             let (page, size) = if let place { (Int(place[0]), Int(place[1])) } else { (1, try asked.limit()) }
-            query = MapQuery(page: page, size: size, keyword: asked.text("q") ?? "")
+            query = GeoListQuery(page: page, size: size, keyword: asked.text("q") ?? "")
         }
 
         /// The cursor of the next page; nil at the end.

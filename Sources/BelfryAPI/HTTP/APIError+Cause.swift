@@ -38,7 +38,7 @@ extension APIError {
         switch error {
         case .unknown(let what): self.init(.notFound, "There is no \(what)")
         case .taken: self.init(.conflict, "That UUID is taken; give another, or none")
-        case .notEmpty(let what): self.init(.conflict, what)
+        case .conflict(let what): self.init(.conflict, what)
         case .unavailable:
             self.init(.serviceUnavailable, "The database cannot be used at present", headers: [.retryAfter: "5"])
         case .damaged:

@@ -142,7 +142,7 @@ package struct IdempotencyMiddleware: Sendable {
                 let sealed = try middleware.vault.seal(content, for: VaultPurpose.answer(to: reservation.name))
                 try await middleware.store.complete(
                     reservation.name, idempotentID: idempotentID,
-                    with: KeptAnswer(status: response.status.code, content: sealed))
+                    with: StoredResponse(status: response.status.code, content: sealed))
             } catch {
                 report(error)
             }
@@ -199,7 +199,7 @@ extension Response {
     }
 
     /// A stored answer.
-    fileprivate init(_ answer: KeptAnswer, _ vault: any Vault, _ name: [UInt8]) throws {
+    fileprivate init(_ answer: StoredResponse, _ vault: any Vault, _ name: [UInt8]) throws {
         var body = ByteBuffer(bytes: try vault.open(answer.content, for: VaultPurpose.answer(to: name)))
         var headers: HTTPFields = [.idempotencyReplayed: "true"]
         while let line = body.readLine(), !line.isEmpty {

@@ -7,7 +7,7 @@ package import Hummingbird
 ///
 /// Each request is limited by its address before anything is looked up, and answered for the platform's own origins alone.
 package struct WebRoutes: Sendable {
-    private let door: WebDoor
+    private let middleware: WebMiddleware
     private let registrations: Web.Registrations
     private let events: Web.Events
     private let credentials: any ProviderCredentials
@@ -18,7 +18,7 @@ package struct WebRoutes: Sendable {
         clock: any WallClock, verifiesCustomUserIDs: Bool, eventsLateMax: Duration, requestLimiter: RequestLimiter,
         shares: ShareLimiter
     ) {
-        door = WebDoor(store: store, limiter: requestLimiter, clock: clock)
+        middleware = WebMiddleware(store: store, limiter: requestLimiter, clock: clock)
         registrations = Web.Registrations(
             store: store, secrets: SharedSecrets(vault: vault, clock: clock),
             proofs: Web.Proofs(vault: vault, providers: providers, clock: clock), shares: shares,
@@ -47,8 +47,8 @@ package struct WebRoutes: Sendable {
         router.serve(
             path,
             [
-                method: { [door] in try await door.answer($0, $1, handler) },
-                .options: { [door] in try await door.preflight($0, $1, allows: method) },
+                method: { [middleware] in try await middleware.answer($0, $1, handler) },
+                .options: { [middleware] in try await middleware.preflight($0, $1, allows: method) },
             ])
     }
 

@@ -55,7 +55,7 @@ package struct ImportJob: Sendable, Hashable {
     package static let lease = Duration.seconds(60)
     /// Imports that are kept of an application, since each step of one adds up the verdicts of all.
     package static let countMax = 1_000
-    package static let tooMany = StoreError.notEmpty(
+    package static let tooMany = StoreError.conflict(
         "the application has \(countMax) imports, the limit; they are deleted when they are older than retention.imports.days"
     )
     /// All verdicts that are kept for one application together. What is beyond is counted, and not kept row by row.

@@ -4,7 +4,7 @@ package protocol BulkStore: Sendable {
     func bulkSecrets() async throws -> [String: [UInt8]]
     /// Marks an empty database as being imported into, with these secrets; does nothing if it is marked already.
     ///
-    /// Throws `StoreError.notEmpty` if it contains anything. The store must be reopened afterwards, because it read the
+    /// Throws `StoreError.conflict` if it contains anything. The store must be reopened afterwards, because it read the
     /// previous secrets.
     func beginImport(with secrets: [String: [UInt8]]) async throws
     /// Marks the import complete, so that servers may open the database.
@@ -30,7 +30,7 @@ package enum DatabaseImport {
     /// The secrets that are copied with the rows.
     package static let secrets = ["naming", "token_hash"]
 
-    package static let refused = StoreError.notEmpty("the database is not empty")
+    package static let refused = StoreError.conflict("the database is not empty")
     package static let unfinished = StoreError.unavailable(
         "a copy into it was not finished; run `belfry database copy` again")
 }

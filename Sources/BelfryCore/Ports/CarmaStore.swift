@@ -2,7 +2,7 @@ package import FoundationEssentials
 
 /// The customers of Carma that move here, their apps, and what those registered and were sent.
 package protocol CarmaStore: Sendable {
-    /// Throws `StoreError.notEmpty` when the customer has an account of that user.
+    /// Throws `StoreError.conflict` when the customer has an account of that user.
     func createCarmaAccount(
         customerID: Int64, user: String, passwordHash: [UInt8], tokenHash: [UInt8]
     ) async throws -> CarmaAccount
@@ -15,7 +15,7 @@ package protocol CarmaStore: Sendable {
     ) async throws -> Bool
     func delete(_ account: Key<CarmaAccount>) async throws -> Bool
 
-    /// Throws `StoreError.notEmpty` when the customer has an app of that id.
+    /// Throws `StoreError.conflict` when the customer has an app of that id.
     func createCarmaApp(
         customerID: Int64, appID: String, for application: Key<Application>
     ) async throws -> CarmaApp

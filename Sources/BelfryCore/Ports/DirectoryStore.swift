@@ -1,7 +1,7 @@
 /// Devices as operators look them up, and their custom user ids. Lists are in the order of registration.
 package protocol DirectoryStore: Sendable {
     /// A page of the matching devices, and the number of all that match.
-    func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> Listing<Device>
+    func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> ListPage<Device>
     /// The next matching devices after a device, for readers of the whole list.
     func devices(_ search: DeviceSearch, after: Key<Device>?, limit: Int) async throws -> [Device]
     /// The number of matching devices.

@@ -1,6 +1,6 @@
 /// The client certificates of the binary gateway.
 package protocol GatewayStore: Sendable {
-    /// Throws `StoreError.notEmpty` when a platform has the certificate already, or has as many as it may.
+    /// Throws `StoreError.conflict` when a platform has the certificate already, or has as many as it may.
     func createGatewayCredential(
         _ fingerprint: [UInt8], expiresAt: Instant?, on platform: Key<Platform>
     ) async throws -> GatewayCredential

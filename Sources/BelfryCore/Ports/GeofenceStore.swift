@@ -16,7 +16,7 @@ package protocol GeofenceStore: Sendable {
         _ geofences: [GeofenceImport], lastModified: Instant, of application: Key<Application>
     ) async throws -> [Key<Geofence>]
     func geofence(_ key: Key<Geofence>, of application: Key<Application>) async throws -> Geofence?
-    func geofences(of application: Key<Application>, _ query: MapQuery) async throws -> Listing<Geofence>
+    func geofences(of application: Key<Application>, _ query: GeoListQuery) async throws -> ListPage<Geofence>
     /// Returns nil if there is no such geofence. An unchanged plan is not a change.
     ///
     /// - Parameter change: makes the new plan from the old one; may run more than once.
@@ -33,7 +33,7 @@ package protocol GeofenceStore: Sendable {
     func geofenceUpdates(since: Instant, on platform: Platform) async throws -> GeofenceChanges
 
     /// Starts and ends the geofences that are due; returns whether there may be more.
-    func turnGeofences() async throws -> Bool
+    func startAndEndDueGeofences() async throws -> Bool
     /// Updates whose platforms are due to be notified, the longest due first.
     func dueGeofenceUpdates(atMost limit: Int) async throws -> [GeofenceUpdate]
     /// Removes the update, unless geofences changed since it was read.

@@ -6,7 +6,7 @@ package protocol IdempotencyStore: Sendable {
     /// Looks up the name and, if the verdict is to run the request, holds the name for it; all in one transaction.
     func reserve(_ reservation: Reservation) async throws -> IdempotencyVerdict
     /// Stores the answer for repeated requests. Does nothing if another request has the name by now.
-    func complete(_ name: [UInt8], idempotentID: UUID, with answer: KeptAnswer) async throws
+    func complete(_ name: [UInt8], idempotentID: UUID, with answer: StoredResponse) async throws
     /// Releases a name: for good when the request had no effect, otherwise only so that the request may run again with
     /// its idempotent id.
     func release(_ name: [UInt8], idempotentID: UUID, hadNoEffect: Bool) async throws

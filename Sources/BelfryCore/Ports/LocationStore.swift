@@ -2,7 +2,7 @@
 package protocol LocationStore: Sendable {
     func create(_ place: Place, of application: Key<Application>) async throws -> Location
     func location(_ key: Key<Location>, of application: Key<Application>) async throws -> Location?
-    func locations(of application: Key<Application>, _ query: MapQuery) async throws -> Listing<Location>
+    func locations(of application: Key<Application>, _ query: GeoListQuery) async throws -> ListPage<Location>
     /// Changes a location, and so every geofence that uses it; returns nil if there is no such location.
     ///
     /// - Parameter change: makes the new location from the old one; may run more than once.
@@ -10,14 +10,14 @@ package protocol LocationStore: Sendable {
         _ key: Key<Location>, of application: Key<Application>,
         change: @escaping @Sendable (Place) throws -> Place
     ) async throws -> Location?
-    /// Throws `StoreError.notEmpty` with the geofences or groups that use it. Returns false if there is no such
+    /// Throws `StoreError.conflict` with the geofences or groups that use it. Returns false if there is no such
     /// location.
     func delete(_ key: Key<Location>, of application: Key<Application>) async throws -> Bool
 
     /// Throws `InvalidInput` on `location_ids` if the application has no such location.
     func create(_ plan: LocationGroupPlan, of application: Key<Application>) async throws -> LocationGroup
     func locationGroup(_ key: Key<LocationGroup>, of application: Key<Application>) async throws -> LocationGroup?
-    func locationGroups(of application: Key<Application>, _ query: MapQuery) async throws -> Listing<LocationGroup>
+    func locationGroups(of application: Key<Application>, _ query: GeoListQuery) async throws -> ListPage<LocationGroup>
     func update(
         _ key: Key<LocationGroup>, of application: Key<Application>,
         change: @escaping @Sendable (LocationGroupPlan) throws -> LocationGroupPlan
@@ -26,7 +26,7 @@ package protocol LocationStore: Sendable {
 }
 
 /// Selects a part of a list, which is in the order of creation.
-package struct MapQuery: Sendable, Hashable {
+package struct GeoListQuery: Sendable, Hashable {
     /// Counted from 1.
     package let page: Int
     package let size: Int

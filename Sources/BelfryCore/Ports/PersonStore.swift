@@ -1,6 +1,6 @@
 /// The people who use the dashboard, their sessions and their invitations. Nobody is deleted, so that the audit log stays readable.
 package protocol PersonStore: Sendable {
-    /// Throws `StoreError.notEmpty` when someone has the e-mail address.
+    /// Throws `StoreError.conflict` when someone has the e-mail address.
     func create(_ person: NewPerson) async throws -> Person
     func person(_ key: Key<Person>) async throws -> Person?
     func person(_ email: EmailAddress) async throws -> Person?

@@ -9,6 +9,6 @@ package protocol RegistryUpkeep: Sendable {
     /// A changed mode makes the provider's client anew, and lets a platform that was parked for its credentials run again.
     func edit(_ platform: Key<Platform>, _ edit: PlatformEdit) async throws
     /// Deletes the platform with its devices. Devices that a push has not answered yet are answered `skipped: missing`.
-    /// Throws `StoreError.notEmpty` while it has active devices, unless `force` is set.
+    /// Throws `StoreError.conflict` while it has active devices, unless `force` is set.
     func delete(_ platform: Key<Platform>, force: Bool) async throws
 }

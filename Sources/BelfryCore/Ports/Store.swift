@@ -21,7 +21,7 @@ package protocol ApplicationStore: Sendable {
     func applications() async throws -> [Application]
     func application(_ uuid: UUID) async throws -> Application?
     func application(_ key: Key<Application>) async throws -> Application?
-    /// Deletes the application with its platforms, devices and pushes. Throws `StoreError.notEmpty` while it has
+    /// Deletes the application with its platforms, devices and pushes. Throws `StoreError.conflict` while it has
     /// platforms, unless `force` is set.
     func delete(_ application: Key<Application>, force: Bool) async throws
 
@@ -193,7 +193,7 @@ package protocol DeliveryStore: Sendable {
     ///
     /// - Parameter requests: of batches of one platform.
     func fill(_ requests: [FillingRequest]) async throws -> [[Key<Device>: Filling.Values]?]
-    /// Writes what came of batches in one transaction, each whole or not at all. A halt of credentials that were replaced
+    /// Writes what came of batches in one transaction, each whole or not at all. A request to park for credentials that were replaced
     /// since is void.
     ///
     /// Returns for each, in order, false when its batch was claimed by another since; nothing of it is changed then.
@@ -287,8 +287,8 @@ package enum StoreError: Error, Sendable, Hashable {
     case unknown(String)
     /// There is one of that name, perhaps another tenant's: the words name the thing that cannot be made, and nothing of the other.
     case taken(String)
-    /// Not deleted, because others depend on it. The text names them.
-    case notEmpty(String)
+    /// It contradicts what is there: others depend on it, or there is such a thing already. The text says what.
+    case conflict(String)
     /// The database cannot be written or read: a full disk, a read-only file, damage.
     case unavailable(String)
     /// A row is unreadable: its kind and number, and what is wrong with it. Other rows are not affected.
@@ -302,14 +302,14 @@ package enum StoreError: Error, Sendable, Hashable {
 extension StoreError {
     /// Why an application is not deleted.
     package static func hasPlatforms(_ count: Int) -> StoreError {
-        .notEmpty(
+        .conflict(
             "the application has \(count == 1 ? "a platform" : "\(count) platforms"): --force (?force=true in the API) deletes it with "
                 + "its platforms, their devices and their pushes")
     }
 
     /// Why a platform is not deleted.
     package static var hasActiveDevices: StoreError {
-        .notEmpty("the platform has active devices: --force (?force=true in the API) deletes them with it")
+        .conflict("the platform has active devices: --force (?force=true in the API) deletes them with it")
     }
 
     /// Reads a row, and names it in the error when it is unreadable.
@@ -323,7 +323,7 @@ extension StoreError: CustomStringConvertible {
         switch self {
         case .unknown(let thing): "there is no \(thing)"
         case .taken(let thing): "the UUID of \(thing) is taken"
-        case .notEmpty(let why): why
+        case .conflict(let why): why
         case .unavailable(let why): "the database cannot be used: \(why)"
         case .damaged(let row, let fault): "\(row) is damaged: \(fault)"
         case .overloaded(let wait): "more work waits than the database accepts; retry in \(wait)"

@@ -8,7 +8,7 @@ package protocol TenantStore: Sendable {
     func tenant(_ uuid: UUID) async throws -> Tenant?
     func tenant(_ key: Key<Tenant>) async throws -> Tenant?
     func rename(_ tenant: Key<Tenant>, to name: Name) async throws
-    /// Deletes the tenant and revokes its keys. Throws `StoreError.notEmpty` while it has applications, and always for
+    /// Deletes the tenant and revokes its keys. Throws `StoreError.conflict` while it has applications, and always for
     /// `Tenant.first`.
     func delete(_ tenant: Key<Tenant>) async throws
 }

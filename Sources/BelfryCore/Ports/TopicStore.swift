@@ -3,7 +3,7 @@
 /// A topic that was deleted or has expired is gone at once: no device is subscribed to it, and its name is free.
 package protocol TopicStore: Sendable {
     /// A page of the matching topics, by name.
-    func topics(_ query: TopicQuery, skip: Int, limit: Int) async throws -> Listing<Topic>
+    func topics(_ query: TopicQuery, skip: Int, limit: Int) async throws -> ListPage<Topic>
     /// The next topics after a name, by name, for readers of the whole list.
     func topics(of application: Key<Application>, after name: String?, limit: Int) async throws -> [Topic]
     func topic(named name: String, of application: Key<Application>) async throws -> Topic?

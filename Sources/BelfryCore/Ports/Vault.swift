@@ -37,7 +37,7 @@ package enum VaultPurpose {
     /// - Parameter visit: the cookie of the visit, without which it is worth nothing.
     package static func halfLogin(of visit: String) -> String { "half-login/\(visit)" }
 
-    /// `KeptAnswer.content`: the answer to a repeated request.
+    /// `StoredResponse.content`: the answer to a repeated request.
     ///
     /// - Parameter name: of `IdempotencyRecord`.
     package static func answer(to name: [UInt8]) -> String {

@@ -23,7 +23,7 @@ package struct Reservation: Sendable, Hashable {
 }
 
 /// An answer as it is stored, to be returned again.
-package struct KeptAnswer: Sendable, Hashable {
+package struct StoredResponse: Sendable, Hashable {
     package let status: Int
     /// Headers and body. Sealed, because the answer to a creation contains secrets that are shown once.
     package let content: Sealed
@@ -44,7 +44,7 @@ package struct IdempotencyRecord: Sendable, Hashable {
     package enum State: Sendable, Hashable {
         /// A request is running, until then at most.
         case held(until: Instant)
-        case answered(KeptAnswer)
+        case answered(StoredResponse)
     }
 
     package static let lifetime = Duration.seconds(86_400)
@@ -71,7 +71,7 @@ package enum IdempotencyVerdict: Sendable, Hashable {
     /// The request was interrupted, and may have had its effect: run it again with its recorded idempotent id, or
     /// refuse it.
     case again(idempotentID: UUID)
-    case answered(KeptAnswer)
+    case answered(StoredResponse)
     /// The name belongs to another request.
     case taken
     /// The same request is running.

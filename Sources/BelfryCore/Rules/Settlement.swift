@@ -16,7 +16,7 @@ package struct Settlement: Sendable, Hashable {
     package let retryTimes: [Int: Int]
     package let deadTokens: [DeadToken]
     package let moves: [Move]
-    package let halt: Halt?
+    package let parkRequest: ParkRequest?
     /// What the providers answered, where people may want to know it.
     package let note: AttemptNote?
 
@@ -47,7 +47,7 @@ package struct Settlement: Sendable, Hashable {
     }
 
     /// A request to park the platform, ignored once its credentials are no longer those that were refused.
-    package struct Halt: Sendable, Hashable {
+    package struct ParkRequest: Sendable, Hashable {
         package let parking: Parking
         /// The version of the platform as it was loaded for the batch.
         package let credentialsVersion: Int64
@@ -60,7 +60,7 @@ package struct Settlement: Sendable, Hashable {
 
     package init(
         batch: Batch, answers: [Answer], retryAt: Instant?, retryTimes: [Int: Int] = [:], deadTokens: [DeadToken] = [],
-        moves: [Move] = [], halt: Halt? = nil, note: AttemptNote? = nil
+        moves: [Move] = [], parkRequest: ParkRequest? = nil, note: AttemptNote? = nil
     ) {
         precondition(answers.count == batch.devices.count, "each device of a batch has an answer")
         precondition((retryAt == nil) == !answers.contains(.pending), "pending devices have a time, others have none")
@@ -71,7 +71,7 @@ package struct Settlement: Sendable, Hashable {
         self.retryTimes = retryTimes
         self.deadTokens = deadTokens
         self.moves = moves
-        self.halt = halt
+        self.parkRequest = parkRequest
         self.note = note
     }
 
@@ -141,16 +141,18 @@ extension Settlement {
     }
 
     /// Hands a batch back unchanged, to be sent from `now`.
-    package init(handingBack batch: Batch, at now: Instant, halt: Halt? = nil) {
+    package init(handingBack batch: Batch, at now: Instant, parkRequest: ParkRequest? = nil) {
         let retryAt = batch.retryTimes.values.max().map { max(now, RetryTimes.earliestDue(before: $0)) } ?? now
         let retryTimes = batch.retryTimes.compactMapValues { RetryTimes.minutes(from: retryAt, until: $0) }
-        self.init(batch: batch, answers: batch.answers, retryAt: retryAt, retryTimes: retryTimes, halt: halt)
+        self.init(
+            batch: batch, answers: batch.answers, retryAt: retryAt, retryTimes: retryTimes, parkRequest: parkRequest)
     }
 
     /// This settlement with the platform parked: no device is deactivated and no token is replaced.
-    package func parking(_ halt: Halt) -> Settlement {
+    package func parking(_ parkRequest: ParkRequest) -> Settlement {
         Settlement(
-            batch: batch, answers: answers, retryAt: retryAt, retryTimes: retryTimes, deadTokens: [], halt: halt,
+            batch: batch, answers: answers, retryAt: retryAt, retryTimes: retryTimes, deadTokens: [],
+            parkRequest: parkRequest,
             note: note)
     }
 }
@@ -211,7 +213,9 @@ private struct Draft {
     func finish(
         policy: RetryPolicy, end: Instant, now: Instant, jitter: Double, note: AttemptNote?
     ) -> Settlement {
-        let halt = trouble.map { Settlement.Halt(Parking(cause: .credentials, detail: $0, since: now), of: platform) }
+        let parkRequest = trouble.map {
+            Settlement.ParkRequest(Parking(cause: .credentials, detail: $0, since: now), of: platform)
+        }
         var answers = answers
         var dues: [Int: Instant] = [:]
         for index in answers.indices where answers[index] == .pending {
@@ -227,6 +231,6 @@ private struct Draft {
         let plan = RetryTimes.plan(dues)
         return Settlement(
             batch: batch, answers: answers, retryAt: plan?.dueAt, retryTimes: plan?.minutes ?? [:],
-            deadTokens: deadTokens, moves: moves, halt: halt, note: note)
+            deadTokens: deadTokens, moves: moves, parkRequest: parkRequest, note: note)
     }
 }

@@ -7,13 +7,13 @@ extension AdminService {
         try AcrobitsAppID.check(name: name)
         let all = try await store.acrobitsAppIDs(of: application.key)
         guard all.count < AcrobitsAppID.countMax || all.contains(where: { $0.name == name }) else {
-            throw StoreError.notEmpty(
+            throw StoreError.conflict(
                 "the application has \(all.count) app ids, the limit is \(AcrobitsAppID.countMax)")
         }
         for other in all where other.name == name && other.platformKey != platform.key {
             guard let known = try await store.platform(other.platformKey), known.kind.isApple == platform.kind.isApple
             else { continue }
-            throw StoreError.notEmpty("the app id stands for the platform \(known.uuid.lowercased) already")
+            throw StoreError.conflict("the app id stands for the platform \(known.uuid.lowercased) already")
         }
         let appID = AcrobitsAppID(
             name: name, applicationKey: application.key, platformKey: platform.key, payload: payload)

@@ -48,7 +48,7 @@ extension AdminService {
         by author: AuditAuthor
     ) async throws -> Device {
         guard let token = device.token, device.isActive else {
-            throw StoreError.notEmpty("the device is not active: it comes back when its app registers again")
+            throw StoreError.conflict("the device is not active: it comes back when its app registers again")
         }
         let registration = try Registration(
             token: token, about: Device.About(alias: change.alias), customUserID: change.customUserID,

@@ -99,7 +99,7 @@ package struct BrokerService: Sendable {
         for _ in 1...Self.clearingPausesMax {
             do {
                 return try await admin.delete(tenant, by: author)
-            } catch StoreError.notEmpty {
+            } catch StoreError.conflict {
                 if try await store.applications().contains(where: { $0.tenantKey == tenant.key }) { return }
                 try await Task.sleep(for: Self.clearingPause)
             }

@@ -36,7 +36,7 @@ package struct RecordedImport: Sendable {
         job = ended
     }
 
-    private static let superseded = StoreError.notEmpty("another request goes on with this import")
+    private static let superseded = StoreError.conflict("another request goes on with this import")
 }
 
 extension ImportService.Verdict {

@@ -96,7 +96,7 @@ extension StoreError {
     /// The text for the person who filled in the form; nil where it is no fault of theirs.
     fileprivate var words: String? {
         switch self {
-        case .notEmpty(let words): words.prefix(1).uppercased() + words.dropFirst()
+        case .conflict(let words): words.prefix(1).uppercased() + words.dropFirst()
         case .quotaExceeded(let excess): excess.description
         case .unknown(let thing): "There is no \(thing)"
         case .taken: "That UUID is taken"

@@ -24,7 +24,7 @@ struct PlacePages {
     ) async throws -> PageView {
         let store = visit.services.store
         let number = Int(visit.number("page") ?? 1)
-        let query = MapQuery(page: number, size: MapQuery.sizeMax, keyword: visit.query["q"])
+        let query = GeoListQuery(page: number, size: GeoListQuery.sizeMax, keyword: visit.query["q"])
         let (locations, groups, geofences) = try await visit.searching(application) {
             (
                 try await store.locations(of: application.key, query),
@@ -189,8 +189,10 @@ struct PlacePages {
     }
 
     @Sendable private func createGeofence(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
-        let locations = try await visit.services.store.locations(of: application.key, MapQuery(size: MapQuery.sizeMax))
-            .elements
+        let locations = try await visit.services.store.locations(
+            of: application.key, GeoListQuery(size: GeoListQuery.sizeMax)
+        )
+        .elements
         return try await visit.trying(
             Self.geofenceForm(application, locations, now: visit.services.clock.now),
             names: ["locations": "location", "expiry_time": "expires_at", "tags": "topics", "data": "body"],

@@ -43,7 +43,7 @@ struct TopicPages {
         return page
     }
 
-    static func page(_ application: Application, _ topics: Listing<Topic>, search: String, form: Form?) -> PageView {
+    static func page(_ application: Application, _ topics: ListPage<Topic>, search: String, form: Form?) -> PageView {
         var page = PageView("Topics", lead: topics.total == 1 ? "One topic." : "\(topics.total.grouped) topics.")
         page.crumbs = [Link(application.name, Address.of(application))]
         var section = Section()

@@ -8,7 +8,7 @@ extension SQLStore {
             let now = session.now
             let key = try session.prepared(CarmaAccountStatements.insert).number(
                 customerID, user, passwordHash, tokenHash, now)
-            guard let key else { throw StoreError.notEmpty("the customer has an account of that user") }
+            guard let key else { throw StoreError.conflict("the customer has an account of that user") }
             return CarmaAccount(
                 key: Key(key), customerID: customerID, user: user, passwordHash: passwordHash, tokenHash: tokenHash,
                 createdAt: now)

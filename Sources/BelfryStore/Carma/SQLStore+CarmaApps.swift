@@ -6,7 +6,7 @@ extension SQLStore {
     ) async throws -> CarmaApp {
         try await write { session in
             let key = try session.prepared(CarmaAppStatements.insert).number(customerID, appID, application)
-            guard let key else { throw StoreError.notEmpty("the customer has an app of that id") }
+            guard let key else { throw StoreError.conflict("the customer has an app of that id") }
             return CarmaApp(key: Key(key), customerID: customerID, appID: appID, applicationKey: application)
         }
     }

@@ -2,7 +2,7 @@ import BelfryCore
 import FoundationEssentials
 
 extension SQLStore {
-    package func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> Listing<Device> {
+    package func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> ListPage<Device> {
         try await look(search, isShort: search.topic == nil) { directory in
             try directory.slice(skip: skip, limit: limit)
         }
@@ -56,7 +56,7 @@ private struct DeviceDirectory<Connection: SQLConnection> {
     let budget: SearchBudget
     let damaged: DamagedRows
 
-    func slice(skip: Int, limit: Int) throws -> Listing<Device> {
+    func slice(skip: Int, limit: Int) throws -> ListPage<Device> {
         if let text = try textSearch() {
             var found: [Key<Device>] = []
             var total = 0
@@ -65,14 +65,14 @@ private struct DeviceDirectory<Connection: SQLConnection> {
                 total += 1
                 return true
             }
-            return Listing(try devices(found), total: total)
+            return ListPage(try devices(found), total: total)
         }
         let total = try count()
-        guard limit > 0, skip < total else { return Listing([], total: total) }
+        guard limit > 0, skip < total else { return ListPage([], total: total) }
         let start = search.topic == nil ? try db.device(of: platforms.map(\.key), skipping: skip) : nil
         var run = run(after: start?.device)
         try run.skip(skip - (start?.skipped ?? 0), within: budget)
-        return Listing(try devices(run.next(limit)), total: total)
+        return ListPage(try devices(run.next(limit)), total: total)
     }
 
     func behind(_ after: Key<Device>?, limit: Int) throws -> [Device] {

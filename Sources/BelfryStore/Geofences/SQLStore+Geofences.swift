@@ -27,13 +27,13 @@ extension SQLStore {
     }
 
     package func geofences(
-        of application: Key<Application>, _ query: MapQuery
-    ) async throws -> Listing<Geofence> {
+        of application: Key<Application>, _ query: GeoListQuery
+    ) async throws -> ListPage<Geofence> {
         try await search(for: application) { [damagedRows] db, _ in
             let total = try db.prepared(GeofenceStatements.count).count(application, query.changedSince)
             let items = try db.prepared(GeofenceStatements.listed)
                 .all(application, query.changedSince, query.size, query.offset) { try damagedRows.geofence($0, in: db) }
-            return Listing(items.compactMap(\.self), total: total)
+            return ListPage(items.compactMap(\.self), total: total)
         }
     }
 
@@ -70,11 +70,11 @@ extension SQLStore {
                 return try db.geofenceUpdates(since: since, on: platform, damagedRows)
             }
             if let updates { return updates }
-            _ = try await turnGeofences()
+            _ = try await startAndEndDueGeofences()
         }
     }
 
-    package func turnGeofences() async throws -> Bool {
+    package func startAndEndDueGeofences() async throws -> Bool {
         try await write { session in
             let due = try session.prepared(GeofenceStatements.due).all(session.now, Self.turnStride) { row in
                 (key: Key<Geofence>(row.integer(0)), application: Key<Application>(row.integer(1)))

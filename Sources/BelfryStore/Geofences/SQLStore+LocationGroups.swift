@@ -26,8 +26,8 @@ extension SQLStore {
     }
 
     package func locationGroups(
-        of application: Key<Application>, _ query: MapQuery
-    ) async throws -> Listing<LocationGroup> {
+        of application: Key<Application>, _ query: GeoListQuery
+    ) async throws -> ListPage<LocationGroup> {
         try await search(for: application) { [damagedRows] db, _ in
             try db.listing(LocationGroupStatements.listed, LocationGroupStatements.count, of: application, query) {
                 row in
@@ -65,7 +65,7 @@ extension SQLStore {
             guard try session.prepared(LocationGroupStatements.byKey).hasRow(key, application) else { return false }
             let users = try session.prepared(GeofenceStatements.usingGroup).all(key) { "geofence \($0.integer(0))" }
             guard users.isEmpty else {
-                throw StoreError.notEmpty("location group \(key) is used by \(users.joined(separator: ", "))")
+                throw StoreError.conflict("location group \(key) is used by \(users.joined(separator: ", "))")
             }
             try session.prepared(LocationGroupStatements.clear).send(key)
             try session.prepared(LocationGroupStatements.delete).send(key)

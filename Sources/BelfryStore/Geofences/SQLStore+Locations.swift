@@ -19,8 +19,8 @@ extension SQLStore {
     }
 
     package func locations(
-        of application: Key<Application>, _ query: MapQuery
-    ) async throws -> Listing<Location> {
+        of application: Key<Application>, _ query: GeoListQuery
+    ) async throws -> ListPage<Location> {
         try await search(for: application) { [damagedRows] db, _ in
             try db.listing(LocationStatements.listed, LocationStatements.count, of: application, query) { row in
                 try damagedRows.readable("location \(row.integer(0))") { try Location(row) }
@@ -68,7 +68,7 @@ extension WriteSession {
             try prepared(LocationStatements.geofences).all(key) { "geofence \($0.integer(0))" }
             + prepared(LocationStatements.groups).all(key) { "location group \($0.integer(0))" }
         guard users.isEmpty else {
-            throw StoreError.notEmpty("location \(key) is used by \(users.joined(separator: ", "))")
+            throw StoreError.conflict("location \(key) is used by \(users.joined(separator: ", "))")
         }
     }
 
@@ -86,13 +86,13 @@ extension WriteSession {
 extension SQLConnection {
     /// A page of a list that is searched by keyword; items that are nil are left out.
     func listing<Item>(
-        _ listed: SQLText, _ count: SQLText, of application: Key<Application>, _ query: MapQuery,
+        _ listed: SQLText, _ count: SQLText, of application: Key<Application>, _ query: GeoListQuery,
         as item: (Statement.Row) throws -> Item?
-    ) throws -> Listing<Item> {
+    ) throws -> ListPage<Item> {
         let total = try prepared(count).count(application, query.changedSince, query.keyword)
         let items = try prepared(listed)
             .all(application, query.changedSince, query.keyword, query.size, query.offset, as: item)
-        return Listing(items.compactMap(\.self), total: total)
+        return ListPage(items.compactMap(\.self), total: total)
     }
 
     func location(_ key: Key<Location>, of application: Key<Application>) throws -> Location? {

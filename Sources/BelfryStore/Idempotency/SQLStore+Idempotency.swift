@@ -34,7 +34,7 @@ extension SQLStore {
         }
     }
 
-    package func complete(_ name: [UInt8], idempotentID: UUID, with answer: KeptAnswer) async throws {
+    package func complete(_ name: [UInt8], idempotentID: UUID, with answer: StoredResponse) async throws {
         try await write { session in
             try session.prepared(IdempotencyStatements.complete).send(
                 answer.status, answer.content.bytes, name, idempotentID)
@@ -81,7 +81,7 @@ extension IdempotencyRecord {
         let state: State =
             row.isNull(4)
             ? .held(until: Instant(milliseconds: row.integer(3)))
-            : .answered(KeptAnswer(status: Int(row.integer(4)), content: Sealed(bytes: row.blob(5))))
+            : .answered(StoredResponse(status: Int(row.integer(4)), content: Sealed(bytes: row.blob(5))))
         self.init(
             request: row.blob(0), idempotentID: idempotentID, createdAt: Instant(milliseconds: row.integer(2)),
             state: state)

@@ -84,7 +84,7 @@ extension SQLStore {
 extension WriteSession {
     func insert(_ new: NewPerson) throws -> Person {
         guard try !prepared(PersonStatements.isTaken).hasRow(new.email.text) else {
-            throw StoreError.notEmpty("there is a person with the e-mail address \(new.email.text)")
+            throw StoreError.conflict("there is a person with the e-mail address \(new.email.text)")
         }
         let key = try insert(
             PersonStatements.insert, new.email.text, new.name, new.scope.rawValue, new.bounds.tenant,

@@ -87,11 +87,11 @@ struct Settling<Session: WriteSession> {
 
     private func park(_ settlements: [Settlement]) throws {
         for settlement in settlements {
-            guard let halt = settlement.halt else { continue }
-            let parking = halt.parking
+            guard let parkRequest = settlement.parkRequest else { continue }
+            let parking = parkRequest.parking
             let parked = try session.prepared(PlatformStatements.parkUnlessParked).run(
                 parking.cause.rawValue, parking.detail, parking.since, settlement.batch.platformKey,
-                halt.credentialsVersion)
+                parkRequest.credentialsVersion)
             if parked > 0 { session.registryChanged() }
         }
     }

@@ -38,7 +38,7 @@ extension Schema {
         ) \(.byKey);
         """
 
-    static let entrances: SQLText = """
+    static let openEndpoints: SQLText = """
         -- `allowed`: networks, separated by commas. `options`: a JSON object of texts.
         CREATE TABLE open_endpoint (
             id \(.key),

@@ -7,6 +7,7 @@ enum Schema {
 
     static let tables: [SQLText] = [
         registry, topics, devices, searchIndex, pushes, deliveryNotes, schedules, locations, geofences, counts,
-        administration, idempotency, node, commandCount, mirror, imports, users, entrances, acrobits, carma, dashboard,
+        administration, idempotency, node, commandCount, mirror, imports, users, openEndpoints, acrobits, carma,
+        dashboard,
     ]
 }

@@ -34,11 +34,11 @@ extension SQLStore {
     }
 
     package func delete(_ tenant: Key<Tenant>) async throws {
-        guard tenant != Tenant.first else { throw StoreError.notEmpty("the first tenant cannot be deleted") }
+        guard tenant != Tenant.first else { throw StoreError.conflict("the first tenant cannot be deleted") }
         try await write { session in
             let count = try session.prepared(TenantStatements.applicationCount).count(tenant)
             guard count == 0 else {
-                throw StoreError.notEmpty("the tenant has \(count) applications, which have to be deleted first")
+                throw StoreError.conflict("the tenant has \(count) applications, which have to be deleted first")
             }
             try session.change(TenantStatements.delete, tenant, of: "tenant \(tenant)")
             try session.prepared(AdminKeyStatements.revokeOfTenant).run(session.now, tenant)

@@ -1,14 +1,14 @@
 import BelfryCore
 
 extension SQLStore {
-    package func topics(_ query: TopicQuery, skip: Int, limit: Int) async throws -> Listing<Topic> {
+    package func topics(_ query: TopicQuery, skip: Int, limit: Int) async throws -> ListPage<Topic> {
         let now = clock.now
         return try await search(for: query.applicationKey) { db, _ in
             let application = query.applicationKey
             let topics = try db.prepared(TopicListStatements.slice).all(
                 application, query.text, query.hasExpiry, now, skip, limit, as: Topic.init)
             let total = try db.prepared(TopicListStatements.count).count(application, query.text, query.hasExpiry, now)
-            return Listing(topics, total: total)
+            return ListPage(topics, total: total)
         }
     }
 

@@ -79,7 +79,7 @@ package struct FaultyStore: WrappedStore {
         case .deactivatesOnRefusedCredentials:
             try await base.settle(
                 settlements.map { settlement in
-                    settlement.halt == nil ? settlement : deadly(settlement) { $0 == .pending }
+                    settlement.parkRequest == nil ? settlement : deadly(settlement) { $0 == .pending }
                 })
         default: try await base.settle(settlements)
         }
@@ -112,7 +112,7 @@ package struct FaultyStore: WrappedStore {
         guard let batch = memory.contents.batches[settlement.batch.key]?.batch else { return settlement }
         return Settlement(
             batch: batch, answers: settlement.answers, retryAt: settlement.retryAt, retryTimes: settlement.retryTimes,
-            deadTokens: settlement.deadTokens, moves: settlement.moves, halt: settlement.halt)
+            deadTokens: settlement.deadTokens, moves: settlement.moves, parkRequest: settlement.parkRequest)
     }
 
     private func deadly(_ settlement: Settlement, where isDead: (Answer) -> Bool) -> Settlement {
@@ -120,6 +120,7 @@ package struct FaultyStore: WrappedStore {
         return Settlement(
             batch: settlement.batch, answers: settlement.answers, retryAt: settlement.retryAt,
             retryTimes: settlement.retryTimes,
-            deadTokens: dead.map { Settlement.DeadToken(device: $0, since: .distantFuture) }, halt: settlement.halt)
+            deadTokens: dead.map { Settlement.DeadToken(device: $0, since: .distantFuture) },
+            parkRequest: settlement.parkRequest)
     }
 }

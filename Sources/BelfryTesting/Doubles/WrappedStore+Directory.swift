@@ -1,7 +1,7 @@
 package import BelfryCore
 
 extension WrappedStore {
-    package func topics(_ query: TopicQuery, skip: Int, limit: Int) async throws -> Listing<Topic> {
+    package func topics(_ query: TopicQuery, skip: Int, limit: Int) async throws -> ListPage<Topic> {
         try await base.topics(query, skip: skip, limit: limit)
     }
     package func topics(of application: Key<Application>, after name: String?, limit: Int) async throws -> [Topic] {
@@ -29,7 +29,7 @@ extension WrappedStore {
         try await base.subscribe(subscriptions, of: application)
     }
 
-    package func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> Listing<Device> {
+    package func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> ListPage<Device> {
         try await base.devices(search, skip: skip, limit: limit)
     }
     package func devices(_ search: DeviceSearch, after: Key<Device>?, limit: Int) async throws -> [Device] {

@@ -7,7 +7,7 @@ extension WrappedStore {
     package func location(_ key: Key<Location>, of application: Key<Application>) async throws -> Location? {
         try await base.location(key, of: application)
     }
-    package func locations(of application: Key<Application>, _ query: MapQuery) async throws -> Listing<Location> {
+    package func locations(of application: Key<Application>, _ query: GeoListQuery) async throws -> ListPage<Location> {
         try await base.locations(of: application, query)
     }
     package func update(
@@ -28,8 +28,8 @@ extension WrappedStore {
         try await base.locationGroup(key, of: application)
     }
     package func locationGroups(
-        of application: Key<Application>, _ query: MapQuery
-    ) async throws -> Listing<LocationGroup> {
+        of application: Key<Application>, _ query: GeoListQuery
+    ) async throws -> ListPage<LocationGroup> {
         try await base.locationGroups(of: application, query)
     }
     package func update(
@@ -53,7 +53,7 @@ extension WrappedStore {
     package func geofence(_ key: Key<Geofence>, of application: Key<Application>) async throws -> Geofence? {
         try await base.geofence(key, of: application)
     }
-    package func geofences(of application: Key<Application>, _ query: MapQuery) async throws -> Listing<Geofence> {
+    package func geofences(of application: Key<Application>, _ query: GeoListQuery) async throws -> ListPage<Geofence> {
         try await base.geofences(of: application, query)
     }
     package func update(
@@ -68,7 +68,7 @@ extension WrappedStore {
     package func geofenceUpdates(since: Instant, on platform: Platform) async throws -> GeofenceChanges {
         try await base.geofenceUpdates(since: since, on: platform)
     }
-    package func turnGeofences() async throws -> Bool { try await base.turnGeofences() }
+    package func startAndEndDueGeofences() async throws -> Bool { try await base.startAndEndDueGeofences() }
     package func dueGeofenceUpdates(atMost limit: Int) async throws -> [GeofenceUpdate] {
         try await base.dueGeofenceUpdates(atMost: limit)
     }

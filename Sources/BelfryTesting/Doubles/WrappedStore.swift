@@ -180,7 +180,7 @@ extension WrappedStore {
     package func reserve(_ reservation: Reservation) async throws -> IdempotencyVerdict {
         try await base.reserve(reservation)
     }
-    package func complete(_ name: [UInt8], idempotentID: UUID, with answer: KeptAnswer) async throws {
+    package func complete(_ name: [UInt8], idempotentID: UUID, with answer: StoredResponse) async throws {
         try await base.complete(name, idempotentID: idempotentID, with: answer)
     }
     package func release(_ name: [UInt8], idempotentID: UUID, hadNoEffect: Bool) async throws {

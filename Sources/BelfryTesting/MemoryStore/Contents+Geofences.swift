@@ -87,7 +87,7 @@ extension Contents {
         map.geofences[geofence.key] = row
     }
 
-    mutating func turnGeofences(now: Instant) {
+    mutating func startAndEndDueGeofences(now: Instant) {
         for (key, row) in map.geofences.sorted(by: { $0.key < $1.key }) {
             let old = row.geofence
             let phase = old.phase.advanced(of: old.plan, at: now)

@@ -8,7 +8,7 @@ extension MemoryStore {
         let now = clock.now
         return try transaction { contents in
             guard !contents.carmaAccounts.contains(where: { $0.customerID == customerID && $0.user == user }) else {
-                throw StoreError.notEmpty("the customer has an account of that user")
+                throw StoreError.conflict("the customer has an account of that user")
             }
             let account = CarmaAccount(
                 key: contents.nextKey(), customerID: customerID, user: user, passwordHash: passwordHash,
@@ -51,7 +51,7 @@ extension MemoryStore {
     ) async throws -> CarmaApp {
         try transaction { contents in
             guard !contents.carmaApps.contains(where: { $0.customerID == customerID && $0.appID == appID }) else {
-                throw StoreError.notEmpty("the customer has an app of that id")
+                throw StoreError.conflict("the customer has an app of that id")
             }
             let app = CarmaApp(
                 key: contents.nextKey(), customerID: customerID, appID: appID, applicationKey: application)

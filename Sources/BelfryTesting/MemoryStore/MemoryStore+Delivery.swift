@@ -214,10 +214,10 @@ extension Contents {
             noteFeedback(of: deadToken.device, at: now)
         }
         for move in settlement.moves { relocate(move, now: now) }
-        if let halt = settlement.halt, let platform = platforms[batch.platformKey],
-            platform.credentialsVersion == halt.credentialsVersion
+        if let parkRequest = settlement.parkRequest, let platform = platforms[batch.platformKey],
+            platform.credentialsVersion == parkRequest.credentialsVersion
         {
-            platforms[batch.platformKey] = platform.with(parked: halt.parking)
+            platforms[batch.platformKey] = platform.with(parked: parkRequest.parking)
         }
         settleIfDone(batch.pushKey, now: now)
         return true

@@ -1,10 +1,10 @@
 package import BelfryCore
 
 extension MemoryStore {
-    package func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> Listing<Device> {
+    package func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> ListPage<Device> {
         transaction { contents in
             let found = contents.devices(search)
-            return Listing(Array(found.dropFirst(skip).prefix(limit)), total: found.count)
+            return ListPage(Array(found.dropFirst(skip).prefix(limit)), total: found.count)
         }
     }
 

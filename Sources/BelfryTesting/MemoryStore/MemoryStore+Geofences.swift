@@ -35,10 +35,10 @@ extension MemoryStore {
     }
 
     package func geofences(
-        of application: Key<Application>, _ query: MapQuery
-    ) async throws -> Listing<Geofence> {
+        of application: Key<Application>, _ query: GeoListQuery
+    ) async throws -> ListPage<Geofence> {
         let all = contents.map.geofences.values.filter { $0.application == application }.map(\.geofence)
-        return Listing(all.filter { $0.updatedAt >= query.changedSince }.sorted { $0.key < $1.key }, query)
+        return ListPage(all.filter { $0.updatedAt >= query.changedSince }.sorted { $0.key < $1.key }, query)
     }
 
     package func update(
@@ -85,14 +85,14 @@ extension MemoryStore {
     package func geofenceUpdates(since: Instant, on platform: Platform) async throws -> GeofenceChanges {
         let now = clock.now
         return transaction { contents in
-            contents.turnGeofences(now: now)
+            contents.startAndEndDueGeofences(now: now)
             return contents.geofenceUpdates(since: since, on: platform)
         }
     }
 
-    package func turnGeofences() async throws -> Bool {
+    package func startAndEndDueGeofences() async throws -> Bool {
         let now = clock.now
-        transaction { $0.turnGeofences(now: now) }
+        transaction { $0.startAndEndDueGeofences(now: now) }
         return false
     }
 

@@ -21,7 +21,7 @@ extension MemoryStore {
         }
     }
 
-    package func complete(_ name: [UInt8], idempotentID: UUID, with answer: KeptAnswer) async throws {
+    package func complete(_ name: [UInt8], idempotentID: UUID, with answer: StoredResponse) async throws {
         transaction { contents in
             if contents.isHeld(name, by: idempotentID) { contents.idempotency[name]?.state = .answered(answer) }
         }

@@ -17,10 +17,10 @@ extension MemoryStore {
     }
 
     package func locations(
-        of application: Key<Application>, _ query: MapQuery
-    ) async throws -> Listing<Location> {
+        of application: Key<Application>, _ query: GeoListQuery
+    ) async throws -> ListPage<Location> {
         let owned = contents.map.locations.values.filter { $0.application == application }.map(\.item)
-        return Listing(
+        return ListPage(
             owned.filter { $0.updatedAt >= query.changedSince && query.finds($0.place.name) }
                 .sorted { $0.key < $1.key }, query)
     }
@@ -49,7 +49,7 @@ extension MemoryStore {
                 .filter { $0.locations.contains { $0.key == key } }.map(\.key).sorted().map { "location group \($0)" }
             guard geofences.isEmpty, groups.isEmpty else {
                 let users = (geofences.prefix(5) + groups.prefix(5)).joined(separator: ", ")
-                throw StoreError.notEmpty("location \(key) is used by \(users)")
+                throw StoreError.conflict("location \(key) is used by \(users)")
             }
             contents.map.locations[key] = nil
             return true
@@ -77,10 +77,10 @@ extension MemoryStore {
     }
 
     package func locationGroups(
-        of application: Key<Application>, _ query: MapQuery
-    ) async throws -> Listing<LocationGroup> {
+        of application: Key<Application>, _ query: GeoListQuery
+    ) async throws -> ListPage<LocationGroup> {
         let owned = contents.map.groups.values.filter { $0.application == application }.map(\.item)
-        return Listing(
+        return ListPage(
             owned.filter { $0.updatedAt >= query.changedSince && query.finds("\($0.name)\n\($0.summary)") }
                 .sorted { $0.key < $1.key }, query)
     }
@@ -110,7 +110,7 @@ extension MemoryStore {
             let users = contents.map.geofences.values.filter { $0.geofence.plan.groups.contains(key) }
                 .map(\.geofence.key).sorted().prefix(5).map { "geofence \($0)" }
             guard users.isEmpty else {
-                throw StoreError.notEmpty("location group \(key) is used by \(users.joined(separator: ", "))")
+                throw StoreError.conflict("location group \(key) is used by \(users.joined(separator: ", "))")
             }
             contents.map.groups[key] = nil
             return true
@@ -118,13 +118,13 @@ extension MemoryStore {
     }
 }
 
-extension Listing {
+extension ListPage {
     /// The requested page of `all`.
-    init(_ all: [Element], _ query: MapQuery) {
+    init(_ all: [Element], _ query: GeoListQuery) {
         self.init(Array(all.dropFirst(query.offset).prefix(query.size)), total: all.count)
     }
 }
 
-extension MapQuery {
+extension GeoListQuery {
     fileprivate func finds(_ text: String) -> Bool { keyword.isEmpty || text.lowercased().contains(keyword) }
 }

@@ -178,7 +178,7 @@ package struct PeopleTables: Sendable {
 extension Contents {
     fileprivate mutating func insert(_ new: NewPerson, at now: Instant) throws -> Person {
         guard !people.people.values.contains(where: { $0.email == new.email }) else {
-            throw StoreError.notEmpty("there is a person with the e-mail address \(new.email.text)")
+            throw StoreError.conflict("there is a person with the e-mail address \(new.email.text)")
         }
         let person = Person(
             key: nextKey(), email: new.email, name: new.name, scope: new.scope, bounds: new.bounds,

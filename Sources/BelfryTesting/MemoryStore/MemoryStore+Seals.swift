@@ -61,7 +61,7 @@ extension Contents {
             if let person = secret.person { people.twoFactors[person]?.secret = seal }
         case .answer:
             guard case .answered(let answer) = idempotency[secret.name]?.state else { return }
-            idempotency[secret.name]?.state = .answered(KeptAnswer(status: answer.status, content: seal))
+            idempotency[secret.name]?.state = .answered(StoredResponse(status: answer.status, content: seal))
         }
     }
 }

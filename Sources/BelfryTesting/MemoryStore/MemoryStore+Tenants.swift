@@ -28,12 +28,12 @@ extension MemoryStore {
     }
 
     package func delete(_ tenant: Key<Tenant>) async throws {
-        guard tenant != Tenant.first else { throw StoreError.notEmpty("the first tenant cannot be deleted") }
+        guard tenant != Tenant.first else { throw StoreError.conflict("the first tenant cannot be deleted") }
         let now = clock.now
         try transaction { contents in
             let count = contents.applications.values.count { $0.tenantKey == tenant }
             guard count == 0 else {
-                throw StoreError.notEmpty("the tenant has \(count) applications, which have to be deleted first")
+                throw StoreError.conflict("the tenant has \(count) applications, which have to be deleted first")
             }
             guard contents.tenants.removeValue(forKey: tenant) != nil else { throw StoreError.unknown("tenant") }
             contents.revokeKeys(at: now) { $0 == .tenant(tenant) }

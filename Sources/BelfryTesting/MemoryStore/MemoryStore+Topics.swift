@@ -1,13 +1,13 @@
 package import BelfryCore
 
 extension MemoryStore {
-    package func topics(_ query: TopicQuery, skip: Int, limit: Int) async throws -> Listing<Topic> {
+    package func topics(_ query: TopicQuery, skip: Int, limit: Int) async throws -> ListPage<Topic> {
         transaction { contents in
             let found = contents.topics(of: query.applicationKey).filter { topic in
                 (query.text.map { topic.name.contains($0) } ?? true)
                     && (query.hasExpiry.map { $0 == (topic.expiresAt != nil) } ?? true)
             }
-            return Listing(Array(found.dropFirst(skip).prefix(limit)), total: found.count)
+            return ListPage(Array(found.dropFirst(skip).prefix(limit)), total: found.count)
         }
     }
 

@@ -14,7 +14,7 @@ final class FakeStore: WrappedStore {
 
     private struct Log {
         var pushes: [NewPush] = []
-        var keptAnswers: [KeptAnswer] = []
+        var keptAnswers: [StoredResponse] = []
         var isCrashing = false
         /// Thrown by every write until it is taken back.
         var trouble: (any Error)?
@@ -83,7 +83,7 @@ final class FakeStore: WrappedStore {
 
     // MARK: Repeated requests
 
-    var keptAnswers: [KeptAnswer] { log.withLock { $0.keptAnswers } }
+    var keptAnswers: [StoredResponse] { log.withLock { $0.keptAnswers } }
 
     /// From now on no answer is written down, as if the process had died before; or it is again.
     func crash(_ isCrashing: Bool) { log.withLock { $0.isCrashing = isCrashing } }
@@ -92,7 +92,7 @@ final class FakeStore: WrappedStore {
         try await answers.reserve(reservation)
     }
 
-    func complete(_ name: [UInt8], idempotentID: UUID, with answer: KeptAnswer) async throws {
+    func complete(_ name: [UInt8], idempotentID: UUID, with answer: StoredResponse) async throws {
         if log.withLock({ $0.isCrashing }) { throw StoreError.unavailable("the process died") }
         log.withLock { $0.keptAnswers.append(answer) }
         try await answers.complete(name, idempotentID: idempotentID, with: answer)

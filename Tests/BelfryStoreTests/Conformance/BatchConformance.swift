@@ -167,7 +167,7 @@ import Testing
             let later = fixture.clock.now + .seconds(3_600)
             #expect(
                 try await fixture.store.settle(
-                    Settlement(handingBack: batch, at: later, halt: .init(parking, of: fixture.platform))))
+                    Settlement(handingBack: batch, at: later, parkRequest: .init(parking, of: fixture.platform))))
             #expect(try await fixture.store.platform(fixture.platform.key)?.parked == parking)
             #expect(try await fixture.store.receipt(push.receiptID)?.parked.map(\.parking) == [parking])
             #expect(try await fixture.store.receipt(push.receiptID)?.state == .parked)

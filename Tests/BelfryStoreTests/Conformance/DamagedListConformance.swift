@@ -73,8 +73,8 @@ import Testing
             try await damageable.run("UPDATE geofence SET \(column) = '{nonsense' WHERE id = \(damaged.key)")
             let application = fixture.application.key
             for _ in 1...2 {
-                let list = try await store.geofences(of: application, MapQuery())
-                #expect(list == Listing([sound], total: 2))
+                let list = try await store.geofences(of: application, GeoListQuery())
+                #expect(list == ListPage([sound], total: 2))
                 #expect(damageable.complaints == 1)
             }
             await #expect(throws: StoreError.self) { try await store.geofence(damaged.key, of: application) }
@@ -88,7 +88,7 @@ import Testing
             #expect(since.geofences.isEmpty && since.gone.isEmpty)
             #expect(try await store.delete(damaged.key, of: application))
             #expect(try await fixture.updates(since: updates.lastModified).gone == [damaged.key])
-            #expect(try await store.geofences(of: application, MapQuery()) == Listing([sound], total: 1))
+            #expect(try await store.geofences(of: application, GeoListQuery()) == ListPage([sound], total: 1))
             #expect(damageable.complaints == 1)
         }
     }
@@ -113,7 +113,8 @@ import Testing
             fixture.clock.advance(by: .seconds(11))
             #expect(try await fixture.updates().geofences == [sound])
             #expect(try await store.delete(damaged.key, of: fixture.application.key))
-            #expect(try await store.geofences(of: fixture.application.key, MapQuery()) == Listing([sound], total: 1))
+            #expect(
+                try await store.geofences(of: fixture.application.key, GeoListQuery()) == ListPage([sound], total: 1))
         }
     }
 
@@ -342,9 +343,9 @@ extension DamagedListConformance {
             try await damageable.run(
                 "UPDATE location SET radius = \(damageableEngine.infinity) WHERE id = \(damaged.key)")
             for _ in 1...2 {
-                #expect(try await store.locations(of: application, MapQuery()).elements == [sound])
-                #expect(try await store.locationGroups(of: application, MapQuery()).elements == [groups[1]])
-                #expect(try await store.geofences(of: application, MapQuery()).elements == [other])
+                #expect(try await store.locations(of: application, GeoListQuery()).elements == [sound])
+                #expect(try await store.locationGroups(of: application, GeoListQuery()).elements == [groups[1]])
+                #expect(try await store.geofences(of: application, GeoListQuery()).elements == [other])
                 #expect(try await fixture.updates().geofences == [other])
             }
             #expect(damageable.complaints == 3)
@@ -353,7 +354,7 @@ extension DamagedListConformance {
             #expect(try await store.delete(fence.key, of: application))
             #expect(try await store.delete(groups[0].key, of: application))
             #expect(try await store.delete(damaged.key, of: application))
-            #expect(try await store.locations(of: application, MapQuery()) == Listing([sound], total: 1))
+            #expect(try await store.locations(of: application, GeoListQuery()) == ListPage([sound], total: 1))
         }
     }
 }

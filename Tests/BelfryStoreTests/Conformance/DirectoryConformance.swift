@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite struct DirectoryConformance {
-    private func keys(_ listing: Listing<Device>) -> [Key<Device>] { listing.elements.map(\.key) }
+    private func keys(_ listing: ListPage<Device>) -> [Key<Device>] { listing.elements.map(\.key) }
 
     @Test(arguments: Engine.allCases)
     func `all devices of the platforms asked for are listed, in slices`(engine: Engine) async throws {
@@ -42,9 +42,9 @@ import Testing
         try await TestStore.play(on: engine) { fixture in
             let device = try await fixture.register("a", topics: .replace(["u", "t"]), user: .set("Kim"), os: "17.1")
             let search = DeviceSearch(platforms: [fixture.platform.key])
-            #expect(try await fixture.store.devices(search, skip: 0, limit: 5) == Listing([device], total: 1))
+            #expect(try await fixture.store.devices(search, skip: 0, limit: 5) == ListPage([device], total: 1))
             let found = DeviceSearch(platforms: [fixture.platform.key], text: device.uuid.uuidString)
-            #expect(try await fixture.store.devices(found, skip: 0, limit: 5) == Listing([device], total: 1))
+            #expect(try await fixture.store.devices(found, skip: 0, limit: 5) == ListPage([device], total: 1))
         }
     }
 

@@ -13,14 +13,14 @@ import Testing
             #expect(geofence.locations == [b, a] && geofence.phase == .active)
             #expect(try await store.geofence(geofence.key, of: mine) == geofence)
             #expect(try await store.geofence(geofence.key, of: stranger.key) == nil)
-            #expect(try await store.geofences(of: mine, MapQuery()) == Listing([geofence], total: 1))
-            #expect(try await store.geofences(of: stranger.key, MapQuery()).total == 0)
+            #expect(try await store.geofences(of: mine, GeoListQuery()) == ListPage([geofence], total: 1))
+            #expect(try await store.geofences(of: stranger.key, GeoListQuery()).total == 0)
             fixture.clock.advance(by: .seconds(1))
             let changed = try await store.update(geofence.key, of: mine) { try $0.with(locations: [a.key]) }
             #expect(changed?.locations == [a] && changed?.createdAt == geofence.createdAt)
             #expect(changed?.updatedAt == fixture.clock.now)
             #expect(try await store.geofence(geofence.key, of: mine) == changed)
-            let late = try await store.geofences(of: mine, MapQuery(changedSince: fixture.clock.now))
+            let late = try await store.geofences(of: mine, GeoListQuery(changedSince: fixture.clock.now))
             #expect(late.elements == [changed])
             let stolen = try await store.update(geofence.key, of: stranger.key) { $0 }
             #expect(stolen == nil)
@@ -52,7 +52,7 @@ import Testing
             let again = try await store.geofenceUpdates(since: changes.lastModified, on: fixture.platform)
             #expect(again.geofences.map(\.locations) == [[b, try #require(moved)]])
             let words = "location group \(shops.key) is used by geofence \(geofence.key)"
-            await #expect(throws: StoreError.notEmpty(words)) { try await store.delete(shops.key, of: mine) }
+            await #expect(throws: StoreError.conflict(words)) { try await store.delete(shops.key, of: mine) }
             let own = try await store.update(geofence.key, of: mine) { try $0.with(locations: [b.key], groups: []) }
             #expect(own?.locations == [b])
             #expect(try await store.delete(shops.key, of: mine))
@@ -102,7 +102,7 @@ import Testing
             for _ in 1..<GeofenceLimits.liveMax { _ = try await fixture.fence([shop]) }
             await #expect(throws: InvalidInput.self) { try await fixture.fence([shop]) }
             fixture.clock.advance(by: .seconds(10))
-            while try await fixture.store.turnGeofences() {}
+            while try await fixture.store.startAndEndDueGeofences() {}
             _ = try await fixture.fence([shop])
             await #expect(throws: InvalidInput.self) {
                 try await fixture.store.update(first.key, of: fixture.application.key) { plan in

@@ -93,10 +93,10 @@ import Testing
             _ = try await fixture.store.update(later.key, of: fixture.application.key) { try $0.with(platform: .ios) }
             try await expectUpdates(fixture, [])
             fixture.clock.advance(by: .seconds(60))
-            _ = try await fixture.store.turnGeofences()
+            _ = try await fixture.store.startAndEndDueGeofences()
             try await expectUpdates(fixture, [fixture.platform])
             fixture.clock.advance(by: .seconds(60))
-            _ = try await fixture.store.turnGeofences()
+            _ = try await fixture.store.startAndEndDueGeofences()
             try await expectUpdates(fixture, [])
         }
     }

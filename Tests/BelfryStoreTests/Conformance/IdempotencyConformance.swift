@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite struct IdempotencyConformance {
-    private static let answer = KeptAnswer(status: 201, content: Sealed(bytes: [1, 2, 3]))
+    private static let answer = StoredResponse(status: 201, content: Sealed(bytes: [1, 2, 3]))
 
     private static func reservation(
         _ name: UInt8 = 1, request: UInt8 = 1, hold: Duration = .seconds(30)
@@ -59,7 +59,7 @@ import Testing
         try await TestStore.play(on: engine) { fixture in
             let first = Self.reservation()
             _ = try await fixture.store.reserve(first)
-            let wrong = KeptAnswer(status: 200, content: Sealed(bytes: [9]))
+            let wrong = StoredResponse(status: 200, content: Sealed(bytes: [9]))
             try await fixture.store.complete(first.name, idempotentID: UUID(), with: wrong)
             try await fixture.store.release(first.name, idempotentID: UUID(), hadNoEffect: true)
             #expect(try await fixture.store.reserve(Self.reservation()) == .busy(for: .seconds(30)))

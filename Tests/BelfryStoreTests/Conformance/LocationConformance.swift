@@ -34,16 +34,16 @@ import Testing
             fixture.clock.advance(by: .seconds(60))
             all.append(try await fixture.locate("ÄPFEL"))
             let (store, mine) = (fixture.store, fixture.application.key)
-            let third = try await store.locations(of: mine, MapQuery(page: 3, size: 3))
-            #expect(third == Listing(Array(all[6...]), total: 8))
-            let beyond = try await store.locations(of: mine, MapQuery(page: .max, size: 50))
-            #expect(beyond == Listing([], total: 8))
-            let fruit = try await store.locations(of: mine, MapQuery(keyword: "äpf"))
-            #expect(fruit == Listing([all[7]], total: 1))
-            let late = try await store.locations(of: mine, MapQuery(changedSince: fixture.clock.now))
-            #expect(late == Listing([all[7]], total: 1))
-            let none = try await store.locations(of: mine, MapQuery(keyword: "%"))
-            #expect(none == Listing([], total: 0))
+            let third = try await store.locations(of: mine, GeoListQuery(page: 3, size: 3))
+            #expect(third == ListPage(Array(all[6...]), total: 8))
+            let beyond = try await store.locations(of: mine, GeoListQuery(page: .max, size: 50))
+            #expect(beyond == ListPage([], total: 8))
+            let fruit = try await store.locations(of: mine, GeoListQuery(keyword: "äpf"))
+            #expect(fruit == ListPage([all[7]], total: 1))
+            let late = try await store.locations(of: mine, GeoListQuery(changedSince: fixture.clock.now))
+            #expect(late == ListPage([all[7]], total: 1))
+            let none = try await store.locations(of: mine, GeoListQuery(keyword: "%"))
+            #expect(none == ListPage([], total: 0))
         }
     }
 
@@ -56,7 +56,7 @@ import Testing
             let plan = try LocationGroupPlan(name: "shops", summary: "", locations: [shop.key])
             let group = try await store.create(plan, of: mine)
             let words = "location \(shop.key) is used by geofence \(geofence.key), location group \(group.key)"
-            await #expect(throws: StoreError.notEmpty(words)) { try await store.delete(shop.key, of: mine) }
+            await #expect(throws: StoreError.conflict(words)) { try await store.delete(shop.key, of: mine) }
             #expect(try await store.delete(geofence.key, of: mine))
             await #expect(throws: StoreError.self) { try await store.delete(shop.key, of: mine) }
             #expect(try await store.delete(group.key, of: mine))
@@ -81,9 +81,9 @@ import Testing
             #expect(changed?.locations == [moved] && changed?.summary == "one shop")
             #expect(changed?.createdAt == group.createdAt && changed?.updatedAt == fixture.clock.now)
             #expect(try await store.locationGroup(group.key, of: mine) == changed)
-            let found = try await store.locationGroups(of: mine, MapQuery(keyword: "ONE"))
-            #expect(found == Listing([changed].compactMap(\.self), total: 1))
-            #expect(try await store.locationGroups(of: mine, MapQuery(keyword: "two")).total == 0)
+            let found = try await store.locationGroups(of: mine, GeoListQuery(keyword: "ONE"))
+            #expect(found == ListPage([changed].compactMap(\.self), total: 1))
+            #expect(try await store.locationGroups(of: mine, GeoListQuery(keyword: "two")).total == 0)
             let stranger = try await store.create(.named("stranger"))
             #expect(try await store.locationGroup(group.key, of: stranger.key) == nil)
             #expect(try await store.delete(group.key, of: stranger.key) == false)

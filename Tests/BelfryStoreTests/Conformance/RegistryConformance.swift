@@ -44,7 +44,7 @@ import Testing
             await #expect {
                 try await store.delete(fixture.application.key, force: false)
             } throws: {
-                if case .notEmpty = $0 as? StoreError { true } else { false }
+                if case .conflict = $0 as? StoreError { true } else { false }
             }
             #expect(try await store.application(fixture.application.uuid) != nil)
             try await store.delete(fixture.application.key, force: true)

@@ -82,7 +82,7 @@ import Testing
             _ = try await store.reserve(reservation)
             try await store.complete(
                 reservation.name, idempotentID: reservation.idempotentID,
-                with: KeptAnswer(status: 201, content: Sealed(bytes: [5])))
+                with: StoredResponse(status: 201, content: Sealed(bytes: [5])))
             try await store.audited(change("old")) {}
             fixture.clock.advance(by: .seconds(10))
             try await store.audited(change("new")) {}

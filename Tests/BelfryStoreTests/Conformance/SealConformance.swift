@@ -20,7 +20,8 @@ import Testing
             #expect(try await found(.answer, in: store, by: limit) == [:])
             let answer = Sealed(bytes: [5, 5])
             try await store.complete(
-                reservation.name, idempotentID: reservation.idempotentID, with: KeptAnswer(status: 201, content: answer)
+                reservation.name, idempotentID: reservation.idempotentID,
+                with: StoredResponse(status: 201, content: answer)
             )
             var people: [Key<Person>] = []
             for number in 0..<3 { people.append(try await store.create(.person("\(number)@a.example")).key) }

@@ -208,7 +208,8 @@ import Testing
                 batch: batch, answers: [.gone], retryAt: nil,
                 deadTokens: [.init(device: device.key, since: fixture.clock.now)],
                 moves: [.init(device: device.key, from: DeviceToken(bytes: [97]), to: DeviceToken(bytes: [98]))],
-                halt: .init(Parking(cause: .deadTokens, detail: "many", since: fixture.clock.now), of: fixture.platform)
+                parkRequest: .init(
+                    Parking(cause: .deadTokens, detail: "many", since: fixture.clock.now), of: fixture.platform)
             )
             #expect(try await fixture.store.settle(late) == false)
             #expect(try await fixture.devices(.active) == [device.key])

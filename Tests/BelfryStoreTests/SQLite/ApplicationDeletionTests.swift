@@ -84,7 +84,7 @@ import Testing
 }
 
 extension TestStore {
-    /// Something in each table of locations, geofences, users, entrances and counts but `push_count`, which a settled batch fills.
+    /// Something in each table of locations, geofences, users, open endpoints and counts but `push_count`, which a settled batch fills.
     fileprivate func drawMap() async throws {
         let shop = try await locate()
         let shops = try await store.create(

@@ -60,7 +60,7 @@ struct GeofenceSequence {
             let latitude = Double(random.draw(-90...90))
             _ = try await store.update(random.pick(locations).key, of: application) { try $0.moved(to: latitude) }
         case 7: clock.move(by: random.duration(-4...0))
-        case 8: _ = try await store.turnGeofences()
+        case 8: _ = try await store.startAndEndDueGeofences()
         default: clock.move(by: random.duration(0...6))
         }
     }

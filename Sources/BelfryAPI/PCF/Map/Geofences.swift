@@ -8,7 +8,7 @@ extension PCFv1 {
         let options: Options
 
         func list(_ request: Request, of application: Application) async throws -> Response {
-            let query = try MapQuery(request)
+            let query = try GeoListQuery(request)
             let listing = try await store.geofences(of: application.key, query)
             var json = JSONWriter()
             json.listing(listing, query, key: "geofences", total: "totalGeofences") { $0.geofence($1) }

@@ -8,7 +8,7 @@ extension PCFv1 {
         let options: Options
 
         func list(_ request: Request, of application: Application) async throws -> Response {
-            let query = try MapQuery(request)
+            let query = try GeoListQuery(request)
             let listing = try await store.locations(of: application.key, query)
             var json = JSONWriter()
             json.listing(listing, query, key: "locations", total: "totalLocations") { $0.location($1) }
@@ -56,7 +56,7 @@ extension PCFv1 {
 
 extension PCFv1.Locations {
     func listGroups(_ request: Request, of application: Application) async throws -> Response {
-        let query = try MapQuery(request)
+        let query = try GeoListQuery(request)
         let listing = try await store.locationGroups(of: application.key, query)
         var json = JSONWriter()
         json.listing(listing, query, key: "location_groups", total: "totalLocationGroups") { $0.group($1) }

@@ -114,12 +114,12 @@ struct PCFContents {
     }
 
     /// All that the application has here of one kind.
-    private func existing<Item>(_ page: (MapQuery) async throws -> [Item]) async throws -> [Item] {
+    private func existing<Item>(_ page: (GeoListQuery) async throws -> [Item]) async throws -> [Item] {
         var items: [Item] = []
         for number in 1... {
-            let found = try await page(MapQuery(page: number, size: MapQuery.sizeMax))
+            let found = try await page(GeoListQuery(page: number, size: GeoListQuery.sizeMax))
             items += found
-            if found.count < MapQuery.sizeMax { break }
+            if found.count < GeoListQuery.sizeMax { break }
         }
         return items
     }

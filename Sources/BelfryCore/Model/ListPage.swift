@@ -1,5 +1,5 @@
 /// A page of a longer list, and the length of the whole list.
-package struct Listing<Element: Sendable>: Sendable {
+package struct ListPage<Element: Sendable>: Sendable {
     package let elements: [Element]
     /// Over all pages, not this one alone.
     package let total: Int
@@ -10,4 +10,4 @@ package struct Listing<Element: Sendable>: Sendable {
     }
 }
 
-extension Listing: Equatable where Element: Equatable {}
+extension ListPage: Equatable where Element: Equatable {}

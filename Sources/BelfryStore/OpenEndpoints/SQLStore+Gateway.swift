@@ -9,11 +9,11 @@ extension SQLStore {
                 throw StoreError.unknown("platform \(platform)")
             }
             guard try !session.prepared(GatewayStatements.byFingerprint).hasRow(fingerprint) else {
-                throw StoreError.notEmpty("the certificate opens a platform already")
+                throw StoreError.conflict("the certificate opens a platform already")
             }
             let count = try session.prepared(GatewayStatements.count).count(platform)
             guard count < GatewayCredential.countMax else {
-                throw StoreError.notEmpty(
+                throw StoreError.conflict(
                     "the platform has \(count) gateway credentials, the limit is \(GatewayCredential.countMax)")
             }
             let now = session.now

@@ -44,11 +44,11 @@ extension MemoryStore {
             guard contents.platforms[platform] != nil else { throw StoreError.unknown("platform") }
             let all = contents.gatewayCredentials.values
             guard !all.contains(where: { $0.fingerprint == fingerprint }) else {
-                throw StoreError.notEmpty("the certificate opens a platform already")
+                throw StoreError.conflict("the certificate opens a platform already")
             }
             let count = all.count { $0.platform == platform }
             guard count < GatewayCredential.countMax else {
-                throw StoreError.notEmpty(
+                throw StoreError.conflict(
                     "the platform has \(count) gateway credentials, the limit is \(GatewayCredential.countMax)")
             }
             let credential = GatewayCredential(

@@ -5,7 +5,7 @@ import Hummingbird
 /// What precedes every handler that web pages call: the rate of their address, the registration key, the origin.
 ///
 /// Source: WHATWG Fetch, "HTTP-network-or-cache fetch" and "CORS protocol".
-struct WebDoor: Sendable {
+struct WebMiddleware: Sendable {
     private let store: any ApplicationStore
     private let limiter: RequestLimiter
     private let errorResponses: ErrorResponses

@@ -5,7 +5,7 @@ import Hummingbird
 import Logging
 
 /// The pages before the login: the login itself, and the link of an invitation.
-struct Entrance: Sendable {
+struct LoginRoutes: Sendable {
     let services: Dashboard.Services
     let templates: Templates
 
@@ -27,7 +27,7 @@ struct Entrance: Sendable {
 
 // MARK: - Login
 
-extension Entrance {
+extension LoginRoutes {
     @Sendable private func showLogin(_ request: Request, _ context: APIContext) async throws -> Response {
         if let token = Cookie.session.value(in: request), try await services.people.login(token: token) != nil {
             return .seeOther(Address.path())
@@ -134,7 +134,7 @@ extension Entrance {
 
 // MARK: - The code
 
-extension Entrance {
+extension LoginRoutes {
     private static func codePage(proof: String, next: String, problem: String = "") -> PageView {
         var page = PageView("The code, please")
         page.lead = "Open your authenticator app, and type what it shows for Belfry. "
@@ -153,7 +153,7 @@ extension Entrance {
 
 // MARK: - Invitations
 
-extension Entrance {
+extension LoginRoutes {
     @Sendable private func showSetup(_ request: Request, _ context: APIContext) async throws -> Response {
         try await failing(request, context) {
             let token = try FormData(urlEncoded: request.uri.query ?? "")["token"]
@@ -243,7 +243,7 @@ extension Entrance {
 
 // MARK: - What both need
 
-extension Entrance {
+extension LoginRoutes {
     /// The form of a visit before the login is bound to a cookie of the visit.
     private func posted(_ request: Request) async throws -> FormData {
         try await PostedForm.read(request, atMost: Self.bodyBytesMax, cookie: try visit(of: request))

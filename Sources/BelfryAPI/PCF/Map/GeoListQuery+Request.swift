@@ -1,7 +1,7 @@
 import BelfryCore
 import Hummingbird
 
-extension MapQuery {
+extension GeoListQuery {
     /// `page`, `size`, `timestamp` and `q` of a list; a missing or empty one counts as not given.
     init(_ request: Request) throws(InvalidInput) {
         let query = request.uri.queryParameters
@@ -9,7 +9,7 @@ extension MapQuery {
         let size = try query.integer("size", from: 1) ?? 25
         let timestamp = try query.integer("timestamp", from: 0)
         self.init(
-            page: Int(page), size: Int(min(size, Int64(MapQuery.sizeMax))),
+            page: Int(page), size: Int(min(size, Int64(GeoListQuery.sizeMax))),
             changedSince: timestamp.map(Instant.init(milliseconds:)) ?? .distantPast,
             keyword: query["q"].map(String.init) ?? "")
     }
@@ -28,7 +28,7 @@ extension Parameters {
 extension JSONWriter {
     /// One page of a list, under the names that each list has.
     mutating func listing<Item: Sendable>(
-        _ listing: Listing<Item>, _ query: MapQuery, key: StaticString, total: StaticString,
+        _ listing: ListPage<Item>, _ query: GeoListQuery, key: StaticString, total: StaticString,
         _ write: (inout JSONWriter, Item) -> Void
     ) {
         object { json in
