@@ -97,6 +97,9 @@ let package = Package(
 
         .systemLibrary(name: "CQrencode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
 
+        // How the C library shares out memory, which its module for Swift leaves out.
+        .systemLibrary(name: "CMalloc"),
+
         // The contract of the API as bytes, which C can embed and Swift cannot.
         .target(name: "CContract"),
 
@@ -176,7 +179,7 @@ let package = Package(
             name: "belfry",
             dependencies: [
                 "BelfryServer", "BelfryAPI", "BelfryGateway", "BelfryProviders", "BelfrySimulators", "BelfryCore",
-                "Outbound",
+                "Outbound", "CMalloc",
                 nioCore, nioPosix, nioHTTP1, nioSSL, asyncHTTP, logging, metrics,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],

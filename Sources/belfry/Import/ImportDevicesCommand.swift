@@ -43,6 +43,7 @@ struct ImportDevicesCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        ImportCommand.useFewArenas()
         let format = try ImportFormat(format, field: "--format")
         let mapping = try map.map { try ImportMapping($0) } ?? .standard
         try await backend.withBackend { backend in

@@ -31,6 +31,7 @@ struct ImportPCFCommand: AsyncParsableCommand {
     var schedules = false
 
     func run() async throws {
+        ImportCommand.useFewArenas()
         let caller = PCFServer.Caller(
             uuid: appUuid, secret: try SecretFile.contents(of: apiKeyFile, for: "--api-key-file"))
         let secrets =
