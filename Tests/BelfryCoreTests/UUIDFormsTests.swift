@@ -19,4 +19,17 @@ import Testing
         #expect(UUID(text: Array(text.utf8)[...]) == nil)
         #expect(UUID(uuidString: text) == nil)
     }
+
+    @Test func `ids that ascend with time are of version 7, and otherwise random`() {
+        let before = UInt64(Date().timeIntervalSince1970 * 1_000)
+        let made = (0..<1_000).map { _ in UUID.timeOrdered() }
+        let after = UInt64(Date().timeIntervalSince1970 * 1_000)
+        for uuid in made {
+            let digits = Array(uuid.lowercased)
+            #expect(digits[14] == "7" && "89ab".contains(digits[19]), "\(uuid)")
+            let milliseconds = uuid.bytes.prefix(6).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            #expect((before...after).contains(milliseconds))
+        }
+        #expect(Set(made).count == 1_000)
+    }
 }

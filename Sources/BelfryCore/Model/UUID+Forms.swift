@@ -10,9 +10,11 @@ extension UUID {
     /// One that ascends with the time at which it is made, so that an index of such grows at its end and not everywhere.
     /// Source: RFC 9562 §5.7, version 7: milliseconds since 1970, the rest random.
     package static func timeOrdered() -> UUID {
-        let random = UUID().words
+        // `UUID()` opens `/dev/urandom` each time, which a push would pay for.
+        var random = SystemRandomNumberGenerator()
         let milliseconds = UInt64(max(0, Date().timeIntervalSince1970 * 1_000))
-        return UUID(words: milliseconds << 16 | 0x7000 | random.0 & 0xFFF, random.1)
+        return UUID(
+            words: milliseconds << 16 | 0x7000 | random.next() & 0xFFF, 1 << 63 | random.next() & (1 << 62 - 1))
     }
 
     /// From the 36 characters of its text, of either case; nil on anything else.

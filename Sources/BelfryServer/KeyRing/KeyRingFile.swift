@@ -17,8 +17,9 @@ package final class KeyRingFile: Vault {
     /// Identifies the state of the file; a replaced file has another.
     private struct Version: Equatable {
         let inode: UInt64
-        let bytes: UInt64
-        let changedAt: Date?
+        let bytes: Int
+        let seconds: Int
+        let nanoseconds: Int
     }
 
     private init(path: String, ring: KeyRing, version: Version?) {
@@ -71,11 +72,12 @@ package final class KeyRingFile: Vault {
     }
 
     private static func version(of path: String) -> Version? {
-        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return nil }
+        // Foundation's attributes look up the owner's name too, at each seal.
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
         return Version(
-            inode: (attributes[.systemFileNumber] as? NSNumber)?.uint64Value ?? 0,
-            bytes: (attributes[.size] as? NSNumber)?.uint64Value ?? 0,
-            changedAt: attributes[.modificationDate] as? Date)
+            inode: UInt64(status.st_ino), bytes: Int(status.st_size), seconds: status.st_mtim.tv_sec,
+            nanoseconds: status.st_mtim.tv_nsec)
     }
 
     private static func read(_ path: String) throws(KeyRingError) -> KeyRing {
