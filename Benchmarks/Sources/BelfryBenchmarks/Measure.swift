@@ -7,7 +7,7 @@ struct Measure: AsyncParsableCommand {
     enum Name: String, CaseIterable, ExpressibleByArgument {
         case client, slowAnswers = "slow-answers", wholePath = "whole-path", idle, urgent, registrations, schedules
         case audience, search, imports
-        case smallPushes = "small-pushes"
+        case smallPushes = "small-pushes", filling
         case fcm, webPush = "web-push", posting, mixed, isolation
         case postgres
     }
@@ -56,6 +56,7 @@ struct Measure: AsyncParsableCommand {
         case .audience: try await AudienceRow(environment: environment).measure()
         case .imports: try await ImportRows(environment: environment).measure()
         case .smallPushes: try await SmallPushRows(environment: environment).measure()
+        case .filling: try await FillingRows(environment: environment).measure()
         case .search: try await SearchRow(environment: environment).measure()
         case .registrations: try await RegistrationRow(environment: environment).measure()
         case .fcm: try await FCMClientRows(environment: environment).measure()

@@ -28,6 +28,18 @@ struct Sender: Sendable {
         return try await post(#"{"topics":["\#(topic)"]\#(platforms)}"#)
     }
 
+    /// - Parameter message: as JSON.
+    func push(_ message: String, toTopic topic: String) async throws -> Posted {
+        let sentAt = WallClock.now
+        let reply = try await http.post(
+            "/v1/push", credentials: server.identity.sender,
+            #"{"message":\#(message),"target":{"topics":["\#(topic)"]}}"#)
+        guard let receipt = reply.string("receipt_id") else {
+            throw BenchmarkFault("a push was answered \(reply.status): \(reply.text)")
+        }
+        return Posted(receipt: receipt, sentAt: sentAt, answeredAt: reply.at)
+    }
+
     func push(toDevice uuid: String) async throws -> Posted { try await post(#"{"devices":["\#(uuid)"]}"#) }
 
     /// Posts a push to one device that is due at a moment, in milliseconds since 1970.

@@ -50,7 +50,8 @@ struct Server: Sendable {
         let (port, management) = (try freePort(), try freePort())
         let child = try Child(
             // One caller asks as often as it can.
-            ["env", "BELFRY_LIMIT_SENDERS_PER_SECOND=0"] + settings.map { "\($0.key)=\($0.value)" } + [belfry, "serve"]
+            ["env", "BELFRY_LIMIT_SENDERS_PER_SECOND=0", "BELFRY_LIMIT_ADMIN_PER_SECOND=0"]
+                + settings.map { "\($0.key)=\($0.value)" } + [belfry, "serve"]
                 + storage(directory, database) + [
                     "--port", "\(port)", "--management-port", "\(management)", "--log-level", "info",
                 ], log: "\(directory)/log")
@@ -62,6 +63,14 @@ struct Server: Sendable {
 
     private static func storage(_ directory: String, _ database: String?) -> [String] {
         ["--data-directory", "\(directory)/data"] + (database.map { ["--database", $0] } ?? [])
+    }
+
+    /// The key of the operator that the server made when it first started.
+    var adminKey: String {
+        get throws {
+            try String(contentsOfFile: "\(directory)/data/admin.key", encoding: .utf8)
+                .trimmingCharacters(in: .whitespacesAndNewlines)
+        }
     }
 
     /// How many devices have their answer, over all pushes.
