@@ -28,6 +28,10 @@ package struct CredentialsService: ProviderCredentials {
         }
     }
 
+    package func completed(_ entered: [String: JSONValue], replacing platform: Platform) -> [String: JSONValue] {
+        platform.kind.provider?.completed(entered, replacing: platform, with: dependencies.vault) ?? entered
+    }
+
     package func parking(of kind: PlatformKind) -> Parking? {
         kind.provider == nil ? Parking(cause: .noProvider, detail: kind.absence, since: dependencies.clock.now) : nil
     }

@@ -5,6 +5,8 @@ package import FoundationEssentials
 package protocol PlatformCredentials: Sendable, Hashable, Codable {
     /// Reads entered fields. Throws `InvalidInput` with the field and the reason.
     init(entered: [String: JSONValue]) throws(InvalidInput)
+    /// What was entered in place of others, with what it keeps of them unless another is given.
+    static func completed(_ entered: [String: JSONValue], from old: Self) -> [String: JSONValue]
     /// The fields that would make these credentials.
     var entered: [String: JSONValue] { get }
 
@@ -23,6 +25,16 @@ package protocol PlatformCredentials: Sendable, Hashable, Codable {
 }
 
 extension PlatformCredentials {
+    package static func completed(_ entered: [String: JSONValue], from old: Self) -> [String: JSONValue] { entered }
+
+    /// As `completed`, from the credentials that the platform has; those that cannot be opened complete nothing.
+    static func completed(
+        _ entered: [String: JSONValue], replacing platform: Platform, with vault: any Vault
+    ) -> [String: JSONValue] {
+        guard let old = try? Self(opening: platform, with: vault) else { return entered }
+        return completed(entered, from: old)
+    }
+
     package func check(for kind: PlatformKind) throws(InvalidInput) {}
 
     package var unguardedAddresses: [String] { [] }

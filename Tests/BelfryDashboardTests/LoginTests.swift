@@ -273,8 +273,7 @@ import Testing
         let dashboard = try TestDashboard()
         _ = try await Self.turnOn(dashboard, try await dashboard.browser("ann@a.example"))
         let ann = try #require(try await dashboard.store.person(EmailAddress("ann@a.example")))
-        let token = try await dashboard.people.invite(
-            ann.email, scope: ann.scope, bounds: ann.bounds, by: TestDashboard.author)
+        let token = try await dashboard.people.makePasswordLink(for: ann, by: TestDashboard.author)
         let (csrf, cookie) = try await Self.visit(dashboard, "/dashboard/setup?token=\(token)")
         let fields = [("csrf", csrf), ("token", token), ("password", "a long password"), ("again", "a long password")]
         let body = fields.map { "\($0.0)=\($0.1.percentEncoded)" }.joined(separator: "&")
@@ -285,6 +284,34 @@ import Testing
         #expect(try await boss.get("/admin/people").contains("two-factor"))
         #expect(try await boss.post("/admin/people/\(ann.key)/two-factor/off").status == .seeOther)
         #expect(try await dashboard.store.person(ann.key)?.hasTwoFactor == false)
+    }
+
+    @Test func `who once invited an address does not get the account that somebody makes for it later`() async throws {
+        let dashboard = try TestDashboard()
+        let email = try EmailAddress("new@a.example")
+        let old = try await dashboard.people.invite(
+            email, scope: .sender, bounds: .tenant(Key(1)), by: TestDashboard.author)
+        let operatorsLink = try await dashboard.people.invite(
+            nil, scope: .operator, bounds: .everything, by: TestDashboard.author)
+        _ = try await dashboard.person("new@a.example")
+        for token in [old, operatorsLink] {
+            #expect(try await dashboard.send(.get, "/dashboard/setup?token=\(token)", [:]).status == .notFound)
+        }
+        await #expect(throws: StoreError.conflict("there is a person with the e-mail address new@a.example")) {
+            try await dashboard.people.invite(email, scope: .operator, bounds: .everything, by: TestDashboard.author)
+        }
+    }
+
+    @Test func `a link that nobody used yet is seen, and withdrawn`() async throws {
+        let dashboard = try TestDashboard()
+        let boss = try await dashboard.browser("boss@a.example")
+        let token = try await dashboard.people.invite(
+            EmailAddress("new@a.example"), scope: .operator, bounds: .everything, by: TestDashboard.author)
+        let link = try #require(try await dashboard.people.invitation(token: token))
+        #expect(try await boss.get("/admin/people").contains("new@a.example"))
+        #expect(try await boss.post("/admin/people/links/\(link.key)/withdraw").status == .seeOther)
+        #expect(try await dashboard.send(.get, "/dashboard/setup?token=\(token)", [:]).status == .notFound)
+        #expect(try await boss.post("/admin/people/links/\(link.key)/withdraw").status == .notFound)
     }
 
     @Test func `a form before the login needs the cookie of its visit`() async throws {

@@ -64,6 +64,12 @@ import Testing
 
     @Test func `a key pair is made when none is entered, and its public half may be known`() throws {
         let first = try WebPushPlatformCredentials(entered: [:])
+        for entered: [String: JSONValue] in [["subject": .string("mailto:a@a.example")], ["vapid_key": .null]] {
+            let completed = WebPushPlatformCredentials.completed(entered, from: first)
+            let replaced = try WebPushPlatformCredentials(entered: completed)
+            #expect(replaced.vapidKey == first.vapidKey, "replaced without a key, the subscriptions go on")
+            #expect(replaced.subject == (entered["subject"] == nil ? nil : "mailto:a@a.example"))
+        }
         let second = try WebPushPlatformCredentials(entered: [:])
         #expect(first != second)
         let kept = try WebPushPlatformCredentials(entered: first.entered).published()

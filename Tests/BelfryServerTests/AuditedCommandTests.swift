@@ -96,11 +96,15 @@ extension ServerTests.AuditedCommandTests {
         #expect(made["email"] == "ann@a.example" && made["role"] == "operator")
         let invited = try await runner.run("admin user create", "--email", "bob@a.example", leaves: "person.invite")
         #expect(invited.out.contains("/dashboard/setup?token="))
+        let again = try await runner.installation.run("admin", "user", "create", "--email", "ann@a.example")
+        #expect(again.status != 0 && again.error.contains("belfry admin user reset --email ann@a.example"), "\(again)")
+        try await runner.run("admin user reset", "--email", "ann@a.example", leaves: "person.make_password_link")
         try await runner.run(
             "admin user reset", "--email", "ann@a.example", "--password-file", password, leaves: "person.set_password")
         try await runner.run("admin user disable", "--email", "ann@a.example", leaves: "person.disable")
         let listed = try await runner.installation.run("admin", "user", "list")
         #expect(listed.out.contains("ann@a.example") && listed.out.contains("disabled"), "\(listed)")
+        #expect(listed.out.contains("bob@a.example") && listed.out.contains("invited"), "\(listed)")
         try await runner.run("admin user enable", "--email", "ann@a.example", leaves: "person.enable")
     }
 

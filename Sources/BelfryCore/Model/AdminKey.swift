@@ -97,6 +97,15 @@ extension AdminKey.Bounds {
     package var application: Key<Application>? {
         if case .application(let application, _) = self { application } else { nil }
     }
+
+    /// Whether the other bounds are these or lie within them.
+    package func contains(_ other: AdminKey.Bounds) -> Bool {
+        switch self {
+        case .everything: true
+        case .tenant(let tenant): other.tenant == tenant
+        case .application: other == self
+        }
+    }
 }
 
 extension AdminKey.Scope {

@@ -66,6 +66,8 @@ package struct Invitation: Sendable, Hashable {
     package let key: Key<Invitation>
     /// nil for the first operator, who chooses one.
     package let email: EmailAddress?
+    /// Who sets a new password with it; nil makes a person.
+    package let person: Key<Person>?
     package let scope: AdminKey.Scope
     package let bounds: AdminKey.Bounds
     package let expiresAt: Instant
@@ -74,10 +76,12 @@ package struct Invitation: Sendable, Hashable {
     package static let lifetime = Duration.seconds(3 * 86_400)
 
     package init(
-        key: Key<Invitation>, email: EmailAddress?, scope: AdminKey.Scope, bounds: AdminKey.Bounds, expiresAt: Instant
+        key: Key<Invitation>, email: EmailAddress?, person: Key<Person>?, scope: AdminKey.Scope,
+        bounds: AdminKey.Bounds, expiresAt: Instant
     ) {
         self.key = key
         self.email = email
+        self.person = person
         self.scope = scope
         self.bounds = bounds
         self.expiresAt = expiresAt
@@ -88,16 +92,20 @@ package struct Invitation: Sendable, Hashable {
 package struct NewInvitation: Sendable, Hashable {
     package let tokenHash: [UInt8]
     package let email: EmailAddress?
+    package let person: Key<Person>?
     package let scope: AdminKey.Scope
     package let bounds: AdminKey.Bounds
     package let expiresAt: Instant
 
+    /// - Parameter person: who has the address already, for a new password.
     package init(
-        tokenHash: [UInt8], email: EmailAddress?, scope: AdminKey.Scope, bounds: AdminKey.Bounds, expiresAt: Instant
+        tokenHash: [UInt8], email: EmailAddress?, person: Key<Person>? = nil, scope: AdminKey.Scope,
+        bounds: AdminKey.Bounds, expiresAt: Instant
     ) throws(InvalidInput) {
         try scope.check(bounds)
         self.tokenHash = tokenHash
         self.email = email
+        self.person = person
         self.scope = scope
         self.bounds = bounds
         self.expiresAt = expiresAt

@@ -34,11 +34,18 @@ package protocol PersonStore: Sendable {
     func end(_ session: Key<DashboardSession>, of person: Key<Person>) async throws -> Bool
 
     /// Stores the invitation in place of earlier ones for the same e-mail address, and deletes those that expired.
-    func create(_ invitation: NewInvitation) async throws
-    func invitation(tokenHash: [UInt8]) async throws -> Invitation?
-    /// Uses the invitation up: creates the person, or gives the one who has the e-mail address the new password.
     ///
-    /// Throws `StoreError.unknown` when it was used or has expired, and for the first operator's when there are people already.
+    /// Throws `StoreError.conflict` when it is to make a person and somebody has the address.
+    func create(_ invitation: NewInvitation) async throws
+    /// Those that may be used, the newest first; at most 1,000.
+    func invitations(within bounds: AdminKey.Bounds) async throws -> [Invitation]
+    /// Returns false if there is no such invitation any more.
+    func withdraw(_ invitation: Key<Invitation>) async throws -> Bool
+    func invitation(tokenHash: [UInt8]) async throws -> Invitation?
+    /// Uses the invitation up: creates the person, or gives the one whom it is for the new password.
+    ///
+    /// Whoever becomes a person makes all links for their address void, and those for the first operator. Throws
+    /// `StoreError.unknown` when the invitation was used, withdrawn or made void, or has expired.
     func accept(_ invitation: Key<Invitation>, as person: NewPerson) async throws -> Person
 }
 

@@ -8,6 +8,8 @@ package protocol ProviderCredentials: Sendable {
         _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID,
         by author: CredentialsAuthor
     ) throws -> Sealed
+    /// What was entered in place of a platform's credentials, with what they keep unless another is given.
+    func completed(_ entered: [String: JSONValue], replacing platform: Platform) -> [String: JSONValue]
     /// Why a platform of this type is parked from the start: no provider here delivers to it, and it takes no
     /// credentials. nil for a type that is served.
     func parking(of kind: PlatformKind) -> Parking?
@@ -34,6 +36,10 @@ package enum CredentialsAuthor: Sendable, Hashable {
 }
 
 extension ProviderCredentials {
+    package func completed(_ entered: [String: JSONValue], replacing platform: Platform) -> [String: JSONValue] {
+        entered
+    }
+
     package func validate(_ tokens: [DeviceToken], of platform: Platform) async throws -> [Outcome]? { nil }
 
     package var channels: any BroadcastChannels { NoChannels() }

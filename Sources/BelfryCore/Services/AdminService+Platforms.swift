@@ -60,7 +60,8 @@ extension AdminService {
             throw InvalidInput(field: "credentials", "are not taken: \(parking.detail)")
         }
         let sealed = try credentials.sealed(
-            entered, kind: platform.kind, mode: platform.mode, platform: platform.uuid, by: author.credentials)
+            credentials.completed(entered, replacing: platform), kind: platform.kind, mode: platform.mode,
+            platform: platform.uuid, by: author.credentials)
         let change = AuditedChange(by: author, "platform.replace_credentials", platform, of: application)
         try await store.audited(change) { try await store.replaceCredentials(of: platform.key, with: sealed) }
     }

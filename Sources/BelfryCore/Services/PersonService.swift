@@ -199,21 +199,43 @@ extension PersonService {
 // MARK: - Invitations
 
 extension PersonService {
-    /// A link's token, which is shown this once. Someone who has the e-mail address keeps their role and sets a new password.
+    /// The token of a link that makes a person, which is shown this once. Throws `StoreError.conflict` when somebody has the
+    /// e-mail address.
     ///
     /// - Parameter email: nil for the first operator.
     package func invite(
         _ email: EmailAddress?, scope: AdminKey.Scope, bounds: AdminKey.Bounds, by author: AuditAuthor
     ) async throws -> String {
-        let token = [UInt8].random(count: 32).hex
-        let new = try NewInvitation(
-            tokenHash: hash(token), email: email, scope: scope, bounds: bounds,
-            expiresAt: clock.now + Invitation.lifetime)
         let change = AuditedChange(
             by: author, "person.invite", email?.text ?? "first operator", of: Permission.Subject(bounds),
             ["scope": scope.rawValue])
+        return try await makeLink(for: nil, email, scope, bounds, change)
+    }
+
+    /// The token of a link with which a person sets a new password, which is shown this once.
+    package func makePasswordLink(for person: Person, by author: AuditAuthor) async throws -> String {
+        let change = AuditedChange(
+            by: author, "person.make_password_link", person.email.text, of: Permission.Subject(person.bounds))
+        return try await makeLink(for: person.key, person.email, person.scope, person.bounds, change)
+    }
+
+    private func makeLink(
+        for person: Key<Person>?, _ email: EmailAddress?, _ scope: AdminKey.Scope, _ bounds: AdminKey.Bounds,
+        _ change: AuditedChange
+    ) async throws -> String {
+        let token = [UInt8].random(count: 32).hex
+        let new = try NewInvitation(
+            tokenHash: hash(token), email: email, person: person, scope: scope, bounds: bounds,
+            expiresAt: clock.now + Invitation.lifetime)
         try await store.audited(change) { try await store.create(new) }
         return token
+    }
+
+    package func withdraw(_ invitation: Invitation, by author: AuditAuthor) async throws {
+        let change = AuditedChange(
+            by: author, "person.withdraw_link", invitation.email?.text ?? "first operator",
+            of: Permission.Subject(invitation.bounds))
+        _ = try await store.audited(change) { try await store.withdraw(invitation.key) }
     }
 
     /// nil when the token is unknown, was used or has expired.

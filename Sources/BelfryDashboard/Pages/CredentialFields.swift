@@ -47,7 +47,11 @@ enum CredentialFields {
         case .androidFCM: [.file("service_account", "Service account (.json)", accept: ".json", isRequired: true)]
         case .web:
             [
-                .text("vapid_key", "VAPID private key", hint: "Leave it empty to make a pair."),
+                .text(
+                    "vapid_key", "VAPID private key",
+                    hint:
+                        "Leave it empty to make a pair, or to keep the one that is here: with another all subscriptions are lost."
+                ),
                 .text(
                     "subject", "Contact", hint: "mailto: or https: address that browsers' services may write to.",
                     placeholder: "mailto:ops@example.com"),

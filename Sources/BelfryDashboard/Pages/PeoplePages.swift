@@ -14,6 +14,7 @@ struct PeoplePages {
             make.open(.post, "admin/people/:person_id/enable", enable),
             make.open(.post, "admin/people/:person_id/reset", reset),
             make.open(.post, "admin/people/:person_id/two-factor/off", removeTwoFactor),
+            make.open(.post, "admin/people/links/:link_id/withdraw", withdraw),
         ]
     }
 
@@ -29,7 +30,9 @@ struct PeoplePages {
     private func page(_ visit: Visit, _ form: Form) async throws -> PageView {
         let people = try await visit.services.store.people(
             within: visit.person.bounds, after: visit.number("after").map { Key($0) }, limit: Self.perPage)
-        var page = Self.page(people, try await Role.names(people.map(\.bounds), visit), own: visit.person.key, form)
+        let links = try await visit.services.store.invitations(within: visit.person.bounds)
+        let names = try await Role.names((people.map(\.bounds) + links.map(\.bounds)), visit)
+        var page = Self.page(people, links, names, own: visit.person.key, form)
         if people.count == Self.perPage, let last = people.last {
             page.sections[0].table?.next = Address.query(
                 Address.path("admin", "people"), [("after", String(last.key.rawValue))])
@@ -49,7 +52,7 @@ struct PeoplePages {
     }
 
     static func page(
-        _ people: [Person], _ bounds: [AdminKey.Bounds: String], own: Key<Person>, _ form: Form
+        _ people: [Person], _ links: [Invitation], _ bounds: [AdminKey.Bounds: String], own: Key<Person>, _ form: Form
     ) -> PageView {
         var page = PageView("People", lead: "Who may log in here, and what they may do.")
         var section = Section()
@@ -79,8 +82,25 @@ struct PeoplePages {
         var invitation = Section(
             "Invite", text: "You get a link for them. They set a password with it, once, within three days.")
         invitation.form = form
-        page.sections = [section, invitation]
+        page.sections = [section, invitation] + (links.isEmpty ? [] : [open(links, bounds)])
         return page
+    }
+
+    private static func open(_ links: [Invitation], _ bounds: [AdminKey.Bounds: String]) -> Section {
+        var section = Section("Links that may be used")
+        section.table = Table(
+            "Links", ["E-mail", "For", "Role", "Of", "Until"],
+            links.map { link in
+                [
+                    [.text(link.email?.text ?? "the first operator")],
+                    [.text(link.person == nil ? "an account" : "a new password")], [.text(link.scope.rawValue)],
+                    [.text(bounds[link.bounds] ?? "")], [.time(link.expiresAt)],
+                ]
+            },
+            forms: links.map {
+                [.button(Address.path("admin", "people", "links", "\($0.key)", "withdraw"), "Withdraw", isDanger: true)]
+            }, empty: "None.")
+        return section
     }
 
     @Sendable private func invite(_ visit: Visit) async throws -> PageAnswer {
@@ -140,10 +160,19 @@ struct PeoplePages {
         return .redirect(Address.query(Address.path("admin", "people"), [("done", "saved")]))
     }
 
+    @Sendable private func withdraw(_ visit: Visit) async throws -> PageAnswer {
+        let links = try await visit.services.store.invitations(within: visit.person.bounds)
+        guard let link = links.first(where: { "\($0.key)" == visit.text("link_id") }) else {
+            throw APIError.none("link")
+        }
+        try visit.require(.administer, on: Permission.Subject(link.bounds), called: "link")
+        try await visit.services.people.withdraw(link, by: visit.author)
+        return .redirect(Address.query(Address.path("admin", "people"), [("done", "saved")]))
+    }
+
     @Sendable private func reset(_ visit: Visit) async throws -> PageAnswer {
         let person = try await person(visit)
-        let token = try await visit.services.people.invite(
-            person.email, scope: person.scope, bounds: person.bounds, by: visit.author)
+        let token = try await visit.services.people.makePasswordLink(for: person, by: visit.author)
         return .page(Self.link(token, for: person.email, visit))
     }
 }

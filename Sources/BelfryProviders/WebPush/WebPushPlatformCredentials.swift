@@ -22,6 +22,12 @@ package struct WebPushPlatformCredentials: PlatformCredentials {
         trustRoots = try fields.textIfAny("trust_root")
     }
 
+    /// Subscriptions are bound to the key: another loses them all, so it has to be given.
+    package static func completed(_ entered: [String: JSONValue], from old: Self) -> [String: JSONValue] {
+        guard entered["vapid_key", default: .null] == .null else { return entered }
+        return entered.merging(["vapid_key": .string(old.vapidKey)]) { _, kept in kept }
+    }
+
     package var entered: [String: JSONValue] {
         ["vapid_key": vapidKey, "subject": subject, "trust_root": trustRoots].compactMapValues {
             $0.map { .string($0) }

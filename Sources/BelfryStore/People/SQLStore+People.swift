@@ -82,10 +82,15 @@ extension SQLStore {
 }
 
 extension WriteSession {
-    func insert(_ new: NewPerson) throws -> Person {
-        guard try !prepared(PersonStatements.isTaken).hasRow(new.email.text) else {
-            throw StoreError.conflict("there is a person with the e-mail address \(new.email.text)")
+    func checkIsFree(_ email: EmailAddress) throws {
+        guard try !prepared(PersonStatements.isTaken).hasRow(email.text) else {
+            throw StoreError.conflict("there is a person with the e-mail address \(email.text)")
         }
+    }
+
+    func insert(_ new: NewPerson) throws -> Person {
+        try checkIsFree(new.email)
+        try prepared(InvitationStatements.deleteOfPerson).send(new.email.text)
         let key = try insert(
             PersonStatements.insert, new.email.text, new.name, new.scope.rawValue, new.bounds.tenant,
             new.bounds.application, new.passwordHash, now)
@@ -137,8 +142,6 @@ enum PersonStatements {
         """
 
     static let isTaken: SQLText = "SELECT 1 /* people.is_taken */ FROM person WHERE email = $1"
-
-    static let any: SQLText = "SELECT 1 /* people.any */ FROM person LIMIT 1"
 
     static let byKey: SQLText = """
         SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,

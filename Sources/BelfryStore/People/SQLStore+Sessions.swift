@@ -40,11 +40,24 @@ extension SQLStore {
 
     package func create(_ new: NewInvitation) async throws {
         try await write { write in
+            if new.person == nil, let email = new.email { try write.checkIsFree(email) }
             try write.prepared(InvitationStatements.deleteEarlier).send(write.now, new.email?.text)
             _ = try write.prepared(InvitationStatements.insert).run(
-                new.tokenHash, new.email?.text, new.scope.rawValue, new.bounds.tenant, new.bounds.application,
-                new.expiresAt)
+                new.tokenHash, new.email?.text, new.person, new.scope.rawValue, new.bounds.tenant,
+                new.bounds.application, new.expiresAt)
         }
+    }
+
+    package func invitations(within bounds: AdminKey.Bounds) async throws -> [Invitation] {
+        let now = clock.now
+        let all = try await read { db in
+            try db.prepared(InvitationStatements.newest).all(now, 1_000, as: Invitation.init)
+        }
+        return all.filter { bounds.contains($0.bounds) }
+    }
+
+    package func withdraw(_ invitation: Key<Invitation>) async throws -> Bool {
+        try await write { try $0.prepared(InvitationStatements.withdraw).run(invitation) > 0 }
     }
 
     package func invitation(tokenHash: [UInt8]) async throws -> Invitation? {
@@ -56,14 +69,12 @@ extension SQLStore {
     package func accept(_ invitation: Key<Invitation>, as new: NewPerson) async throws -> Person {
         try await write { write in
             let used = try write.prepared(InvitationStatements.use).first(invitation, write.now) { row in
-                row.textIfAny(0)
+                row.integerIfAny(0).map { Key<Person>($0) }
             }
             guard let used else { throw StoreError.unknown("invitation that may be used") }
-            if used == nil, try write.prepared(PersonStatements.any).hasRow() {
-                throw StoreError.unknown("invitation that may be used: there are people already")
-            }
-            guard let old = try write.prepared(PersonStatements.byEmail).first(new.email.text, as: Person.init) else {
-                return try write.insert(new)
+            guard let person = used else { return try write.insert(new) }
+            guard let old = try write.prepared(PersonStatements.byKey).first(person, as: Person.init) else {
+                throw StoreError.unknown("person \(person)")
             }
             try write.change(PersonStatements.setPassword, new.passwordHash, old.key, of: "person \(old.key)")
             try write.prepared(SessionStatements.endOthers).send(old.key, Key<DashboardSession>(0))
@@ -82,14 +93,15 @@ extension DashboardSession {
 
 extension Invitation {
     fileprivate init(_ row: some SQLRow) throws {
-        guard let scope = AdminKey.Scope(rawValue: row.text(2)) else {
+        guard let scope = AdminKey.Scope(rawValue: row.text(3)) else {
             throw StoreError.damaged("invitation \(row.integer(0))")
         }
         self.init(
-            key: Key(row.integer(0)), email: row.textIfAny(1).map(EmailAddress.init(stored:)), scope: scope,
+            key: Key(row.integer(0)), email: row.textIfAny(1).map(EmailAddress.init(stored:)),
+            person: row.integerIfAny(2).map { Key($0) }, scope: scope,
             bounds: AdminKey.Bounds(
-                tenant: row.integerIfAny(3).map { Key($0) }, application: row.integerIfAny(4).map { Key($0) }),
-            expiresAt: Instant(milliseconds: row.integer(5)))
+                tenant: row.integerIfAny(4).map { Key($0) }, application: row.integerIfAny(5).map { Key($0) }),
+            expiresAt: Instant(milliseconds: row.integer(6)))
     }
 }
 
@@ -136,21 +148,37 @@ enum SessionStatements {
 enum InvitationStatements {
     static let insert: SQLText = """
         INSERT INTO invitation /* invitations.insert */ (
-            token_hash, email, scope, tenant_id, application_id, expires_at_ms)
-        VALUES ($1, $2, $3, $4, $5, $6)
+            token_hash, email, person_id, scope, tenant_id, application_id, expires_at_ms)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
         """
 
     static let deleteEarlier: SQLText = """
         DELETE FROM invitation /* invitations.delete_earlier */ WHERE expires_at_ms <= $1 OR email = $2
         """
 
+    /// Whoever is a person now uses no link that makes one.
+    static let deleteOfPerson: SQLText = """
+        DELETE FROM invitation /* invitations.delete_of_person */ WHERE email = $1 OR email IS NULL
+        """
+
     static let byToken: SQLText = """
-        SELECT id, email, scope, tenant_id, application_id, expires_at_ms /* invitations.by_token */
+        SELECT id, email, person_id, scope, tenant_id, application_id, expires_at_ms /* invitations.by_token */
           FROM invitation
          WHERE token_hash = $1
         """
 
+    /// Scans the primary key backwards; links last three days.
+    static let newest: SQLText = """
+        SELECT id, email, person_id, scope, tenant_id, application_id, expires_at_ms /* invitations.newest */
+          FROM invitation
+         WHERE expires_at_ms > $1
+         ORDER BY id DESC
+         LIMIT $2
+        """
+
+    static let withdraw: SQLText = "DELETE FROM invitation /* invitations.withdraw */ WHERE id = $1"
+
     static let use: SQLText = """
-        DELETE FROM invitation /* invitations.use */ WHERE id = $1 AND expires_at_ms > $2 RETURNING email
+        DELETE FROM invitation /* invitations.use */ WHERE id = $1 AND expires_at_ms > $2 RETURNING person_id
         """
 }

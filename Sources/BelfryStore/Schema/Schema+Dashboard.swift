@@ -47,6 +47,7 @@ extension Schema {
             id \(.key),
             token_hash \(.bytes) NOT NULL UNIQUE,
             email text,
+            person_id \(.bigint) REFERENCES person (id),
             scope text NOT NULL,
             tenant_id \(.bigint),
             application_id \(.bigint),

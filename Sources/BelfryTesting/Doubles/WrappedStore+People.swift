@@ -45,6 +45,10 @@ extension WrappedStore {
         try await base.end(session, of: person)
     }
     package func create(_ invitation: NewInvitation) async throws { try await base.create(invitation) }
+    package func invitations(within bounds: AdminKey.Bounds) async throws -> [Invitation] {
+        try await base.invitations(within: bounds)
+    }
+    package func withdraw(_ invitation: Key<Invitation>) async throws -> Bool { try await base.withdraw(invitation) }
     package func invitation(tokenHash: [UInt8]) async throws -> Invitation? {
         try await base.invitation(tokenHash: tokenHash)
     }

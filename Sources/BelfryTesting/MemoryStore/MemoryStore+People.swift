@@ -123,13 +123,28 @@ extension MemoryStore {
 
     package func create(_ new: NewInvitation) async throws {
         let now = clock.now
-        transaction { contents in
+        try transaction { contents in
+            if new.person == nil, let email = new.email { try contents.checkIsFree(email) }
             contents.people.invitations = contents.people.invitations.filter { _, old in
                 old.expiresAt > now && (old.email == nil || old.email != new.email)
             }
             contents.people.invitations[new.tokenHash] = Invitation(
-                key: contents.nextKey(), email: new.email, scope: new.scope, bounds: new.bounds,
+                key: contents.nextKey(), email: new.email, person: new.person, scope: new.scope, bounds: new.bounds,
                 expiresAt: new.expiresAt)
+        }
+    }
+
+    package func invitations(within bounds: AdminKey.Bounds) async throws -> [Invitation] {
+        contents.people.invitations.values
+            .filter { $0.expiresAt > clock.now && bounds.contains($0.bounds) }
+            .sorted { $0.key > $1.key }
+    }
+
+    package func withdraw(_ invitation: Key<Invitation>) async throws -> Bool {
+        transaction { contents in
+            let found = contents.people.invitations.first { $0.value.key == invitation }
+            if let found { contents.people.invitations[found.key] = nil }
+            return found != nil
         }
     }
 
@@ -139,13 +154,10 @@ extension MemoryStore {
         let now = clock.now
         return try transaction { contents in
             let found = contents.people.invitations.first { $0.value.key == invitation && $0.value.expiresAt > now }
-            guard let found, found.value.email != nil || contents.people.people.isEmpty else {
-                throw StoreError.unknown("invitation that may be used")
-            }
+            guard let found else { throw StoreError.unknown("invitation that may be used") }
             contents.people.invitations[found.key] = nil
-            guard let old = contents.people.people.values.first(where: { $0.email == new.email }) else {
-                return try contents.insert(new, at: now)
-            }
+            guard let person = found.value.person else { return try contents.insert(new, at: now) }
+            guard let old = contents.people.people[person] else { throw StoreError.unknown("person \(person)") }
             contents.people.people[old.key] = old.with(hash: new.passwordHash)
             contents.people.endSessions(of: old.key, except: nil)
             return old
@@ -176,10 +188,15 @@ package struct PeopleTables: Sendable {
 }
 
 extension Contents {
-    fileprivate mutating func insert(_ new: NewPerson, at now: Instant) throws -> Person {
-        guard !people.people.values.contains(where: { $0.email == new.email }) else {
-            throw StoreError.conflict("there is a person with the e-mail address \(new.email.text)")
+    fileprivate func checkIsFree(_ email: EmailAddress) throws {
+        guard !people.people.values.contains(where: { $0.email == email }) else {
+            throw StoreError.conflict("there is a person with the e-mail address \(email.text)")
         }
+    }
+
+    fileprivate mutating func insert(_ new: NewPerson, at now: Instant) throws -> Person {
+        try checkIsFree(new.email)
+        people.invitations = people.invitations.filter { _, old in old.email != nil && old.email != new.email }
         let person = Person(
             key: nextKey(), email: new.email, name: new.name, scope: new.scope, bounds: new.bounds,
             passwordHash: new.passwordHash, createdAt: now, lastLoginAt: nil, disabledAt: nil)

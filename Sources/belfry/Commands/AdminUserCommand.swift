@@ -36,6 +36,11 @@ extension AdminCommand.User {
                 let bounds = try await resources.operatorService.bounds(tenant: tenant, application: app)
                 let (people, author) = (resources.people, resources.operatorService.author)
                 var fields = [("email", email.text), ("role", scope.rawValue)]
+                if try await people.store.person(email) != nil {
+                    throw ValidationError(
+                        "\(email.text) may log in already; `belfry admin user reset --email \(email.text)` gives them a new link"
+                    )
+                }
                 if let password {
                     let person = try await people.create(
                         email: email, name: try Name(name ?? email.text), scope: scope, bounds: bounds,
@@ -65,7 +70,9 @@ extension AdminCommand.User {
                     let found = try await resources.people.store.people(
                         within: .everything, after: people.last?.key, limit: 200)
                     people += found
-                    if found.count < 200 { return people.map(PersonRow.init) }
+                    guard found.count < 200 else { continue }
+                    let links = try await resources.people.store.invitations(within: .everything)
+                    return people.map(PersonRow.init) + links.compactMap(PersonRow.init)
                 }
             }
             if output.json { return try Output.json(rows) }
@@ -107,8 +114,7 @@ extension AdminCommand.User {
                     try await people.setPassword(of: person, to: password, by: author)
                     return [("email", person.email.text)]
                 }
-                let token = try await people.invite(
-                    person.email, scope: person.scope, bounds: person.bounds, by: author)
+                let token = try await people.makePasswordLink(for: person, by: author)
                 return [("email", person.email.text), ("setup_path", SetupLink.path(token))]
             }
             if output.json { return try Output.json(Dictionary(uniqueKeysWithValues: fields)) }
@@ -152,10 +158,10 @@ private struct PersonRow: Encodable {
     let email: String
     let role: String
     let name: String
-    let created_at: String
+    let created_at: String?
     let last_login_at: String?
     let two_factor: Bool
-    /// `active` or `disabled`.
+    /// `active`, `disabled`, or `invited until` when.
     let state: String
 
     init(_ person: Person) {
@@ -166,6 +172,18 @@ private struct PersonRow: Encodable {
         last_login_at = person.lastLoginAt?.text
         two_factor = person.hasTwoFactor
         state = person.disabledAt == nil ? "active" : "disabled"
+    }
+
+    /// nil for a link that makes nobody, or whoever uses it first.
+    init?(_ invitation: Invitation) {
+        guard invitation.person == nil, let invited = invitation.email else { return nil }
+        email = invited.text
+        role = invitation.scope.rawValue
+        name = ""
+        created_at = nil
+        last_login_at = nil
+        two_factor = false
+        state = "invited until \(invitation.expiresAt.text)"
     }
 }
 

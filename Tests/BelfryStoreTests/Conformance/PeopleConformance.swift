@@ -123,15 +123,16 @@ import Testing
             await #expect(throws: StoreError.self) {
                 try await store.accept(invitation.key, as: try NewPerson.sample("b@a.example"))
             }
-            let other = try #require(try await store.invitation(tokenHash: [2]))
-            await #expect(throws: StoreError.self) {
-                try await store.accept(other.key, as: try NewPerson.sample("b@a.example"))
-            }
+            #expect(try await store.invitation(tokenHash: [2]) == nil, "nobody is the first any more")
             // One for somebody who is there sets their password alone.
-            try await store.create(try NewInvitation.sample(3, "a@a.example", until: now + .seconds(60)))
+            try await store.create(
+                try NewInvitation.sample(3, "a@a.example", person: person.key, until: now + .seconds(60)))
             let reset = try #require(try await store.invitation(tokenHash: [3]))
             _ = try await store.accept(reset.key, as: try NewPerson.sample("a@a.example", hash: "other"))
             #expect(try await store.person(person.key)?.passwordHash == "other")
+            await #expect(throws: StoreError.conflict("there is a person with the e-mail address a@a.example")) {
+                try await store.create(try NewInvitation.sample(6, "a@a.example", until: now + .seconds(60)))
+            }
             // A later one takes the place of an earlier one, and one whose time is over is no more.
             try await store.create(try NewInvitation.sample(4, "c@a.example", until: now + .seconds(60)))
             try await store.create(try NewInvitation.sample(5, "c@a.example", until: now + .seconds(60)))
@@ -141,6 +142,38 @@ import Testing
             await #expect(throws: StoreError.self) {
                 try await store.accept(late.key, as: try NewPerson.sample("c@a.example"))
             }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `who becomes a person makes earlier links void, and a link may be withdrawn`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, now) = (fixture.store, fixture.clock.now)
+            let tenant = fixture.application.tenantKey
+            let bounds = AdminKey.Bounds.application(fixture.application.key, of: tenant)
+            try await store.create(
+                try NewInvitation.sample(1, "a@a.example", .sender, bounds, until: now + .seconds(60)))
+            try await store.create(try NewInvitation.sample(2, "b@a.example", until: now + .seconds(60)))
+            let old = try #require(try await store.invitation(tokenHash: [1]))
+            _ = try await store.create(try NewPerson.sample("a@a.example"))
+            await #expect(throws: StoreError.self) {
+                try await store.accept(old.key, as: try NewPerson.sample("a@a.example", hash: "taken over"))
+            }
+            #expect(try await store.person(try EmailAddress("a@a.example"))?.passwordHash == "hash")
+
+            try await store.create(
+                try NewInvitation.sample(3, "c@a.example", .sender, bounds, until: now + .seconds(60)))
+            #expect(
+                try await store.invitations(within: .everything).map(\.email?.text) == ["c@a.example", "b@a.example"])
+            for inner in [bounds, .tenant(tenant)] {
+                #expect(try await store.invitations(within: inner).map(\.email?.text) == ["c@a.example"])
+            }
+            let open = try #require(try await store.invitation(tokenHash: [3]))
+            #expect(try await store.withdraw(open.key))
+            #expect(try await store.withdraw(open.key) == false)
+            #expect(try await store.invitation(tokenHash: [3]) == nil)
+            fixture.clock.advance(by: .seconds(61))
+            #expect(try await store.invitations(within: .everything).isEmpty)
         }
     }
 }
@@ -162,9 +195,12 @@ extension NewDashboardSession {
 }
 
 extension NewInvitation {
-    fileprivate static func sample(_ number: UInt8, _ email: String?, until end: Instant) throws -> NewInvitation {
+    fileprivate static func sample(
+        _ number: UInt8, _ email: String?, person: Key<Person>? = nil, _ scope: AdminKey.Scope = .operator,
+        _ bounds: AdminKey.Bounds = .everything, until end: Instant
+    ) throws -> NewInvitation {
         try NewInvitation(
-            tokenHash: [number], email: email.map { try EmailAddress($0) }, scope: .operator, bounds: .everything,
-            expiresAt: end)
+            tokenHash: [number], email: email.map { try EmailAddress($0) }, person: person, scope: scope,
+            bounds: bounds, expiresAt: end)
     }
 }
