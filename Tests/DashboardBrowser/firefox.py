@@ -1,7 +1,9 @@
 """Headless Firefox, driven as its own makers do: by Marionette."""
 
 import base64
+import os
 import shutil
+import tempfile
 
 from marionette_driver.errors import MarionetteException
 from marionette_driver.marionette import Marionette
@@ -46,8 +48,10 @@ class Driver:
     """What the steps use of Selenium's driver."""
 
     def __init__(self):
+        # Marionette deletes what stands at the path of the log, so that has to be a file of our own.
+        self.folder = tempfile.TemporaryDirectory()
         self.marionette = Marionette(
-            bin=shutil.which("firefox-esr"), headless=True, prefs=PREFS, gecko_log="/dev/null",
+            bin=shutil.which("firefox-esr"), headless=True, prefs=PREFS, gecko_log=os.path.join(self.folder.name, "log"),
             app_args=["-remote-allow-system-access"], startup_timeout=2 * PATIENCE)
         self.marionette.start_session()
         self.marionette.timeout.page_load = self.marionette.timeout.script = PATIENCE
@@ -84,6 +88,7 @@ class Driver:
 
     def quit(self):
         self.marionette.quit()
+        self.folder.cleanup()
 
 
 class Firefox(Browser):
