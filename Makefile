@@ -105,10 +105,10 @@ contract: ## Hold the server to api/openapi.yaml; ARGS go to Schemathesis, such 
 	swift build $(RELEASE) --product belfry
 	@Scripts/contract .build-release/release/belfry $(ARGS)
 
-browser: ## Use the dashboard in a real browser, against a simulated provider
+browser: ## Use the dashboard in real browsers, against a simulated provider; ARGS="part …" runs those parts
 	@Scripts/setup browser
 	swift build $(DEBUG) --product belfry
-	@Scripts/browser .build/debug/belfry
+	@Scripts/browser .build/debug/belfry $(ARGS)
 
 tsan: ## Core, HTTP2Client and Delivery under the thread sanitizer
 	@Scripts/setup test
@@ -116,4 +116,4 @@ tsan: ## Core, HTTP2Client and Delivery under the thread sanitizer
 		--experimental-maximum-parallelization-width 6
 
 clean: ## Remove everything that was built
-	rm -rf .build .build-check .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-deb .build-docs .build-sdk .build-kit .build-senders
+	rm -rf .build .build-check .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-browser .build-deb .build-docs .build-sdk .build-kit .build-senders

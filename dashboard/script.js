@@ -11,10 +11,8 @@ function showTimes(root) {
     time.title = `${time.dateTime} · ${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
   }
 }
-showTimes(document);
-
 // A field for a time in UTC says what it is here.
-for (const input of document.querySelectorAll('input[type="datetime-local"]')) {
+function explainTime(input) {
   const hint = input.closest(".field").querySelector(".hint");
   const words = hint.textContent;
   const tell = () => {
@@ -51,47 +49,93 @@ function addCopying(place, text) {
   });
   place.append(" ", button);
 }
-for (const code of document.querySelectorAll(".secret .facts code")) addCopying(code.parentElement, () => code.textContent);
-for (const figure of document.querySelectorAll("figure.code")) {
-  const label = figure.querySelector("figcaption");
-  if (label.textContent === "Shell") addCopying(label, () => figure.querySelector("code").textContent);
+// What a page has by itself, and a part of it that was shown anew; fields say what their hints and faults are.
+let ids = 0;
+function prepare(root) {
+  showTimes(root);
+  root.querySelectorAll('input[type="datetime-local"]').forEach(explainTime);
+  for (const words of root.querySelectorAll(".field > .fault, .field > .hint")) {
+    if (!words.textContent) continue;
+    words.id = `about-${ids += 1}`;
+    const input = words.parentElement.querySelector("input, select, textarea");
+    input.setAttribute("aria-describedby", `${input.getAttribute("aria-describedby") ?? ""} ${words.id}`.trim());
+  }
+  for (const code of root.querySelectorAll(".secret .facts code")) addCopying(code.parentElement, () => code.textContent);
+  for (const figure of root.querySelectorAll("figure.code")) {
+    const label = figure.querySelector("figcaption");
+    if (label.textContent === "Shell") addCopying(label, () => figure.querySelector("code").textContent);
+  }
 }
+prepare(document);
 
 // A form is sent once.
-for (const form of document.querySelectorAll('form[method="post"]')) {
-  form.addEventListener("submit", event => {
-    if (form.dataset.sent) event.preventDefault();
-    form.dataset.sent = "yes";
-  });
-}
+let isSending = false;
+document.addEventListener("submit", event => {
+  const form = event.target;
+  if (form.getAttribute("method") !== "post") return;
+  if (form.dataset.sent) event.preventDefault();
+  form.dataset.sent = "yes";
+  isSending = true;
+});
 addEventListener("pageshow", () => {
+  isSending = false;
   for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
 });
 // The first wrong field is where one goes on.
 document.querySelector(".wrong input, .wrong select, .wrong textarea")?.focus();
 
-// Live pages are loaded again when something happened, unless someone is typing.
-const live = document.body.dataset.live;
-const isTyping = () => document.activeElement?.matches("input, select, textarea");
+// Live pages show themselves anew when something happened: not while someone types, marks a text or sends a form. The focus stays.
+let live = document.body.dataset.live;
+let shown = null;
+let stream = null;
+const main = document.querySelector("main");
 const log = [...document.querySelectorAll("figure.code")].find(figure => figure.querySelector("figcaption").textContent === "log");
-if (live === "reload") {
-  setInterval(() => { if (!document.hidden && !isTyping()) location.reload(); }, 5000);
-} else if (live) {
+const isBusy = () => document.hidden || isSending || !document.getSelection().isCollapsed
+  || main.contains(document.activeElement) && document.activeElement.matches("input, select, textarea")
+  || [...main.querySelectorAll("input, textarea")].some(field => field.value !== field.defaultValue);
+function refresh() {
+  if (isBusy()) return;
+  const request = new XMLHttpRequest();
+  request.open("GET", location.href);
+  request.responseType = "document";
+  request.addEventListener("load", () => { if (!isBusy()) show(request); });
+  request.send();
+}
+function show(request) {
+  const fresh = request.response?.querySelector("main");
+  // Another page: the session is over.
+  if (!fresh || new URL(request.responseURL).pathname !== location.pathname) return location.reload();
+  const next = request.response.body.dataset.live;
+  if (next !== live) {
+    if (next) return location.reload();
+    live = "";
+    stream?.close();
+  }
+  if (shown?.isEqualNode(fresh)) return;
+  shown = fresh.cloneNode(true);
+  const stops = () => [...main.querySelectorAll("a[href], button, summary, [tabindex]")];
+  const focus = stops().indexOf(document.activeElement);
+  main.replaceChildren(...fresh.childNodes);
+  prepare(main);
+  document.title = request.response.title;
+  if (focus >= 0) stops()[focus]?.focus({ preventScroll: true });
+}
+if (live && live !== "reload") {
   let waiting = null;
-  const stream = new EventSource(live);
+  stream = new EventSource(live);
   const names = ["accepted", "started", "progress", "settled", "parked", "resumed", "lost"];
   const onEvent = event => {
     if (log) return tell(event);
     waiting ??= setTimeout(() => {
       waiting = null;
-      if (!isTyping()) location.reload();
-    }, 1500);
+      refresh();
+    }, 1000);
   };
   for (const name of names) stream.addEventListener(name, onEvent);
   addEventListener("pagehide", () => stream.close());
-  // What happened before the stream was open, and a stream that a proxy holds back.
-  if (!log) setInterval(() => { if (!document.hidden && !isTyping()) location.reload(); }, 4000);
 }
+// What happened before the stream was open, and a stream that a proxy holds back.
+if (live && !log) setInterval(() => { if (live) refresh(); }, 4000);
 
 // The log page: a line for each event, and a button that stores them.
 const lines = [];
@@ -127,6 +171,11 @@ field.type = "search";
 field.placeholder = "Find a page, a device, a user, a topic …";
 field.setAttribute("aria-label", "Find");
 const list = document.createElement("ul");
+list.id = "found";
+list.setAttribute("role", "listbox");
+list.setAttribute("aria-label", "Found");
+for (const [name, value] of [["role", "combobox"], ["aria-expanded", "true"], ["aria-controls", "found"], ["aria-autocomplete", "list"]])
+  field.setAttribute(name, value);
 finder.append(field, list);
 document.body.append(finder);
 const pages = [...document.querySelectorAll("#menu a")].map(link => ({ text: link.textContent, href: link.getAttribute("href") }));
@@ -151,13 +200,15 @@ function draw() {
   chosen = Math.max(0, Math.min(chosen, found.length - 1));
   list.replaceChildren(...found.map((choice, index) => {
     const item = document.createElement("li");
-    const link = document.createElement("a");
-    link.href = choice.href;
-    link.textContent = choice.text;
-    link.setAttribute("aria-selected", String(index === chosen));
-    item.append(link);
+    item.id = `found-${index}`;
+    item.dataset.href = choice.href;
+    item.textContent = choice.text;
+    item.setAttribute("role", "option");
+    item.setAttribute("aria-selected", String(index === chosen));
     return item;
   }));
+  field.setAttribute("aria-activedescendant", `found-${chosen}`);
+  list.children[chosen]?.scrollIntoView({ block: "nearest" });
 }
 field.addEventListener("input", () => { chosen = 0; draw(); });
 field.addEventListener("keydown", event => {
@@ -166,9 +217,13 @@ field.addEventListener("keydown", event => {
     draw();
     event.preventDefault();
   } else if (event.key === "Enter") {
-    list.querySelectorAll("a")[chosen]?.click();
+    list.children[chosen]?.click();
     event.preventDefault();
   }
+});
+list.addEventListener("click", event => {
+  const item = event.target.closest("li");
+  if (item) location.assign(item.dataset.href);
 });
 addEventListener("keydown", event => {
   if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || !menu) return;

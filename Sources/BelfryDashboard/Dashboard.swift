@@ -20,11 +20,14 @@ package enum Dashboard {
         /// nil leaves live pages out.
         let events: EventHub?
         let options: Options
+        let issuers: [IssuerClient]
 
         package init(
             store: any Store, admin: AdminService, pushes: PushService, people: PersonService, clock: any WallClock,
-            requestLimiter: RequestLimiter, shares: ShareLimiter, events: EventHub?, options: Options
+            requestLimiter: RequestLimiter, shares: ShareLimiter, events: EventHub?, options: Options,
+            callIssuer: @escaping IssuerCall = { _ in throw SignOnFault("No issuer can be reached.") }
         ) {
+            issuers = options.issuers.map { IssuerClient($0, call: callIssuer, clock: clock) }
             self.store = store
             self.admin = admin
             self.pushes = pushes
@@ -48,11 +51,21 @@ package enum Dashboard {
         package var lifetime: SessionLifetime
         /// Whether the same listener serves the web SDK, whose test page a platform's page links to.
         package var hasTestPage: Bool
+        /// Who vouches for people besides their passwords.
+        package var issuers: [Issuer]
+        /// Whether people log in by passwords.
+        package var takesPasswords: Bool
+        /// Without the path; nil takes what the browser says.
+        package var publicURL: String?
 
         package init(
             isSecure: Bool = false, release: String = "", verdictDeadline: Duration = .seconds(10),
-            lifetime: SessionLifetime = SessionLifetime(), hasTestPage: Bool = true
+            lifetime: SessionLifetime = SessionLifetime(), hasTestPage: Bool = true, issuers: [Issuer] = [],
+            takesPasswords: Bool = true, publicURL: String? = nil
         ) {
+            self.issuers = issuers
+            self.takesPasswords = takesPasswords
+            self.publicURL = publicURL
             self.isSecure = isSecure
             self.release = release
             self.verdictDeadline = verdictDeadline

@@ -184,7 +184,7 @@ package struct Server: Sendable {
 
     /// Tells the operator, while nobody has an account, where to make the first; a server without it serves all the same.
     @Sendable private func showSetupLink(_ resources: ServerResources, at address: String) async {
-        guard configuration.dashboard.isEnabled else { return }
+        guard configuration.dashboard.isEnabled, configuration.dashboard.takesPasswords else { return }
         do {
             let people = resources.people(lifetime: configuration.dashboard.lifetime)
             let author = resources.operatorService.author

@@ -184,7 +184,10 @@ struct ServerParts: Sendable {
                 options: Dashboard.Options(
                     isSecure: isSecure, release: "Belfry \(Release.version)",
                     verdictDeadline: min(.seconds(10), max(.seconds(1), configuration.timeouts.request - .seconds(5))),
-                    lifetime: lifetime, hasTestPage: configuration.dashboard.listener == nil)))
+                    lifetime: lifetime, hasTestPage: configuration.dashboard.listener == nil,
+                    issuers: configuration.dashboard.issuers, takesPasswords: configuration.dashboard.takesPasswords,
+                    publicURL: configuration.dashboard.publicURL),
+                callIssuer: resources.dependencies.routes.issuerCall(logger: logger)))
     }
 
     /// Background services: geofence updates, retention, and expiry of credentials.

@@ -21,7 +21,10 @@ final class TestDashboard: Sendable {
     static let author = AuditAuthor.local(systemUser: "test")
     static let password = "correct horse battery"
 
-    init(isSecure: Bool = false, hasTestPage: Bool = true) throws {
+    init(
+        isSecure: Bool = false, hasTestPage: Bool = true, issuers: [Issuer] = [], takesPasswords: Bool = true,
+        callIssuer: @escaping IssuerCall = { _ in throw SignOnFault("No issuer is there.") }
+    ) throws {
         let vault = PlaintextVault()
         let (store, clock) = (MemoryStore(clock: clock), clock)
         let credentials = PlaintextCredentials(vault: vault, end: nil)
@@ -38,7 +41,9 @@ final class TestDashboard: Sendable {
                 events: EventHub(
                     store: store, clock: clock, logger: Logger(label: "test"), options: EventHub.Options()),
                 options: Dashboard.Options(
-                    isSecure: isSecure, release: "Belfry test", verdictDeadline: .zero, hasTestPage: hasTestPage)))
+                    isSecure: isSecure, release: "Belfry test", verdictDeadline: .zero, hasTestPage: hasTestPage,
+                    issuers: issuers, takesPasswords: takesPasswords),
+                callIssuer: callIssuer))
     }
 
     func person(

@@ -63,4 +63,22 @@ import Testing
         await providers.shutdown(within: .seconds(1))
         try await routes.close()
     }
+
+    @Test func `an issuer at a private address is asked only where the operator says that it has one`() async throws {
+        let logger = Logger(label: "providers") { _ in SwiftLogNoOpLogHandler() }
+        let routes = try await OutboundRoutes.open(
+            ProviderOptions(), clock: ManualClock(), on: MultiThreadedEventLoopGroup.singleton, logger: logger)
+        // Nothing listens there: it is told from a refusal by its words.
+        func fault(isPrivate: Bool) async -> String? {
+            do throws(IssuerUnreachable) {
+                _ = try await routes.ask("http://127.0.0.1:1/", form: nil, authorization: nil, isPrivate: isPrivate)
+                return nil
+            } catch {
+                return error.description
+            }
+        }
+        #expect(await fault(isPrivate: false) == "the address of the host is not public")
+        #expect(await fault(isPrivate: true)?.hasPrefix("no connection") == true)
+        try await routes.close()
+    }
 }

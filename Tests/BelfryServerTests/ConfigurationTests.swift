@@ -39,6 +39,23 @@ extension ServerTests.ConfigurationTests {
                 ["http.trusted.proxies is a list of something else than texts"]
             )
         },
+        Faulty(testDescription: "single sign-on without an issuer, and one that is no address") { _ in
+            (
+                #"""
+                {"dashboard": {"password.login": false, "public.url": "belfry.example", "sso.issuers": "corp, Big_Corp, last",
+                 "sso.corp": {"issuer": "http://127.0.0.1:9400", "client.id": "a", "roles": "groups=ops:king"},
+                 "sso.last": {"issuer": "https://id.example"}}}
+                """#,
+                [
+                    "dashboard.sso.issuers has `Big_Corp`, a name has 1 to 32 letters",
+                    "dashboard.sso.corp.issuer is `http://127.0.0.1:9400`, it has to be an https:// address",
+                    "dashboard.sso.corp.roles gives the role `king`, it has to be one of: operator, tenant-admin",
+                    "dashboard.sso.last.client.id is not set",
+                    "dashboard.password.login is false, and dashboard.sso.issuers names nobody",
+                    "dashboard.public.url is `belfry.example`, it has to begin with https://",
+                ]
+            )
+        },
         Faulty(testDescription: "a data directory below a file") { scratch in
             let file = try scratch.write("", to: "file")
             return (

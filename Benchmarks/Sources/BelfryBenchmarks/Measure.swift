@@ -9,6 +9,7 @@ struct Measure: AsyncParsableCommand {
         case audience, search, imports
         case smallPushes = "small-pushes", filling
         case fcm, webPush = "web-push", posting, mixed, isolation
+        case dashboard
         case postgres
     }
 
@@ -65,6 +66,7 @@ struct Measure: AsyncParsableCommand {
         case .mixed: try await MixedRows(environment: environment).measure()
         case .isolation: try await IsolationRow(environment: environment).measure()
         case .schedules: try await ScheduleRow(environment: environment).measure()
+        case .dashboard: try await DashboardRows(environment: environment).measure()
         case .postgres: try await PostgresRows(environment: environment).measure()
         }
     }

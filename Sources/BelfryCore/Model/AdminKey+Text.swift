@@ -32,7 +32,7 @@ extension AdminKey {
 
 extension [UInt8] {
     /// From the system's generator, which is suitable for secrets.
-    static func random(count: Int) -> [UInt8] {
+    package static func random(count: Int) -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
     }

@@ -96,7 +96,7 @@ extension BulkTable {
         brokerInstance, brokerBinding, appUser, userAttribute, openEndpoint, gatewayCredential, gatewayFeedback,
         deviceDetail,
         acrobitsAppID, acrobitsRegistration, carmaAccount, carmaApp, carmaTrigger, carmaDevice, carmaMessage, person,
-        recoveryCode,
+        recoveryCode, personIdentity,
     ]
 
     private static let tenant = BulkTable(
@@ -223,6 +223,9 @@ extension BulkTable {
 
     private static let recoveryCode = BulkTable(
         "recovery_code", key: 2, ["person_id": .integer, "code_hash": .bytes])
+
+    private static let personIdentity = BulkTable(
+        "person_identity", key: 2, ["issuer": .text, "subject": .text, "person_id": .integer])
 
     private static let brokerInstance = BulkTable(
         "broker_instance",

@@ -23,6 +23,14 @@ package protocol PersonStore: Sendable {
     /// Disables or enables the person; disabling ends their sessions.
     func setDisabled(_ isDisabled: Bool, _ person: Key<Person>) async throws
 
+    /// The person of an identity.
+    func person(_ identity: PersonIdentity) async throws -> Person?
+    /// The person of the identity, with the role that was given. Who has the e-mail address and no identity of the issuer is given
+    /// this one; where nobody has it, a person without a password is created, of the role given or of an invitation.
+    ///
+    /// Throws `SignOnRefusal.noAccount` and `.otherIdentity`.
+    func signOn(_ signOn: SignOn) async throws -> Person
+
     /// Begins a session, and notes the login. The oldest of `DashboardSession.perPersonMax` gives way.
     func begin(_ session: NewDashboardSession) async throws -> DashboardSession
     /// The session of a token and its person, unless they are disabled.

@@ -37,6 +37,11 @@ package enum VaultPurpose {
     /// - Parameter visit: the cookie of the visit, without which it is worth nothing.
     package static func halfLogin(of visit: String) -> String { "half-login/\(visit)" }
 
+    /// What an issuer of OpenID Connect returns together with its answer.
+    ///
+    /// - Parameter visit: the cookie of the visit, without which it is worth nothing.
+    package static func signOn(of visit: String) -> String { "sign-on/\(visit)" }
+
     /// `StoredResponse.content`: the answer to a repeated request.
     ///
     /// - Parameter name: of `IdempotencyRecord`.

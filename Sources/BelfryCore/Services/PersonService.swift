@@ -39,24 +39,32 @@ extension PersonService {
     package func person(email: String, password: String) async throws -> Person? {
         let known = try? EmailAddress(email)
         let person = if let known { try await store.person(known) } else { Person?.none }
-        let isRight =
-            password.utf8.count <= Password.bytesMax
-            ? try await passwords.matches(password, person?.passwordHash) : false
+        let isRight = try await matches(password, person)
         guard let person, isRight, person.disabledAt == nil else { return nil }
         return person
     }
 
+    /// Whoever has no password takes as long as who gave a wrong one.
+    private func matches(_ password: String, _ person: Person?) async throws -> Bool {
+        guard password.utf8.count <= Password.bytesMax else { return false }
+        let hash = person.flatMap { $0.hasPassword ? $0.passwordHash : nil }
+        return try await passwords.matches(password, hash)
+    }
+
     /// Begins a session with a token of its own, so that no token from before the login is worth anything.
     ///
-    /// - Parameter factor: what was proved besides the password.
+    /// - Parameters:
+    ///   - factor: what was proved besides the password.
+    ///   - issuer: who vouches for the person, in place of a password.
     package func begin(
-        _ person: Person, factor: Factor? = nil, address: String?, agent: String
+        _ person: Person, factor: Factor? = nil, issuer: String? = nil, address: String?, agent: String
     ) async throws -> Login {
         let token = [UInt8].random(count: 32).hex
         let new = NewDashboardSession(person: person.key, tokenHash: hash(token), address: address, agent: agent)
         let change = AuditedChange(
             by: AuditAuthor(person, address: address), "person.login", person.email.text,
-            of: Permission.Subject(person.bounds), factor.map { ["factor": $0.rawValue] } ?? [:])
+            of: Permission.Subject(person.bounds),
+            [("factor", factor?.rawValue), ("issuer", issuer)].reduce(into: [:]) { $0[$1.0] = $1.1 })
         let session = try await store.audited(change) { try await store.begin(new) }
         return Login(token: token, session: session, person: person)
     }
@@ -87,6 +95,48 @@ extension PersonService {
         let change = AuditedChange(
             by: author, "person.end_session", person.email.text, of: Permission.Subject(person.bounds))
         return try await store.audited(change) { try await store.end(session, of: person.key) }
+    }
+}
+
+// MARK: - Logging in by an issuer
+
+extension PersonService {
+    /// Begins a session of the person whom an issuer vouches for. No code is asked for: that is the issuer's to do.
+    ///
+    /// - Parameter issuer: its name in the settings, for the audit log.
+    /// - Throws: `SignOnRefusal`.
+    package func signOn(
+        _ signOn: SignOn, issuer: String, address: String?, agent: String
+    ) async throws -> Login {
+        let known = try await store.person(signOn.identity)
+        let before =
+            if known == nil, let email = signOn.email { try await store.person(email) } else { known }
+        guard before?.disabledAt == nil else { throw SignOnRefusal.disabled }
+        let person: Person
+        if let known, signOn.role == nil || signOn.role == known.role {
+            person = known
+        } else {
+            guard let email = before?.email ?? signOn.email else { throw SignOnRefusal.noAccount }
+            let action = before == nil ? "person.create" : known == nil ? "person.link" : "person.set_role"
+            let bounds = signOn.role?.bounds ?? before?.bounds
+            let change = AuditedChange(
+                by: AuditAuthor(invited: email, address: address), action, email.text,
+                of: Permission.Subject(bounds ?? .everything),
+                ["issuer": issuer, "scope": (signOn.role?.scope ?? before?.scope)?.rawValue ?? "as invited"])
+            person = try await store.audited(change) { try await store.signOn(signOn) }
+        }
+        return try await begin(person, issuer: issuer, address: address, agent: agent)
+    }
+
+    /// Seals what has to come back from an issuer with its answer, for this visit alone.
+    package func seal(_ state: String, visit: String) throws -> [UInt8] {
+        try vault.seal(Array(state.utf8), for: VaultPurpose.signOn(of: visit)).bytes
+    }
+
+    /// nil for what was not sealed here, or for another visit.
+    package func open(state: [UInt8], visit: String) -> String? {
+        (try? vault.open(Sealed(bytes: state), for: VaultPurpose.signOn(of: visit)))
+            .map { String(decoding: $0, as: UTF8.self) }
     }
 }
 
@@ -184,8 +234,7 @@ extension PersonService {
     }
 
     package func isPassword(_ password: String, of person: Person) async throws -> Bool {
-        guard password.utf8.count <= Password.bytesMax else { return false }
-        return try await passwords.matches(password, person.passwordHash)
+        try await matches(password, person)
     }
 
     package func setDisabled(_ isDisabled: Bool, _ person: Person, by author: AuditAuthor) async throws {

@@ -15,6 +15,7 @@ struct LoginRoutes: Sendable {
         let root = Dashboard.root
         router.serve(RouterPath("\(root)/login"), [.get: showLogin, .post: login])
         router.serve(RouterPath("\(root)/setup"), [.get: showSetup, .post: setUp])
+        addSignOn(to: router)
         router.serve(RouterPath("\(root)/logout"), [.post: logout])
     }
 
@@ -40,6 +41,7 @@ extension LoginRoutes {
         try await failing(request, context) {
             let visit = try visit(of: request)
             let form = try await PostedForm.read(request, atMost: Self.bodyBytesMax, cookie: visit)
+            try requirePasswords()
             guard form["proof"].isEmpty else { return try await loginByCode(form, visit, request, context) }
             let email = form["email"].lowercased()
             let person = try await services.requestLimiter.checkCredentials("person \(email)", of: request, context) {
@@ -53,6 +55,12 @@ extension LoginRoutes {
             guard person.hasTwoFactor else { return try await begin(person, nil, form, request, context) }
             let proof = try services.people.halfLogin(of: person, visit: visit)
             return plain(Self.codePage(proof: proof, next: form["next"]), request)
+        }
+    }
+
+    private func requirePasswords() throws {
+        guard services.options.takesPasswords else {
+            throw APIError(.forbidden, "Passwords are switched off here. Log in by single sign-on.")
         }
     }
 
@@ -88,7 +96,7 @@ extension LoginRoutes {
     }
 
     /// A session begins with a token of its own: one that the browser had before is worth nothing.
-    private func signedIn(_ login: PersonService.Login, _ request: Request, next: String) -> Response {
+    func signedIn(_ login: PersonService.Login, _ request: Request, next: String) -> Response {
         var response = Response.seeOther(Address.checked(next: next))
         let seconds = services.options.lifetime.absolute.components.seconds
         response.headers.append(
@@ -114,6 +122,11 @@ extension LoginRoutes {
 
     private func loginPage(email: String, next: String, problem: String) -> PageView {
         var page = PageView("Log in")
+        if !services.issuers.isEmpty { page.sections = [signOnSection(next: next)] }
+        guard services.options.takesPasswords else {
+            page.problem = problem
+            return page
+        }
         var form = Form(
             Address.path("login"), "Log in",
             [
@@ -127,7 +140,7 @@ extension LoginRoutes {
         form.problem = problem
         var section = Section()
         section.form = form
-        page.sections = [section]
+        page.sections.insert(section, at: 0)
         return page
     }
 }
@@ -156,6 +169,7 @@ extension LoginRoutes {
 extension LoginRoutes {
     @Sendable private func showSetup(_ request: Request, _ context: APIContext) async throws -> Response {
         try await failing(request, context) {
+            try requirePasswords()
             let token = try FormData(urlEncoded: request.uri.query ?? "")["token"]
             let invitation = try await services.requestLimiter.checkCredentials("invitation", of: request, context) {
                 try await services.people.invitation(token: token)
@@ -168,6 +182,7 @@ extension LoginRoutes {
     @Sendable private func setUp(_ request: Request, _ context: APIContext) async throws -> Response {
         try await failing(request, context) {
             let data = try await posted(request)
+            try requirePasswords()
             let address = services.requestLimiter.address(of: request, context)?.text
             let found = try await services.requestLimiter.checkCredentials("invitation", of: request, context) {
                 try await services.people.invitation(token: data["token"])
@@ -257,20 +272,27 @@ extension LoginRoutes {
         return visit
     }
 
-    private func plain(_ page: PageView, _ request: Request, status: HTTPResponse.Status = .ok) -> Response {
+    func plain(_ page: PageView, _ request: Request, status: HTTPResponse.Status = .ok) -> Response {
         var shell = Shell()
         shell.release = services.options.release
-        let known = Cookie.visit.value(in: request).flatMap { $0.utf8.count == 64 ? $0 : nil }
-        let visit = known ?? Self.randomToken()
+        let (visit, isNew) = visitOrNew(of: request)
         shell.csrf = FormToken.of(visit)
         var response = Response.html(templates.plain(page, in: shell), status: status)
-        if known == nil {
-            response.headers[.setCookie] = Cookie.visit.header(visit, seconds: 3_600, isSecure: isSecure(request))
-        }
+        if isNew { remember(visit, in: &response, request) }
         return response
     }
 
-    private func failing(
+    /// The visit before a login, and whether the browser has its cookie still to get.
+    func visitOrNew(of request: Request) -> (visit: String, isNew: Bool) {
+        let known = Cookie.visit.value(in: request).flatMap { $0.utf8.count == 64 ? $0 : nil }
+        return (known ?? [UInt8].random(count: 32).hex, known == nil)
+    }
+
+    func remember(_ visit: String, in response: inout Response, _ request: Request) {
+        response.headers[.setCookie] = Cookie.visit.header(visit, seconds: 3_600, isSecure: isSecure(request))
+    }
+
+    func failing(
         _ request: Request, _ context: APIContext, _ body: () async throws -> Response
     ) async throws -> Response {
         do { return try await body() } catch {
@@ -288,12 +310,7 @@ extension LoginRoutes {
         }
     }
 
-    private func isSecure(_ request: Request) -> Bool { services.options.isSecure || request.cameByTLS }
-
-    private static func randomToken() -> String {
-        var random = SystemRandomNumberGenerator()
-        return (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) }.hex
-    }
+    func isSecure(_ request: Request) -> Bool { services.options.isSecure || request.cameByTLS }
 }
 
 extension Field {

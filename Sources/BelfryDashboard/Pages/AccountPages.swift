@@ -71,9 +71,15 @@ struct AccountPages {
                 session.key == own
                     ? [] : [.button(Address.path("account", "sessions", "\(session.key)", "end"), "End")]
             }, empty: "")
+        page.sections = [facts, list]
+        guard person.hasPassword else {
+            facts.facts.append(Fact("Login", .text("by single sign-on; there is no password")))
+            page.sections[0] = facts
+            return page
+        }
         var password = Section("Password")
         password.form = form
-        page.sections = [facts, list, password, twoFactor(factor, off)]
+        page.sections += [password, twoFactor(factor, off)]
         return page
     }
 

@@ -268,7 +268,7 @@ struct ApplicationPages {
         var page = PageView("Set-up", lead: "Three steps from here to the first push on your own device.")
         page.crumbs = [Link(application.name, Address.of(application))]
         let done = [true, !platforms.isEmpty, devices > 0 && hasPushes]
-        var steps = Section()
+        var steps = Section("Where you are")
         steps.steps = [
             Step(
                 title: "Create an application", text: application.uuid.lowercased, isDone: true, isNext: false,

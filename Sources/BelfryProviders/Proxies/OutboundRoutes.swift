@@ -116,6 +116,32 @@ package struct OutboundRoutes: Sendable {
 
     private func proxiedRoute(_ family: ProviderFamily) -> ProxiedRoute? { plan[family].flatMap { proxiedRoutes[$0] } }
 
+    // MARK: Issuers of OpenID Connect
+
+    /// Sends a request to an address that an issuer names. It goes by the standard proxy where there is one, and to no private
+    /// address unless the operator says that the issuer has one: then directly.
+    ///
+    /// - Parameter form: the body of a POST, as browsers send forms; nil for a GET.
+    /// - Throws: `IssuerUnreachable`.
+    package func ask(
+        _ url: String, form: String?, authorization: String?, isPrivate: Bool
+    ) async throws(IssuerUnreachable) -> (status: Int, body: [UInt8]) {
+        let answer = await issuerRoute(isPrivate).ask(
+            url, form: form, authorization: authorization, deadline: .seconds(10))
+        switch answer {
+        case .response(let response): return (response.status, response.body)
+        case .unprocessed(let fault), .unknown(let fault): throw IssuerUnreachable(description: "\(fault)")
+        }
+    }
+
+    private func issuerRoute(_ isPrivate: Bool) -> Outbound {
+        if isPrivate { return Outbound(direct.client, connections: direct.connections) }
+        guard case .through(let proxy) = plan.standard, let route = proxiedRoutes[proxy] else {
+            return Outbound(guarded.client, connections: guarded.connections, hostsBy: hosts)
+        }
+        return Outbound(route.client, connections: route.connections, judgingNamesBy: addresses)
+    }
+
     // MARK: How the clients of token servers are configured
 
     private static var configuration: HTTPClient.Configuration {
@@ -140,4 +166,9 @@ package struct OutboundRoutes: Sendable {
             authorization: .basic(username: relay.user, password: relay.password))
         return configuration
     }
+}
+
+/// Why an issuer gave no answer.
+package struct IssuerUnreachable: Error, Sendable, CustomStringConvertible {
+    package let description: String
 }

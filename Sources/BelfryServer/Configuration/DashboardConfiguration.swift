@@ -1,4 +1,5 @@
 package import BelfryCore
+package import BelfryDashboard
 
 /// The dashboard.
 package struct DashboardConfiguration: Sendable {
@@ -9,6 +10,12 @@ package struct DashboardConfiguration: Sendable {
     package var listener: ListenerConfiguration?
     /// `dashboard.session.idle.minutes`, 5...10,080, default 480, and `dashboard.session.hours`, 1...8,760, default 168.
     package var lifetime: SessionLifetime
+    /// `dashboard.sso.issuers`: names, and for each the settings `dashboard.sso.<name>.…`.
+    package var issuers: [Issuer]
+    /// `dashboard.password.login`, default true.
+    package var takesPasswords: Bool
+    /// `dashboard.public.url`, default the host that the browser names.
+    package var publicURL: String?
 
     init(_ settings: Settings) {
         isEnabled = settings.bool("dashboard.enabled", default: true)
@@ -18,5 +25,17 @@ package struct DashboardConfiguration: Sendable {
         lifetime = SessionLifetime(
             idle: settings.seconds("dashboard.session.idle.minutes", default: 480, in: 5...10_080) * 60,
             absolute: settings.seconds("dashboard.session.hours", default: 168, in: 1...8_760) * 3_600)
+        issuers = settings.issuers()
+        takesPasswords = settings.bool("dashboard.password.login", default: true)
+        if !takesPasswords && issuers.isEmpty {
+            settings.note(
+                "dashboard.password.login is false, and dashboard.sso.issuers names nobody: no person could log in")
+        }
+        publicURL = settings.optionalString("dashboard.public.url").map {
+            $0.hasSuffix("/") ? String($0.dropLast()) : $0
+        }
+        if let publicURL, !publicURL.hasPrefix("https://"), !publicURL.hasPrefix("http://") {
+            settings.note("dashboard.public.url is `\(publicURL)`, it has to begin with https:// or http://")
+        }
     }
 }

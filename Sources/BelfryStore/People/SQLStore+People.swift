@@ -194,6 +194,10 @@ enum PersonStatements {
         UPDATE person /* people.set_disabled */ SET disabled_at_ms = $1 WHERE id = $2
         """
 
+    static let setRole: SQLText = """
+        UPDATE person /* people.set_role */ SET scope = $1, tenant_id = $2, application_id = $3 WHERE id = $4
+        """
+
     static let disableOfTenant: SQLText = """
         UPDATE person /* people.disable_of_tenant */ SET disabled_at_ms = $1
          WHERE tenant_id = $2 AND disabled_at_ms IS NULL

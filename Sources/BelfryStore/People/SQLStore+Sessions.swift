@@ -178,6 +178,11 @@ enum InvitationStatements {
 
     static let withdraw: SQLText = "DELETE FROM invitation /* invitations.withdraw */ WHERE id = $1"
 
+    static let useOfEmail: SQLText = """
+        DELETE FROM invitation /* invitations.use_of_email */ WHERE email = $1 AND expires_at_ms > $2
+        RETURNING scope, tenant_id, application_id
+        """
+
     static let use: SQLText = """
         DELETE FROM invitation /* invitations.use */ WHERE id = $1 AND expires_at_ms > $2 RETURNING person_id
         """

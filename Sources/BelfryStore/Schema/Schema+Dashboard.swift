@@ -8,6 +8,7 @@ extension Schema {
             scope text NOT NULL CHECK (scope IN ('operator', 'tenant-admin', 'app-admin', 'sender', 'read-only')),
             tenant_id \(.bigint),
             application_id \(.bigint),
+            -- Empty where the person has none.
             password_hash text NOT NULL,
             created_at_ms \(.bigint) NOT NULL,
             last_login_at_ms \(.bigint),
@@ -30,6 +31,15 @@ extension Schema {
             code_hash \(.bytes) NOT NULL,
             PRIMARY KEY (person_id, code_hash)
         ) \(.byKey);
+
+        -- Who a person is to an issuer of OpenID Connect.
+        CREATE TABLE person_identity (
+            issuer text NOT NULL,
+            subject text NOT NULL,
+            person_id \(.bigint) NOT NULL REFERENCES person (id),
+            PRIMARY KEY (issuer, subject)
+        ) \(.byKey);
+        CREATE UNIQUE INDEX person_identity_person ON person_identity (person_id, issuer);
 
         -- The token itself is in the browser's cookie alone.
         CREATE TABLE dashboard_session (

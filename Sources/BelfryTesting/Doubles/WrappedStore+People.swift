@@ -31,6 +31,8 @@ extension WrappedStore {
     package func takeRecoveryCode(_ hash: [UInt8], of person: Key<Person>) async throws -> Bool {
         try await base.takeRecoveryCode(hash, of: person)
     }
+    package func person(_ identity: PersonIdentity) async throws -> Person? { try await base.person(identity) }
+    package func signOn(_ signOn: SignOn) async throws -> Person { try await base.signOn(signOn) }
     package func begin(_ session: NewDashboardSession) async throws -> DashboardSession {
         try await base.begin(session)
     }

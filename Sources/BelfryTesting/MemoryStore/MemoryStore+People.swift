@@ -73,6 +73,40 @@ extension MemoryStore {
         transaction { $0.people.twoFactors[person]?.recoveryCodes.remove(hash) != nil }
     }
 
+    package func person(_ identity: PersonIdentity) async throws -> Person? {
+        contents.people.identities[identity].flatMap { contents.people.people[$0] }
+    }
+
+    package func signOn(_ signOn: SignOn) async throws -> Person {
+        let now = clock.now
+        return try transaction { contents in
+            if let key = contents.people.identities[signOn.identity], let known = contents.people.people[key] {
+                return contents.give(signOn.role, to: known)
+            }
+            guard let email = signOn.email else { throw SignOnRefusal.noAccount }
+            let invited = contents.people.invitations.first { $0.value.email == email && $0.value.expiresAt > now }
+            let old = contents.people.people.values.first { $0.email == email }
+            let person: Person
+            if let old {
+                let isTaken = contents.people.identities.contains {
+                    $0.value == old.key && $0.key.issuer == signOn.identity.issuer
+                }
+                guard !isTaken else { throw SignOnRefusal.otherIdentity }
+                person = contents.give(signOn.role, to: old)
+            } else {
+                let role = try signOn.role ?? invited.map { try SignOn.Role($0.value.scope, $0.value.bounds) }
+                guard let role else { throw SignOnRefusal.noAccount }
+                person = try contents.insert(
+                    try NewPerson(
+                        email: email, name: Name(signOn.name), scope: role.scope, bounds: role.bounds, passwordHash: ""),
+                    at: now)
+                if let invited { contents.people.invitations[invited.key] = nil }
+            }
+            contents.people.identities[signOn.identity] = person.key
+            return person
+        }
+    }
+
     package func begin(_ new: NewDashboardSession) async throws -> DashboardSession {
         let now = clock.now
         return try transaction { contents in
@@ -171,6 +205,7 @@ package struct PeopleTables: Sendable {
     var sessions: [[UInt8]: DashboardSession] = [:]
     var invitations: [[UInt8]: Invitation] = [:]
     var twoFactors: [Key<Person>: TwoFactorRow] = [:]
+    var identities: [PersonIdentity: Key<Person>] = [:]
 
     struct TwoFactorRow: Sendable {
         var secret: Sealed
@@ -204,6 +239,13 @@ extension Contents {
         return person
     }
 
+    fileprivate mutating func give(_ role: SignOn.Role?, to person: Person) -> Person {
+        guard let role, role != person.role else { return person }
+        let changed = person.with(role: role)
+        people.people[person.key] = changed
+        return changed
+    }
+
     mutating func disablePeople(at now: Instant, where isMeant: (AdminKey.Bounds) -> Bool) {
         for (key, old) in people.people where isMeant(old.bounds) && old.disabledAt == nil {
             people.people[key] = old.with(disabled: .some(now))
@@ -213,10 +255,12 @@ extension Contents {
 
 extension Person {
     fileprivate func with(
-        hash: String? = nil, login: Instant? = nil, disabled: Instant?? = nil, twoFactor: Bool? = nil
+        hash: String? = nil, login: Instant? = nil, disabled: Instant?? = nil, twoFactor: Bool? = nil,
+        role: SignOn.Role? = nil
     ) -> Person {
         Person(
-            key: key, email: email, name: name, scope: scope, bounds: bounds, passwordHash: hash ?? passwordHash,
+            key: key, email: email, name: name, scope: role?.scope ?? scope, bounds: role?.bounds ?? bounds,
+            passwordHash: hash ?? passwordHash,
             createdAt: createdAt, lastLoginAt: login ?? lastLoginAt, disabledAt: disabled ?? disabledAt,
             hasTwoFactor: twoFactor ?? hasTwoFactor)
     }

@@ -8,7 +8,8 @@ import NIOSSL
 struct TokenRequest: Sendable {
     var url: String
     var headers: HTTPHeaders
-    var body: ByteBuffer
+    /// nil for a GET.
+    var body: ByteBuffer?
     /// Instead of the client's own.
     var tls: TLSConfiguration?
 
@@ -17,6 +18,19 @@ struct TokenRequest: Sendable {
 }
 
 extension Outbound {
+    /// Sends one request that is rare, and reads at most 64 KiB of its answer: a POST of a form as browsers send them, or a GET.
+    ///
+    /// Never throws, and ends when its task is cancelled.
+    public func ask(
+        _ url: String, form: String?, authorization: String?, deadline: Duration
+    ) async -> OutboundAnswer {
+        var headers: HTTPHeaders = ["Accept": "application/json"]
+        if let authorization { headers.add(name: "Authorization", value: authorization) }
+        if form != nil { headers.add(name: "Content-Type", value: "application/x-www-form-urlencoded") }
+        return await ask(
+            TokenRequest(url: url, headers: headers, body: form.map(ByteBuffer.init(string:))), deadline: deadline)
+    }
+
     /// Never throws, and ends when its task is cancelled.
     ///
     /// - Parameter deadline: for everything: connecting, waiting, the whole answer.
@@ -25,9 +39,11 @@ extension Outbound {
         if let refusal = await refusal(of: origin) { return .unprocessed(refusal) }
         let lapsesAt = ContinuousClock.now + deadline
         var outgoing = HTTPClientRequest(url: request.url)
-        outgoing.method = .POST
         outgoing.headers = request.headers
-        outgoing.body = .bytes(request.body)
+        if let body = request.body {
+            outgoing.method = .POST
+            outgoing.body = .bytes(body)
+        }
         outgoing.tlsConfiguration = request.tls
         do {
             let response = try await client.execute(outgoing, timeout: TimeAmount(deadline))

@@ -110,6 +110,58 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func
+        `who comes by an issuer is found by the subject, linked by the address once, and created where there is a role`(
+            engine: Engine
+        ) async throws
+    {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, app) = (fixture.store, fixture.application)
+            func signOn(
+                _ subject: String, _ email: String?, _ role: SignOn.Role? = nil, issuer: String = "https://a.example"
+            ) throws -> SignOn {
+                SignOn(
+                    identity: PersonIdentity(issuer: issuer, subject: subject),
+                    email: try email.map { try EmailAddress($0) }, name: "A person", role: role)
+            }
+            for email in [nil, "a@a.example"] {
+                await #expect(throws: SignOnRefusal.noAccount) { try await store.signOn(try signOn("1", email)) }
+            }
+            let role = try SignOn.Role(.appAdmin, .application(app.key, of: app.tenantKey))
+            let created = try await store.signOn(try signOn("1", "a@a.example", role))
+            #expect(!created.hasPassword && created.role == role)
+            #expect(try await store.person(created.key) == created)
+            #expect(try await store.person(PersonIdentity(issuer: "https://a.example", subject: "1")) == created)
+            #expect(try await store.person(PersonIdentity(issuer: "https://b.example", subject: "1")) == nil)
+            // The same subject is the same person, whatever the address is; the role is the one that was given last.
+            let higher = try SignOn.Role(.operator, .everything)
+            let again = try await store.signOn(try signOn("1", "b@a.example", higher))
+            #expect(again.key == created.key && again.email == created.email && again.role == higher)
+            #expect(try await store.signOn(try signOn("1", nil)).role == higher)
+            await #expect(throws: SignOnRefusal.otherIdentity) {
+                try await store.signOn(try signOn("2", "a@a.example", role))
+            }
+            #expect(try await store.person(created.key)?.role == higher)
+            let elsewhere = try signOn("2", "a@a.example", issuer: "https://b.example")
+            #expect(try await store.signOn(elsewhere).key == created.key)
+
+            let old = try await store.create(try NewPerson.sample("old@a.example"))
+            #expect(try await store.signOn(try signOn("3", "OLD@a.example")) == old, "the password and the role stay")
+
+            let end = fixture.clock.now + .seconds(60)
+            for number: UInt8 in [1, 2] {
+                try await store.create(try NewInvitation.sample(number, "new\(number)@a.example", until: end))
+            }
+            #expect(try await store.signOn(try signOn("4", "new1@a.example")).scope == .operator)
+            #expect(try await store.invitation(tokenHash: [1]) == nil)
+            fixture.clock.advance(by: .seconds(60))
+            await #expect(throws: SignOnRefusal.noAccount) {
+                try await store.signOn(try signOn("5", "new2@a.example"))
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `an invitation is used once, in its time, and one without an address only while nobody is there`(
         engine: Engine
     ) async throws {

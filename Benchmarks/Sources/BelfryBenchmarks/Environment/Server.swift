@@ -139,6 +139,30 @@ struct Server: Sendable {
         return (0..<count).map { "bench-\(run)-\($0)" }
     }
 
+    /// Makes somebody who may do everything at the dashboard, unless an earlier run did.
+    func createOperator(_ email: String, passwordFile: String) async throws {
+        let data = Self.storage(directory, database)
+        let known = try await Child.run([belfry, "admin", "user", "list"] + data, log: "\(directory)/people")
+        guard !known.output.contains(email) else { return }
+        _ = try await Child.run(
+            [
+                belfry, "admin", "user", "create", "--email", email, "--role", "operator", "--password-file",
+                passwordFile,
+            ]
+                + data, log: "\(directory)/person")
+    }
+
+    /// Devices are indexed by the thousand, a moment after they came, and the whole search index is written anew at times:
+    /// waits until nothing of that is left to do.
+    func waitUntilIdle() async throws {
+        for _ in 0..<300 {
+            let before = child.meter.cpuMilliseconds
+            try await Task.sleep(for: .seconds(1))
+            if child.meter.cpuMilliseconds - before < 50 { return }
+        }
+        throw BenchmarkFault("the server is still at work after five minutes")
+    }
+
     /// Imports a list beside the running server, by the command.
     func importDevices(of list: String) async throws {
         _ = try await Child.run(

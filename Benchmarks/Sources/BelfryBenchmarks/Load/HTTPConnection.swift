@@ -120,6 +120,11 @@ final class HTTPCaller: Sendable {
         return reply
     }
 
+    /// As a browser that has a cookie.
+    func get(_ path: String, cookie: String) async throws -> LoadResponse {
+        try await send("GET", path, nil, "", fields: "Cookie: \(cookie)\r\n")
+    }
+
     @discardableResult
     func delete(_ path: String) async throws -> LoadResponse { try await send("DELETE", path, nil, "") }
 
@@ -148,11 +153,11 @@ final class HTTPCaller: Sendable {
     }
 
     private func send(
-        _ method: String, _ path: String, _ credentials: String?, _ body: String
+        _ method: String, _ path: String, _ credentials: String?, _ body: String, fields: String = ""
     ) async throws -> LoadResponse {
         var head = "\(method) \(path) HTTP/1.1\r\nHost: localhost:\(port)\r\nContent-Length: \(body.utf8.count)\r\n"
         if let credentials { head += "Authorization: Basic \(credentials)\r\n" }
-        let request = ByteBuffer(string: head + "\r\n" + body)
+        let request = ByteBuffer(string: head + fields + "\r\n" + body)
         let line = try await line()
         let promise = line.channel.eventLoop.makePromise(of: LoadResponse.self)
         line.channel.eventLoop.execute {

@@ -5,7 +5,7 @@ struct SearchRow {
     func measure() async throws -> [Row] {
         let (server, crowd) = try await environment.serverWithCrowd()
         let client = SearchClient(server: server, http: HTTPCaller(port: server.port))
-        try await client.waitForSearchIndex()
+        try await server.waitUntilIdle()
         let kinds: [(String, (Int) -> String)] = [
             ("a UUID's first 8 characters", { String(crowd.singles[$0 % crowd.singles.count].prefix(8)) }),
             ("a whole UUID", { crowd.singles[$0 % crowd.singles.count] }),
@@ -63,17 +63,6 @@ private struct SearchClient {
             }
         }
         return times
-    }
-
-    /// Devices are indexed by the thousand, a moment after they came, and the whole search index is written anew at
-    /// times: waits until the server is idle.
-    func waitForSearchIndex() async throws {
-        for _ in 0..<300 {
-            let before = server.child.meter.cpuMilliseconds
-            try await Task.sleep(for: .seconds(1))
-            if server.child.meter.cpuMilliseconds - before < 50 { return }
-        }
-        throw BenchmarkFault("the server is still at work after five minutes")
     }
 
     private func registrations(_ query: String) async throws -> LoadResponse {

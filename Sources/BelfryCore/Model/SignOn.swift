@@ -1,0 +1,55 @@
+/// Who a person is to an issuer of OpenID Connect, which never gives a subject to somebody else. Source: OpenID Connect Core 1.0 §2.
+package struct PersonIdentity: Sendable, Hashable {
+    package let issuer: String
+    package let subject: String
+
+    /// Source: OpenID Connect Core 1.0 §2, `sub`.
+    package static let subjectBytesMax = 255
+
+    package init(issuer: String, subject: String) {
+        self.issuer = issuer
+        self.subject = subject
+    }
+}
+
+/// What an issuer said of a person who logs in by it.
+package struct SignOn: Sendable, Hashable {
+    package let identity: PersonIdentity
+    /// nil unless the issuer vouches for it; then only a person who came before is known.
+    package let email: EmailAddress?
+    package let name: String
+    /// What the person may do from now on. nil leaves the role of an account or of an invitation, and lets nobody else in.
+    package let role: Role?
+
+    package struct Role: Sendable, Hashable {
+        package let scope: AdminKey.Scope
+        package let bounds: AdminKey.Bounds
+
+        package init(_ scope: AdminKey.Scope, _ bounds: AdminKey.Bounds) throws(InvalidInput) {
+            try scope.check(bounds)
+            self.scope = scope
+            self.bounds = bounds
+        }
+    }
+
+    package init(identity: PersonIdentity, email: EmailAddress?, name: String, role: Role?) {
+        self.identity = identity
+        self.email = email
+        self.name = name
+        self.role = role
+    }
+}
+
+/// Why somebody whom an issuer knows does not get in.
+package enum SignOnRefusal: Error, Sendable, Hashable {
+    case noAccount
+    case disabled
+    /// Somebody else of the same issuer has the e-mail address.
+    case otherIdentity
+}
+
+extension Person {
+    /// Whether the person can log in by a password. Who came by an issuer has none.
+    package var hasPassword: Bool { !passwordHash.isEmpty }
+    package var role: SignOn.Role? { try? SignOn.Role(scope, bounds) }
+}

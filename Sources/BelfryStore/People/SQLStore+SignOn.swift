@@ -1,0 +1,78 @@
+import BelfryCore
+
+extension SQLStore {
+    package func person(_ identity: PersonIdentity) async throws -> Person? {
+        try await read { db in
+            try db.prepared(IdentityStatements.person).first(identity.issuer, identity.subject, as: Person.init)
+        }
+    }
+
+    package func signOn(_ signOn: SignOn) async throws -> Person {
+        let identity = signOn.identity
+        return try await write { write in
+            let known = try write.prepared(IdentityStatements.person)
+                .first(identity.issuer, identity.subject, as: Person.init)
+            if let known { return try write.give(signOn.role, to: known) }
+            guard let email = signOn.email else { throw SignOnRefusal.noAccount }
+            let person: Person
+            if let old = try write.prepared(PersonStatements.byEmail).first(email.text, as: Person.init) {
+                guard try !write.prepared(IdentityStatements.isTaken).hasRow(old.key, identity.issuer) else {
+                    throw SignOnRefusal.otherIdentity
+                }
+                person = try write.give(signOn.role, to: old)
+            } else {
+                person = try write.create(signOn, email)
+            }
+            try write.prepared(IdentityStatements.insert).send(identity.issuer, identity.subject, person.key)
+            return person
+        }
+    }
+}
+
+extension WriteSession {
+    fileprivate func give(_ role: SignOn.Role?, to person: Person) throws -> Person {
+        guard let role, role != person.role else { return person }
+        try change(
+            PersonStatements.setRole, role.scope.rawValue, role.bounds.tenant, role.bounds.application, person.key,
+            of: "person \(person.key)")
+        return Person(
+            key: person.key, email: person.email, name: person.name, scope: role.scope, bounds: role.bounds,
+            passwordHash: person.passwordHash, createdAt: person.createdAt, lastLoginAt: person.lastLoginAt,
+            disabledAt: person.disabledAt, hasTwoFactor: person.hasTwoFactor)
+    }
+
+    /// A person without a password, of the role that was given, or else of their invitation.
+    fileprivate func create(_ signOn: SignOn, _ email: EmailAddress) throws -> Person {
+        let invited = try prepared(InvitationStatements.useOfEmail).first(email.text, now) { row in
+            guard let scope = AdminKey.Scope(rawValue: row.text(0)) else {
+                throw StoreError.damaged("invitation of \(email.text)")
+            }
+            return try SignOn.Role(
+                scope,
+                AdminKey.Bounds(
+                    tenant: row.integerIfAny(1).map { Key($0) }, application: row.integerIfAny(2).map { Key($0) }))
+        }
+        guard let role = signOn.role ?? invited else { throw SignOnRefusal.noAccount }
+        return try insert(
+            try NewPerson(
+                email: email, name: Name(signOn.name), scope: role.scope, bounds: role.bounds, passwordHash: ""))
+    }
+}
+
+enum IdentityStatements {
+    static let person: SQLText = """
+        SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
+               disabled_at_ms, two_factor_secret IS NOT NULL /* identities.person */
+          FROM person
+         WHERE id = (SELECT person_id FROM person_identity WHERE issuer = $1 AND subject = $2)
+        """
+
+    /// Scans `person_identity_person`.
+    static let isTaken: SQLText = """
+        SELECT 1 /* identities.is_taken */ FROM person_identity WHERE person_id = $1 AND issuer = $2
+        """
+
+    static let insert: SQLText = """
+        INSERT INTO person_identity /* identities.insert */ (issuer, subject, person_id) VALUES ($1, $2, $3)
+        """
+}
