@@ -19,11 +19,13 @@ package enum Dashboard {
         let shares: ShareLimiter
         /// nil leaves live pages out.
         let events: EventHub?
+        let server: any ServerInspector
         let options: Options
 
         package init(
             store: any Store, admin: AdminService, pushes: PushService, people: PersonService, clock: any WallClock,
-            requestLimiter: RequestLimiter, shares: ShareLimiter, events: EventHub?, options: Options
+            requestLimiter: RequestLimiter, shares: ShareLimiter, events: EventHub?, server: any ServerInspector,
+            options: Options
         ) {
             self.store = store
             self.admin = admin
@@ -33,6 +35,7 @@ package enum Dashboard {
             self.requestLimiter = requestLimiter
             self.shares = shares
             self.events = events
+            self.server = server
             self.options = options
         }
     }
@@ -48,16 +51,19 @@ package enum Dashboard {
         package var lifetime: SessionLifetime
         /// Whether the same listener serves the web SDK, whose test page a platform's page links to.
         package var hasTestPage: Bool
+        /// From one heartbeat push to the next; nil where none is sent.
+        package var heartbeatPeriod: Duration?
 
         package init(
             isSecure: Bool = false, release: String = "", verdictDeadline: Duration = .seconds(10),
-            lifetime: SessionLifetime = SessionLifetime(), hasTestPage: Bool = true
+            lifetime: SessionLifetime = SessionLifetime(), hasTestPage: Bool = true, heartbeatPeriod: Duration? = nil
         ) {
             self.isSecure = isSecure
             self.release = release
             self.verdictDeadline = verdictDeadline
             self.lifetime = lifetime
             self.hasTestPage = hasTestPage
+            self.heartbeatPeriod = heartbeatPeriod
         }
     }
 }
