@@ -19,13 +19,14 @@ package enum Dashboard {
         let shares: ShareLimiter
         /// nil leaves live pages out.
         let events: EventHub?
+        let server: any ServerInspector
         let options: Options
         let issuers: [IssuerClient]
 
         package init(
             store: any Store, admin: AdminService, pushes: PushService, people: PersonService, clock: any WallClock,
-            requestLimiter: RequestLimiter, shares: ShareLimiter, events: EventHub?, options: Options,
-            callIssuer: @escaping IssuerCall = { _ in throw SignOnFault("No issuer can be reached.") }
+            requestLimiter: RequestLimiter, shares: ShareLimiter, events: EventHub?, server: any ServerInspector,
+            options: Options, callIssuer: @escaping IssuerCall = { _ in throw SignOnFault("No issuer can be reached.") }
         ) {
             issuers = options.issuers.map { IssuerClient($0, call: callIssuer, clock: clock) }
             self.store = store
@@ -36,6 +37,7 @@ package enum Dashboard {
             self.requestLimiter = requestLimiter
             self.shares = shares
             self.events = events
+            self.server = server
             self.options = options
         }
     }
@@ -57,11 +59,13 @@ package enum Dashboard {
         package var takesPasswords: Bool
         /// Without the path; nil takes what the browser says.
         package var publicURL: String?
+        /// From one heartbeat push to the next; nil where none is sent.
+        package var heartbeatPeriod: Duration?
 
         package init(
             isSecure: Bool = false, release: String = "", verdictDeadline: Duration = .seconds(10),
             lifetime: SessionLifetime = SessionLifetime(), hasTestPage: Bool = true, issuers: [Issuer] = [],
-            takesPasswords: Bool = true, publicURL: String? = nil
+            takesPasswords: Bool = true, publicURL: String? = nil, heartbeatPeriod: Duration? = nil
         ) {
             self.issuers = issuers
             self.takesPasswords = takesPasswords
@@ -71,6 +75,7 @@ package enum Dashboard {
             self.verdictDeadline = verdictDeadline
             self.lifetime = lifetime
             self.hasTestPage = hasTestPage
+            self.heartbeatPeriod = heartbeatPeriod
         }
     }
 }

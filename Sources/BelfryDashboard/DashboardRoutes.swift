@@ -41,6 +41,7 @@ package struct DashboardRoutes: Sendable {
             + PushPages(make: make).routes + SchedulePages(make: make).routes + TopicPages(make: make).routes
             + UserPages(make: make).routes + AnalyticsPages(make: make).routes + PlacePages(make: make).routes
             + ImportPages(make: make).routes + LogPages(make: make).routes + PeoplePages(make: make).routes
+            + TenantPages(make: make).routes + ServerPages(make: make).routes + ServerLogPages(make: make).routes
             + KeyPages(make: make).routes + AuditPages(make: make).routes + AccountPages(make: make).routes
     }
 
@@ -89,7 +90,11 @@ package struct DashboardRoutes: Sendable {
         var shell = Shell(of: login.person, app: app, at: request.uri.path)
         shell.csrf = FormToken.of(login.token)
         shell.release = services.options.release
-        return .html(templates.page(page, in: shell), status: status)
+        var response = Response.html(templates.page(page, in: shell), status: status)
+        if page.reloadSeconds > 0, let refresh = HTTPField.Name("Refresh") {
+            response.headers[refresh] = String(page.reloadSeconds)
+        }
+        return response
     }
 
     /// An error as a page.

@@ -166,6 +166,7 @@ struct DeliveryWorker: Sendable {
     /// What becomes of a batch that is not to be sent any more; nil for one that is.
     private func ending(of part: LoadedBatch) -> Settlement? {
         let push = part.load.push
+        if part.batch.isCancelled { return Settlement(cancelled: part.batch) }
         if part.batch.isLapsed, push.guarantee == .atMostOnce { return Settlement(abandoned: part.batch) }
         return policy.end(of: push) <= clock.now ? Settlement(expired: part.batch) : nil
     }

@@ -108,7 +108,8 @@ struct ServerParts: Sendable {
         AdminRoutes(
             store: resources.store, vault: resources.keyRing, clock: clock, credentials: credentials,
             passwords: passwords, requestLimiter: requestLimiter,
-            shares: shares, events: events, bodyBytesMax: configuration.pcf.bodyBytesMax,
+            shares: shares, events: events, server: inspector(configuration),
+            bodyBytesMax: configuration.pcf.bodyBytesMax,
             idempotencyHold: configuration.pcf.idempotencyHold,
             verdictDeadline: max(.seconds(1), configuration.timeouts.request - .seconds(5))
         ).add(to: router)
@@ -171,6 +172,11 @@ struct ServerParts: Sendable {
         return router.buildResponder()
     }
 
+    private func inspector(_ configuration: ServerConfiguration) -> RunningServer {
+        RunningServer(
+            settings: configuration.reports, storage: configuration.storage, store: resources.store, log: .shared)
+    }
+
     private func dashboard(_ configuration: ServerConfiguration, isSecure: Bool) throws -> DashboardRoutes {
         let admin = AdminService(
             store: resources.store, vault: resources.keyRing, credentials: credentials, hash: SecretHash.of,
@@ -181,12 +187,13 @@ struct ServerParts: Sendable {
                 store: resources.store, admin: admin, pushes: PushService(store: resources.store, pushObserver: events),
                 people: resources.people(lifetime: lifetime), clock: clock, requestLimiter: requestLimiter,
                 shares: shares, events: events,
+                server: inspector(configuration),
                 options: Dashboard.Options(
                     isSecure: isSecure, release: "Belfry \(Release.version)",
                     verdictDeadline: min(.seconds(10), max(.seconds(1), configuration.timeouts.request - .seconds(5))),
                     lifetime: lifetime, hasTestPage: configuration.dashboard.listener == nil,
                     issuers: configuration.dashboard.issuers, takesPasswords: configuration.dashboard.takesPasswords,
-                    publicURL: configuration.dashboard.publicURL),
+                    publicURL: configuration.dashboard.publicURL, heartbeatPeriod: configuration.heartbeatPeriod),
                 callIssuer: resources.dependencies.routes.issuerCall(logger: logger)))
     }
 

@@ -1,4 +1,5 @@
 package import BelfryCore
+import BelfryDashboard
 package import BelfryProviders
 import BelfryStore
 import Foundation
@@ -16,6 +17,7 @@ package struct ServerResources: Sendable {
     package let clock: any WallClock
     /// Whether other nodes may use the same database.
     package let isShared: Bool
+    let passwords: any PasswordHashing
     private let closeStore: @Sendable () async throws -> Void
 
     package var operatorService: OperatorService { OperatorService(store: store, dependencies: dependencies) }
@@ -59,6 +61,8 @@ package struct ServerResources: Sendable {
             throw error
         }
         self.keyRing = keyRing
+        let scrypt = ScryptPasswords()
+        passwords = configuration.dashboard.leakedPasswords.map { UnleakedPasswords(scrypt, besides: $0) } ?? scrypt
         let group = MultiThreadedEventLoopGroup.singleton
         dependencies = ProviderDependencies(
             vault: keyRing, clock: SystemClock(), options: configuration.providers, eventLoopGroup: group,

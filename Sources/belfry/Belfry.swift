@@ -49,7 +49,8 @@ struct Belfry: AsyncParsableCommand {
         subcommands: [
             Demo.self, Serve.self, Check.self, Migrate.self, AppCommand.self, PlatformCommand.self,
             ChannelCommand.self, DeviceCommand.self, TopicCommand.self, LocationCommand.self, GeofenceCommand.self,
-            PushCommand.self, ScheduleCommand.self, ReceiptCommand.self, WriteOffCommand.self, TenantCommand.self,
+            PushCommand.self, ScheduleCommand.self, ReceiptCommand.self, CancelCommand.self, WriteOffCommand.self,
+            TenantCommand.self,
             AdminCommand.self, UserCommand.self, AuditCommand.self, AcrobitsCommand.self, CarmaCommand.self,
             GeneroCommand.self, GatewayCommand.self, ImportCommand.self,
             KeysCommand.self, NodesCommand.self, BackupCommand.self, RestoreCommand.self, DatabaseCommand.self,

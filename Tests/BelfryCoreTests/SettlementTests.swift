@@ -195,6 +195,26 @@ import Testing
         #expect(settlement.counts == [.expired: 1])
     }
 
+    @Test func `a cancelled batch is passed over, and unknown where an earlier lease may have sent it`() {
+        let waits = [1: Self.now + .seconds(60)]
+        func batch(isLapsed: Bool) -> Batch {
+            let sample = Batch.sample([.pending, .pending, .accepted])
+            return Batch(
+                key: sample.key, pushKey: sample.pushKey, platformKey: sample.platformKey, lane: sample.lane,
+                devices: sample.devices, answers: sample.answers, attempt: 2, isLapsed: isLapsed, retryTimes: waits,
+                isCancelled: true)
+        }
+        let cancelled = Answer.skipped(.cancelled)
+        #expect(Settlement(cancelled: batch(isLapsed: false)).answers == [cancelled, cancelled, .accepted])
+        #expect(Settlement(cancelled: batch(isLapsed: true)).answers == [.unknown, cancelled, .accepted])
+    }
+
+    @Test func `what a settlement would retry is cancelled when its push was`() {
+        let settlement = settle([.throttled(retryAfter: .seconds(9)), .gone(since: .zero), .accepted]).cancellingRetries
+        #expect(settlement.answers == [.skipped(.cancelled), .gone, .accepted])
+        #expect(settlement.retryAt == nil && settlement.retryTimes.isEmpty && settlement.deadTokens.count == 1)
+    }
+
     @Test func `an abandoned batch is unknown, answers stay`() {
         let settlement = Settlement(abandoned: .sample([.pending, .accepted]))
         #expect(settlement.answers == [.unknown, .accepted])

@@ -92,6 +92,65 @@ import Testing
         #expect(try await browser.get("\(path)/schedules?state=ended").contains("cancelled"))
     }
 
+    @Test func `a running push is cancelled after the page has said how many devices that spares`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let path = "/apps/\(contents.application.uuid.lowercased)/pushes/\(contents.push.receiptID.lowercased)"
+        #expect(try await browser.get(path).contains("Cancel what has not left"))
+        let question = try await browser.get("\(path)/cancel")
+        #expect(question.contains("Spare 1 device<") && question.contains("topics: dairy"))
+        #expect(dashboard.store.contents.fanOuts.values.allSatisfy { !$0.fanOut.isCancelled })
+        #expect(try await browser.post("\(path)/cancel").location.hasSuffix("?done=cancelled"))
+        #expect(dashboard.store.contents.fanOuts.values.allSatisfy { $0.fanOut.isCancelled })
+        #expect(dashboard.store.contents.audit.last?.change.action == "push.cancel")
+        let fanOuts = try await dashboard.store.claimFanOuts(atMost: 1, lanes: Lane.allCases, for: .seconds(60))
+        for fanOut in fanOuts {
+            let devices = try await dashboard.store.devices(in: fanOut, after: nil, limit: 9)
+            _ = try await dashboard.store.advance(FanOutStep(fanOut: fanOut, batches: [devices], isLast: true))
+        }
+        let done = try await browser.get(path)
+        #expect(done.contains(">cancelled<") && done.contains("skipped: cancelled"))
+        #expect(!done.contains("Cancel what has not left"))
+        #expect(try await browser.get("\(path)/cancel").contains("Nothing is left to cancel"))
+        #expect(try await browser.post("\(path)/cancel").location.hasSuffix("?done=late"))
+        let reader = try await dashboard.browser("reader@a.example", .readOnly, .tenant(Tenant.first))
+        #expect(try await reader.get("\(path)/cancel").status == .forbidden)
+    }
+
+    @Test func `devices are filtered by the address, counted, and a wrong day is told at its field`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let path = "/apps/\(contents.application.uuid.lowercased)/devices"
+        for query in [
+            "user=dairy", "active=yes", "os_version=dairy", "seen_before=2999-01-01", "topic=dairy&active=yes",
+        ] {
+            let page = try await browser.get("\(path)?\(query)")
+            #expect(page.contains("One device.") && page.contains(contents.device.uuid.lowercased), "\(query)")
+        }
+        for query in ["user=dair", "active=no", "os_version=17", "seen_from=2999-01-01", "unseen=yes"] {
+            let page = try await browser.get("\(path)?\(query)")
+            #expect(page.contains("0 devices.") && page.contains("No device fits"), "\(query)")
+        }
+        #expect(try await browser.get("\(path)?seen_from=soon").contains("it has to be a day such as 2026-01-31"))
+    }
+
+    @Test func `a device is erased once its UUID was typed`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let id = contents.device.uuid.lowercased
+        let path = "/apps/\(contents.application.uuid.lowercased)/devices/\(id)"
+        let refused = try await browser.post("\(path)/erase", [("confirm", String(id.prefix(7)))])
+        #expect(refused.status == .unprocessableContent && refused.contains("are not the first characters"))
+        let erased = try await browser.post("\(path)/erase", [("confirm", String(id.prefix(8)))])
+        #expect(erased.location.hasSuffix("?done=erased"))
+        let device = try #require(dashboard.store.contents.devices[contents.device.key])
+        #expect(!device.isActive && device.customUserID == nil && device.about.alias == nil)
+        #expect(dashboard.store.contents.audit.last?.change.action == "device.erase")
+    }
+
     @Test func `a platform is added with an uploaded key, and a wrong form is kept`() async throws {
         let dashboard = try TestDashboard()
         let browser = try await dashboard.browser("root@a.example")

@@ -26,7 +26,7 @@ final class TestDashboard: Sendable {
         callIssuer: @escaping IssuerCall = { _ in throw SignOnFault("No issuer is there.") }
     ) throws {
         let vault = PlaintextVault()
-        let (store, clock) = (MemoryStore(clock: clock), clock)
+        let (store, clock) = (MemoryStore(clock: clock, quotas: .standard), clock)
         let credentials = PlaintextCredentials(vault: vault, end: nil)
         self.store = store
         admin = AdminService(
@@ -40,9 +40,10 @@ final class TestDashboard: Sendable {
                 requestLimiter: RequestLimiter(clock: clock), shares: ShareLimiter(),
                 events: EventHub(
                     store: store, clock: clock, logger: Logger(label: "test"), options: EventHub.Options()),
+                server: FakeServer(),
                 options: Dashboard.Options(
                     isSecure: isSecure, release: "Belfry test", verdictDeadline: .zero, hasTestPage: hasTestPage,
-                    issuers: issuers, takesPasswords: takesPasswords),
+                    issuers: issuers, takesPasswords: takesPasswords, heartbeatPeriod: .seconds(60)),
                 callIssuer: callIssuer))
     }
 
@@ -124,6 +125,7 @@ struct TestContents {
     let location: Location
     let geofence: Geofence
     let importJob: ImportJob
+    let tenant: UUID
 
     init(_ dashboard: TestDashboard, text: String, of tenant: Key<Tenant> = Tenant.first) async throws {
         let (store, admin, author) = (dashboard.store, dashboard.admin, TestDashboard.author)
@@ -154,6 +156,7 @@ struct TestContents {
         importJob = try await store.createImport(
             .timeOrdered(), of: application.key,
             from: ImportJob.Source(format: .csv, mapping: text, platform: nil, isDryRun: false), position: 0, by: text)
+        self.tenant = store.contents.tenants[tenant]?.uuid ?? UUID()
         try await store.park(platform.key, Parking(cause: .operator, detail: text, since: dashboard.clock.now))
     }
 
@@ -165,6 +168,7 @@ struct TestContents {
             ("schedule_id", schedule.key.id), ("location_id", "\(location.key)"), ("geofence_id", "\(geofence.key)"),
             ("topic", device.topics[0].percentEncoded), ("person_id", "\(person.key)"), ("key_id", key),
             ("session_id", "999"), ("import_id", importJob.uuid.lowercased),
+            ("tenant_uuid", tenant.lowercased),
         ]
         return names.reduce(path.isEmpty ? "" : "/" + path) { $0.replacing(":\($1.0)", with: $1.1) }
     }

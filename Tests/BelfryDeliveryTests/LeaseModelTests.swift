@@ -11,10 +11,19 @@ import Testing
         #expect(Self.faults(of: Set(states)) == [])
     }
 
+    @Test(arguments: [Push.Guarantee.atLeastOnce, .atMostOnce])
+    func `no state is wrong when the push is cancelled at any moment`(guarantee: Push.Guarantee) {
+        let states = LeaseModel(workers: 2, mishaps: 1, failures: 1, cancels: 1, guarantee: guarantee).reachable().keys
+        #expect(states.count > 200, "\(states.count)")
+        #expect(Self.faults(of: Set(states)) == [])
+    }
+
     @Test(arguments: LeaseModel.Fault.allCases)
     func `a protocol with a fault is found out`(fault: LeaseModel.Fault) {
         let guarantee: Push.Guarantee = fault == .tellsTwiceAtMostOnce ? .atMostOnce : .atLeastOnce
-        let model = LeaseModel(workers: 2, mishaps: 1, failures: 1, guarantee: guarantee, fault: fault)
+        let cancels = fault == .forgetsCancel ? 1 : 0
+        let model = LeaseModel(
+            workers: 2, mishaps: 1, failures: 1, cancels: cancels, guarantee: guarantee, fault: fault)
         #expect(Self.faults(of: Set(model.reachable().keys)) != [])
     }
 

@@ -23,6 +23,7 @@ import Testing
             (.refusesToAdvance, "hang"), (.sendsSchedulesTwice, "no client asked for it"),
             (.cancelsInVain, "was cancelled, and is sent"), (.forgetsSchedules, "hang"),
             (.forgetsRetryTimes, "waits until [:]"), (.prolongsRetryTimes, "waits until"),
+            (.cancelsPushesInVain, "was claimed after push"), (.forgetsCancelledLeases, "was claimed after push"),
         ] as [(FaultyStore.Fault, String)])
     func `a planted fault is noticed`(fault: FaultyStore.Fault, words: String) throws {
         let violation = try #require(firstViolation(of: fault))

@@ -1,3 +1,4 @@
+import BelfryCore
 import BelfryServer
 import Foundation
 import Testing
@@ -30,6 +31,12 @@ extension ServerTests.ConfigurationTests {
             (
                 "{\n  \"http\": {\n    \"port\": 8080,\n  }\n}\n",
                 ["is not valid JSON: expected a key in quotes at line 4, column 3"]
+            )
+        },
+        Faulty(testDescription: "a list of leaked passwords that is not there") { _ in
+            (
+                #"{"dashboard.passwords.leaked.file": "/nowhere/list"}"#,
+                ["dashboard.passwords.leaked.file is /nowhere/list, which cannot be read"]
             )
         },
         Faulty(testDescription: "a list instead of an object") { _ in ("[]", ["holds an array, not an object"]) },
@@ -178,5 +185,27 @@ extension ServerTests.ConfigurationTests {
                 push + ["--user", "emma", "--custom", #"{"ios":{"badge":1}}"#, "--urgency", "loud"])
             #expect(custom.status != 0 && custom.err.contains("urgency"), "\(custom.err)")
         }
+    }
+}
+
+extension ServerTests.ConfigurationTests {
+    @Test func `every setting tells its value and where that comes from, and secrets tell neither`() async throws {
+        let configuration = try await ServerConfiguration.load(
+            flags: ["http.port": "8443"],
+            environment: [
+                "BELFRY_HTTP_HOST": "0.0.0.0", "BELFRY_HTTP_PORT": "1",
+                "BELFRY_DATABASE_URL": "postgres://a:hunter2@h/d",
+                "BELFRY_PROXY_APNS_URL": "http://hunter2@h:1", "push_security_verifyCustomUserId": "true",
+            ])
+        let reports = Dictionary(uniqueKeysWithValues: configuration.reports.map { ($0.key, $0) })
+        #expect(reports["http.port"] == SettingReport(key: "http.port", value: "8443", source: .flag))
+        #expect(reports["http.host"] == SettingReport(key: "http.host", value: "0.0.0.0", source: .environment))
+        #expect(reports["log.level"] == SettingReport(key: "log.level", value: "info", source: .default))
+        #expect(reports.values.contains { $0.source == .oldName && $0.value == "true" })
+        for key in ["database.url", "proxy.apns.url"] {
+            #expect(reports[key]?.isSecret == true && reports[key]?.source == .environment, "\(key)")
+        }
+        #expect(!"\(reports)".contains("hunter2"))
+        #expect(reports.count > 100)
     }
 }

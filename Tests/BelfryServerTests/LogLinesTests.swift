@@ -1,3 +1,4 @@
+import BelfryCore
 import Foundation
 import Logging
 import Synchronization
@@ -12,6 +13,21 @@ import Testing
 
         var written: String { text.withLock { $0 } }
         func write(_ more: String) { text.withLock { $0 += more } }
+    }
+
+    @Test func `the last lines are kept, however many there are, and long ones are cut`() {
+        let ring = LogRing()
+        var logger = Logger(label: "belfry") { _ in KeepingLogHandler(SwiftLogNoOpLogHandler(), in: ring) }
+        logger.logLevel = .info
+        logger[metadataKey: "node"] = "n1"
+        logger.debug("not written")
+        for number in 1...LogRing.linesMax + 3 { logger.info("line \(number)", metadata: ["number": "\(number)"]) }
+        logger.error("\(String(repeating: "x", count: 5_000))")
+        let lines = ring.lines
+        #expect(lines.count == LogRing.linesMax)
+        #expect(lines.first?.message == "line 5" && lines.map(\.number) == (5...Int64(LogRing.linesMax + 4)).map { $0 })
+        #expect(lines.first?.details["number"] == "5")
+        #expect(lines.last?.level == .error && (lines.last?.message.count ?? 0) < 600)
     }
 
     @Test func `an entry is one line, whatever its texts hold`() {

@@ -39,6 +39,7 @@ extension ServerTests.RemoteTests {
                 ["app", "show", installation.application, "--json"], ["platform", "show", installation.platform],
                 ["platform", "list", "--app", installation.application, "--json"], ["receipt", receipt.receipt_id],
                 ["receipt", receipt.receipt_id, "--json"], ["write-off", receipt.receipt_id],
+                ["cancel", receipt.receipt_id], ["cancel", receipt.receipt_id, "--json"],
                 ["device", "list", "--app", installation.application],
                 ["topic", "list", "--app", installation.application],
                 ["device", "list", "--app", installation.application, "-q", "abab", "--json"],

@@ -23,23 +23,30 @@ extension Admin {
             ]
         }
 
-        /// Searches by a part of the UUID, token, custom user id or alias, by topic, and on one platform or all; or lists those that were imported and
-        /// not seen since.
+        /// Searches by a part of the UUID, token, custom user id or alias, by topic, on one platform or all, and by what a
+        /// `DeviceFilter` has.
         private func search(_ call: Call, _ application: Application) async throws -> Response {
-            let query = try Query(call, Query.paging + ["q", "topic", "platform_uuid", "unseen"])
+            let query = try Query(
+                call,
+                Query.paging + [
+                    "q", "topic", "platform_uuid", "active", "custom_user_id", "seen_from", "seen_before", "os_version",
+                    "unseen",
+                ])
             let limit = try query.limit()
             let platforms = try await factory.platforms(query.text("platform_uuid"), of: application)
             let topic = try query.text("topic").map { try Topic.normalized($0, field: "topic") }
-            let search = DeviceSearch(platforms: platforms.map(\.key), text: query.text("q"), topic: topic)
+            var filter = DeviceFilter()
+            if query.text("active") != nil { filter.isActive = try query.bool("active") }
+            filter.customUserID = query.text("custom_user_id")
+            filter.seenFrom = try query.instant("seen_from")
+            filter.seenBefore = try query.instant("seen_before")
+            filter.osVersion = query.text("os_version")
+            filter.isUnseen = try query.bool("unseen")
+            let search = DeviceSearch(
+                platforms: platforms.map(\.key), text: query.text("q"), topic: topic, filter: filter)
             let after = try query.cursor().map { Key<Device>($0[0]) }
-            let isUnseen = try query.bool("unseen")
-            guard !isUnseen || (search.text == nil && topic == nil) else {
-                throw InvalidInput(field: "unseen", "goes with no q and no topic")
-            }
             let devices = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
-                isUnseen
-                    ? try await factory.store.unseenDevices(on: search.platforms, after: after, limit: limit)
-                    : try await factory.store.devices(search, after: after, limit: limit)
+                try await factory.store.devices(search, after: after, limit: limit)
             }
             let byKey = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
             var json = JSONWriter()

@@ -12,6 +12,7 @@ extension Admin {
                 factory.application(.get, "apps/:app_uuid/pushes", .read, list),
                 factory.application(.post, "apps/:app_uuid/pushes", .send, create).repeatable,
                 factory.receipt(.get, "pushes/:receipt_id", .read, show),
+                factory.receipt(.post, "pushes/:receipt_id/cancel", .send, cancel).repeatable,
                 factory.receipt(.post, "pushes/:receipt_id/write-off", .change, writeOff).repeatable,
                 factory.receipt(.get, "pushes/:receipt_id/platforms", .read, platforms),
                 factory.receipt(.get, "pushes/:receipt_id/devices", .read, devices),
@@ -59,6 +60,12 @@ extension Admin {
             }
             let reply = ReceiptReply(receipt, of: application, faults: faults, unmatched: unmatched ?? UnmatchedNames())
             return try Response(PushReply(receipt: reply, request: pushRequest ?? nil))
+        }
+
+        /// Cancels what has not left.
+        private func cancel(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
+            try Response(
+                CancellationReply(try await factory.pushes.cancel(receipt, of: application, by: call.author)))
         }
 
         /// Writes off its unreadable rows, so that it settles.

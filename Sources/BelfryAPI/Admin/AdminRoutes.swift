@@ -9,6 +9,7 @@ package struct AdminRoutes: Sendable {
     private let requestLimiter: RequestLimiter
     private let idempotency: IdempotencyMiddleware
     private let events: EventHub?
+    private let server: (any ServerInspector)?
     private let shares: ShareLimiter
     private let bodyBytesMax: Int
 
@@ -16,12 +17,13 @@ package struct AdminRoutes: Sendable {
     ///   - requestLimiter: one for all APIs; nil limits only failed logins.
     ///   - shares: one for all APIs.
     ///   - events: nil leaves the event stream out.
+    ///   - server: nil leaves out what a server tells of itself.
     ///   - idempotencyHold: longer than any request may take.
     ///   - verdictDeadline: how long a test push may wait for its provider, less than any request may take.
     package init(
         store: any Store, vault: any Vault, clock: any WallClock, credentials: any ProviderCredentials,
         passwords: any PasswordHashing = NoPasswords(), requestLimiter: RequestLimiter? = nil,
-        shares: ShareLimiter = ShareLimiter(), events: EventHub? = nil,
+        shares: ShareLimiter = ShareLimiter(), events: EventHub? = nil, server: (any ServerInspector)? = nil,
         bodyBytesMax: Int = 1_048_576, idempotencyHold: Duration = .seconds(35),
         verdictDeadline: Duration = .seconds(20)
     ) {
@@ -39,6 +41,7 @@ package struct AdminRoutes: Sendable {
         idempotency = IdempotencyMiddleware(
             store: store, vault: vault, bodyBytesMax: bodyBytesMax, hold: idempotencyHold)
         self.events = events
+        self.server = server
         self.bodyBytesMax = bodyBytesMax
     }
 
@@ -53,6 +56,7 @@ package struct AdminRoutes: Sendable {
     /// All routes, to be added to a router, described or tried.
     var routes: [Admin.Route] {
         factory.routes + (events.map { Admin.Events(factory: factory, hub: $0).routes } ?? [])
+            + (server.map { Admin.Server(factory: factory, inspector: $0).routes } ?? [])
     }
 
     private func handler(_ route: Admin.Route) -> Router<APIContext>.Handler {

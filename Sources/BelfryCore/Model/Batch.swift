@@ -16,13 +16,15 @@ package struct Batch: Sendable, Hashable {
     package let isLapsed: Bool
     /// When each waiting device may be retried, by its index in `devices`.
     package let retryTimes: [Int: Instant]
+    /// Whether its push was cancelled while it was claimed: it is not sent again.
+    package let isCancelled: Bool
 
     /// Large enough that transactions cost little, small enough that an urgent push does not wait for one.
     package static let devicesMax = 500
 
     package init(
         key: Key<Batch>, pushKey: Key<Push>, platformKey: Key<Platform>, lane: Lane, devices: [Key<Device>],
-        answers: [Answer], attempt: Int64, isLapsed: Bool, retryTimes: [Int: Instant] = [:]
+        answers: [Answer], attempt: Int64, isLapsed: Bool, retryTimes: [Int: Instant] = [:], isCancelled: Bool = false
     ) {
         self.key = key
         self.pushKey = pushKey
@@ -33,6 +35,7 @@ package struct Batch: Sendable, Hashable {
         self.attempt = attempt
         self.isLapsed = isLapsed
         self.retryTimes = retryTimes
+        self.isCancelled = isCancelled
     }
 
     /// Indices of the devices to send to now.
@@ -49,10 +52,12 @@ package struct FanOut: Sendable, Hashable {
     package let cursor: Key<Device>?
     /// The number of times the fan-out was claimed, this time included.
     package let attempt: Int64
+    /// Whether its push was cancelled: the rest of its devices are answered and not sent to.
+    package let isCancelled: Bool
 
     package init(
         pushKey: Key<Push>, platformKey: Key<Platform>, lane: Lane, audience: Audience, cursor: Key<Device>?,
-        attempt: Int64
+        attempt: Int64, isCancelled: Bool = false
     ) {
         self.pushKey = pushKey
         self.platformKey = platformKey
@@ -60,6 +65,7 @@ package struct FanOut: Sendable, Hashable {
         self.audience = audience
         self.cursor = cursor
         self.attempt = attempt
+        self.isCancelled = isCancelled
     }
 }
 

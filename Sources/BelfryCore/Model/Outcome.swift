@@ -107,4 +107,6 @@ package enum Skip: UInt8, Sendable, Hashable, CaseIterable {
     case missing = 17
     /// Its batch could not be read, and an operator wrote it off. It may have been notified before.
     case damaged = 18
+    /// Its push was cancelled before a provider accepted it.
+    case cancelled = 19
 }

@@ -155,7 +155,7 @@ extension BulkTable {
         "fan_out", key: 2,
         [
             "push_id": .integer, "platform_id": .integer, "lane": .integer, "due_at_ms": .integer, "attempt": .integer,
-            "is_claimed": .flag, "cursor": .integer,
+            "is_claimed": .flag, "cursor": .integer, "is_cancelled": .flag,
         ])
 
     private static let batch = BulkTable(
@@ -164,7 +164,7 @@ extension BulkTable {
             "id": .integer, "push_id": .integer, "platform_id": .integer, "lane": .integer, "first_device_id": .integer,
             "last_device_id": .integer, "is_open": .flag, "due_at_ms": .integer, "attempt": .integer,
             "claim_count": .integer, "devices": .bytes, "answers": .bytes, "retry_at_ms": .integer,
-            "answered_at_ms": .integer, "is_whole": .flag, "badges": .bytes,
+            "answered_at_ms": .integer, "is_whole": .flag, "badges": .bytes, "is_cancelled": .flag,
         ])
 
     private static let batchHistory = BulkTable("batch_history", ["batch_id": .integer, "attempts": .text])

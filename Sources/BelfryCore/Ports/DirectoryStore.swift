@@ -6,6 +6,8 @@ package protocol DirectoryStore: Sendable {
     func devices(_ search: DeviceSearch, after: Key<Device>?, limit: Int) async throws -> [Device]
     /// The number of matching devices.
     func deviceCount(_ search: DeviceSearch) async throws -> Int
+    /// The number of matching devices, counted for so long at most where no index has it.
+    func deviceCount(_ search: DeviceSearch, within time: Duration) async throws -> DeviceCount
     /// The next custom user ids of active devices after an id, each once, in the order of their bytes.
     ///
     /// - Parameter text: a part of the id; case matters.
@@ -22,10 +24,63 @@ package struct DeviceSearch: Sendable, Hashable {
     package let text: String?
     /// A topic that the device is subscribed to. Only active devices are subscribed.
     package let topic: String?
+    /// What else is asked of the device. Pages that are counted, and their totals, pass it over.
+    package let filter: DeviceFilter
 
-    package init(platforms: [Key<Platform>], text: String? = nil, topic: String? = nil) {
+    package init(
+        platforms: [Key<Platform>], text: String? = nil, topic: String? = nil, filter: DeviceFilter = DeviceFilter()
+    ) {
         self.platforms = platforms
         self.text = text.flatMap { $0.isEmpty ? nil : $0.lowercased() }
         self.topic = topic
+        self.filter = filter
+    }
+}
+
+/// How many devices match, or more.
+package struct DeviceCount: Sendable, Hashable {
+    package let devices: Int
+    /// Whether counting stopped before the end.
+    package let isMore: Bool
+
+    package init(devices: Int, isMore: Bool = false) {
+        self.devices = devices
+        self.isMore = isMore
+    }
+}
+
+/// Conditions on a device's row.
+package struct DeviceFilter: Sendable, Hashable {
+    package var isActive: Bool?
+    /// The whole id. Without `isActive` it finds active devices.
+    package var customUserID: String?
+    /// The device last registered then or later.
+    package var seenFrom: Instant?
+    /// The device last registered before that.
+    package var seenBefore: Instant?
+    /// Its system's version, or the first parts of it: `17` finds 17 and 17.2, and not 170.
+    package var osVersion: String?
+    /// It was imported, and has not registered since.
+    package var isUnseen = false
+
+    package init() {}
+
+    package var isEmpty: Bool { self == DeviceFilter() }
+
+    package func matches(
+        isActive: Bool, customUserID: String?, registeredAt: Instant, osVersion: String?, isUnseen: Bool
+    ) -> Bool {
+        if let wanted = self.isActive ?? (self.customUserID == nil ? nil : true), wanted != isActive { return false }
+        if let wanted = self.customUserID, wanted != customUserID { return false }
+        if let seenFrom, registeredAt < seenFrom { return false }
+        if let seenBefore, registeredAt >= seenBefore { return false }
+        if let wanted = self.osVersion, osVersion != wanted, !(osVersion ?? "").hasPrefix(wanted + ".") { return false }
+        return isUnseen || !self.isUnseen
+    }
+
+    package func matches(_ device: Device) -> Bool {
+        matches(
+            isActive: device.isActive, customUserID: device.customUserID, registeredAt: device.registeredAt,
+            osVersion: device.about.osVersion, isUnseen: device.importMark?.stage == .unseen)
     }
 }

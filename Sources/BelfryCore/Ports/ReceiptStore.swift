@@ -17,6 +17,8 @@ package protocol ReceiptStore: Sendable {
     /// The answers of a push on each platform, deleted platforms too; `pending` counts devices without one. Reads all
     /// batches of the push.
     func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]]
+    /// When the push's devices were answered. Reads all batches of the push.
+    func answerTimes(of push: Key<Push>) async throws -> AnswerTimes
     /// The devices of a push with an answer of one kind, by platform and device, after `after`.
     ///
     /// A store reads a bounded number of batches: it may find fewer than `limit`, or none, and still return a `next`.

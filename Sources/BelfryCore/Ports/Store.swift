@@ -12,7 +12,7 @@ package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryS
     & IdempotencyStore & SealStore
     & RetentionStore & NodeStore & DamageStore & QuotaStore & ConnectionFaultStore & BrokerStore
     & MirrorStore & ImportJobStore & UserStore & OpenEndpointStore & GatewayStore & DeviceDetailStore
-    & AcrobitsStore & CarmaStore & CommandCountStore
+    & AcrobitsStore & CarmaStore & CommandCountStore & DatabaseStore
 
 /// Applications and platforms: few, read with each request, so a store answers reads from memory.
 package protocol ApplicationStore: Sendable {
@@ -149,6 +149,10 @@ package protocol PushStore: Sendable {
     /// push was accepted may send it again.
     func accept(_ push: NewPush) async throws -> Push
     func receipt(_ receiptID: UUID) async throws -> Receipt?
+    /// Ends the push: once this returns, nothing of it is claimed any more to be sent. Devices that wait become
+    /// `skipped: cancelled`, and so do those that its fan-outs have yet to find. Batches that are being sent are finished;
+    /// what they would try again is cancelled too. A push that is settled, or was cancelled before, is left as it is.
+    func cancel(_ push: Key<Push>) async throws -> Cancellation
     /// The pushes that a device was sent, or may have been, the newest first. It looks through so many of the application's newest
     /// (`DeviceMessage.lookedThroughMax`), and leaves out what cannot be read.
     func messages(
@@ -156,6 +160,30 @@ package protocol PushStore: Sendable {
     ) async throws -> [DeviceMessage]
     /// How far a push has come for one of its devices; nil if it is in no batch (yet).
     func delivery(of device: Key<Device>, in push: Key<Push>) async throws -> DeviceDelivery?
+}
+
+/// What the cancelling of a push changed.
+package struct Cancellation: Sendable, Hashable {
+    /// The number of devices that became `skipped: cancelled`.
+    package var devices = 0
+    /// The number of devices that are being sent to now, or may have been sent to by a worker that died.
+    package var devicesInFlight = 0
+    /// The number of platforms where the rest of the audience is yet to be found; it will become `skipped: cancelled`.
+    package var fanOuts = 0
+
+    package init(devices: Int = 0, devicesInFlight: Int = 0, fanOuts: Int = 0) {
+        self.devices = devices
+        self.devicesInFlight = devicesInFlight
+        self.fanOuts = fanOuts
+    }
+
+    package static let nothing = Cancellation()
+
+    package mutating func add(_ other: Cancellation) {
+        devices += other.devices
+        devicesInFlight += other.devicesInFlight
+        fanOuts += other.fanOuts
+    }
 }
 
 extension PushStore {

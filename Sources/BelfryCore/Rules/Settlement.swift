@@ -140,6 +140,23 @@ extension Settlement {
         self.init(batch: batch, answers: batch.answers.map { $0 == .pending ? .unknown : $0 }, retryAt: nil)
     }
 
+    /// Settles a claimed batch whose push was cancelled. Of devices that an earlier lease may have sent to, it is not known
+    /// whether they were notified.
+    package init(cancelled batch: Batch) {
+        let answers = batch.answers.enumerated().map { index, answer -> Answer in
+            guard answer == .pending else { return answer }
+            return batch.isLapsed && batch.retryTimes[index] == nil ? .unknown : .skipped(.cancelled)
+        }
+        self.init(batch: batch, answers: answers, retryAt: nil)
+    }
+
+    /// This settlement when the push was cancelled meanwhile: what it would try again is not sent any more.
+    package var cancellingRetries: Settlement {
+        Settlement(
+            batch: batch, answers: answers.map { $0 == .pending ? .skipped(.cancelled) : $0 }, retryAt: nil,
+            deadTokens: deadTokens, moves: moves, parkRequest: parkRequest, note: note)
+    }
+
     /// Hands a batch back unchanged, to be sent from `now`.
     package init(handingBack batch: Batch, at now: Instant, parkRequest: ParkRequest? = nil) {
         let retryAt = batch.retryTimes.values.max().map { max(now, RetryTimes.earliestDue(before: $0)) } ?? now

@@ -90,6 +90,22 @@ package struct PushService: Sendable {
         return try await store.audited(change) { try await store.cancel(key, of: application.key) }
     }
 
+    /// Cancels what has not left of a push; see `PushStore.cancel`. With a line in the audit log, unless the push is settled:
+    /// then nothing is left to cancel.
+    package func cancel(
+        _ receipt: Receipt, of application: Application, by author: AuditAuthor
+    ) async throws -> Cancellation {
+        guard receipt.settledAt == nil else { return .nothing }
+        let details = [
+            "receipt_id": receipt.push.receiptID.lowercased,
+            "devices_waiting": String(receipt.counts[.pending, default: 0]),
+        ]
+        let change = AuditedChange(by: author, "push.cancel", application, details)
+        let cancellation = try await store.audited(change) { try await store.cancel(receipt.push.key) }
+        pushObserver.pushMayHaveChanged(receipt.push)
+        return cancellation
+    }
+
     /// The push that the push request would make now.
     package func draft(_ pushRequest: PushRequest, for application: Key<Application>) async throws -> NewPush {
         let receiptID = IdempotentID.make()

@@ -79,7 +79,10 @@ extension Visit {
     ) async throws -> PageAnswer {
         var form = form
         do {
+            try form.demandUnchanged(since: self.form)
             return try await work()
+        } catch is EditConflict {
+            form.showConflict(with: self.form)
         } catch let fault as InvalidInput {
             form.keep(self.form)
             form.show(fault.problem, at: fault.field, names: names)

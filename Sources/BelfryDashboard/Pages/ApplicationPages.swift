@@ -127,7 +127,8 @@ struct ApplicationPages {
             [
                 .text("name", "Name", application.name, isRequired: true),
                 .text("description", "Description", application.description),
-            ])
+            ]
+        ).guarded
     }
 
     private func settingsPage(

@@ -15,6 +15,8 @@ struct AudienceCount: Sendable {
         (isMore ? "more than " : "") + devices.grouped + (devices == 1 && !isMore ? " device" : " devices")
     }
 
+    func with(_ more: Int) -> AudienceCount { AudienceCount(devices: devices + more, isMore: isMore) }
+
     static func of(_ push: NewPush, in store: any Store) async throws -> AudienceCount {
         if let placed = push.devices {
             return AudienceCount(devices: placed.values.reduce(0) { $0 + $1.count }, isMore: false)

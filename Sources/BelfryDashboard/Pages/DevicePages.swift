@@ -10,6 +10,7 @@ struct DevicePages {
         [
             make.application(.get, "devices", .read, list), make.device(.get, "", .read, show),
             make.device(.post, "/test", .send, test), make.device(.post, "/deactivate", .change, deactivate),
+            make.device(.post, "/erase", .change, erase),
         ]
     }
 
@@ -22,18 +23,17 @@ struct DevicePages {
             visit.query["platform"].isEmpty || $0.uuid.lowercased == visit.query["platform"]
         }
         var form = Self.filter(visit, application, platforms)
-        var (found, total): ([Device], Int?) = ([], nil)
+        var (found, total): ([Device], DeviceCount?) = ([], nil)
         do {
             let topic = visit.query["topic"].isEmpty ? nil : try Topic.normalized(visit.query["topic"], field: "topic")
-            let search = DeviceSearch(platforms: chosen.map(\.key), text: visit.query["q"], topic: topic)
+            let search = DeviceSearch(
+                platforms: chosen.map(\.key), text: visit.query["q"], topic: topic,
+                filter: try Self.deviceFilter(visit.query))
             let after = visit.number("after").map { Key<Device>($0) }
             (found, total) = try await visit.searching(application) {
-                guard !visit.query.isChecked("unseen") else {
-                    return (try await store.unseenDevices(on: search.platforms, after: after, limit: Self.perPage), nil)
-                }
-                return (
+                (
                     try await store.devices(search, after: after, limit: Self.perPage),
-                    try await store.deviceCount(search)
+                    try await store.deviceCount(search, within: Self.countedFor)
                 )
             }
         } catch let fault as InvalidInput {
@@ -46,8 +46,40 @@ struct DevicePages {
         return .page(page)
     }
 
+    /// How long devices are counted that no index counts.
+    private static let countedFor = Duration.milliseconds(100)
+
+    private static let filterNames = [
+        "q", "topic", "platform", "user", "active", "seen_from", "seen_before", "os_version", "unseen",
+    ]
+
+    /// What the query asks of devices beside text, topic and platform.
+    static func deviceFilter(_ query: FormData) throws(InvalidInput) -> DeviceFilter {
+        var filter = DeviceFilter()
+        switch query["active"] {
+        case "yes": filter.isActive = true
+        case "no": filter.isActive = false
+        default: break
+        }
+        filter.customUserID = query["user"].isEmpty ? nil : query["user"]
+        filter.seenFrom = try day(query["seen_from"], "seen_from")
+        filter.seenBefore = try day(query["seen_before"], "seen_before")
+        filter.osVersion = query["os_version"].isEmpty ? nil : query["os_version"]
+        filter.isUnseen = query.isChecked("unseen")
+        return filter
+    }
+
+    /// The beginning of a day in UTC.
+    private static func day(_ text: String, _ field: String) throws(InvalidInput) -> Instant? {
+        guard !text.isEmpty else { return nil }
+        guard let instant = Instant(text: "\(text)T00:00:00Z") else {
+            throw InvalidInput(field: field, "is '\(text)', it has to be a day such as 2026-01-31")
+        }
+        return instant
+    }
+
     private static func address(_ visit: Visit, _ application: Application, after: Key<Device>) -> String {
-        let kept = ["q", "topic", "platform", "unseen"].map { ($0, visit.query[$0]) }
+        let kept = filterNames.filter { visit.query.isChecked($0) }.map { ($0, visit.query[$0]) }
         return Address.query(Address.of(application, "devices"), kept + [("after", String(after.rawValue))])
     }
 
@@ -62,16 +94,27 @@ struct DevicePages {
                 .select(
                     "platform", "Platform", visit.query["platform"],
                     [("", "All")] + platforms.map { ($0.uuid.lowercased, $0.name) }),
+                .text("user", "User", visit.query["user"], placeholder: "The whole id"),
+                .select(
+                    "active", "State", visit.query["active"], [("", "All"), ("yes", "Active"), ("no", "Inactive")]),
+                .text("seen_from", "Last seen from", visit.query["seen_from"], type: "date"),
+                .text("seen_before", "Last seen before", visit.query["seen_before"], type: "date"),
+                .text("os_version", "System version", visit.query["os_version"], placeholder: "17, 17.2"),
                 .check("unseen", "Imported and not seen since", visit.query.isChecked("unseen")),
             ])
     }
 
     static func page(
-        _ application: Application, _ devices: [Device], _ platforms: [Platform], total: Int?, form: Form
+        _ application: Application, _ devices: [Device], _ platforms: [Platform], total: DeviceCount?, form: Form
     ) -> PageView {
         let byKey = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
         var page = PageView("Devices")
-        if let total { page.lead = total == 1 ? "One device." : "\(total.grouped) devices." }
+        if let total {
+            page.lead =
+                total.isMore
+                ? "More than \(total.devices.grouped) devices."
+                : total.devices == 1 ? "One device." : "\(total.devices.grouped) devices."
+        }
         page.crumbs = [Link(application.name, Address.of(application))]
         var section = Section()
         section.form = form
@@ -99,6 +142,9 @@ struct DevicePages {
         if visit.query["done"] == "deactivated" {
             page.notice = "Deactivated. It comes back when its app registers again."
         }
+        if visit.query["done"] == "erased" {
+            page.notice = "Erased: what said whose it is was forgotten, and it gets no push."
+        }
         return .page(page)
     }
 
@@ -106,7 +152,8 @@ struct DevicePages {
     private static let timelinePushes = 25
 
     private func page(
-        _ visit: Visit, _ device: Device, _ platform: Platform, _ application: Application, test: Form? = nil
+        _ visit: Visit, _ device: Device, _ platform: Platform, _ application: Application, test: Form? = nil,
+        erase: Form? = nil
     ) async throws -> PageView {
         let store = visit.services.store
         var timeline: [(Receipt, Answer)] = []
@@ -118,11 +165,49 @@ struct DevicePages {
             }
         }
         let summaries = try await visit.summaries(of: timeline.map(\.0))
-        return Self.page(
+        var page = Self.page(
             device, platform, application, timeline, summaries,
             mayChange: visit.may(.change, Permission.Subject(application)),
             test: visit.may(.send, Permission.Subject(application)) && device.isActive
                 ? test ?? Self.testForm(device, application) : nil)
+        if visit.may(.change, Permission.Subject(application)) {
+            var danger = Section(
+                "Erase",
+                text: "Deactivates the device, and forgets its user and its alias. Its app may register again.")
+            danger.isDanger = true
+            danger.form = erase ?? Self.eraseForm(device, application)
+            page.sections.append(danger)
+        }
+        return page
+    }
+
+    private static func eraseForm(_ device: Device, _ application: Application) -> Form {
+        var form = Form(
+            Address.of(application, "devices", device.uuid.lowercased, "erase"), "Erase this device",
+            [
+                .text(
+                    "confirm", "The first eight characters of its UUID, to confirm", isRequired: true,
+                    placeholder: String(device.uuid.lowercased.prefix(8)))
+            ])
+        form.isDanger = true
+        return form
+    }
+
+    @Sendable private func erase(
+        _ visit: Visit, _ device: Device, _ platform: Platform, _ application: Application
+    ) async throws -> PageAnswer {
+        try await visit.trying(
+            Self.eraseForm(device, application),
+            on: { try await page(visit, device, platform, application, erase: $0) }
+        ) {
+            let typed = visit.form["confirm"].lowercased()
+            guard typed.count >= 8, device.uuid.lowercased.hasPrefix(typed) else {
+                throw InvalidInput(field: "confirm", "are not the first characters of the UUID")
+            }
+            try await visit.services.admin.erase(device, on: platform, of: application, by: visit.author)
+            return .redirect(
+                Address.query(Address.of(application, "devices", device.uuid.lowercased), [("done", "erased")]))
+        }
     }
 
     private static func testForm(_ device: Device, _ application: Application) -> Form {

@@ -33,13 +33,14 @@ struct OverviewPages {
                 }
                 let sent = platforms.reduce(0) { $0 + Int(counts.byPlatform[$1.key]?[.sent] ?? 0) }
                 devices += own
-                matters += visit.matters(of: platforms, application)
+                matters += try await visit.matters(of: platforms, application)
                 rows.append([
                     [.link(application.name, Address.of(application))], [.number(platforms.count)], [.number(own)],
                     [.number(sent)],
                 ])
             }
         }
+        matters += try await visit.damageMatters(applications)
         matters += try await visit.nodeMatters()
         var page = Self.page(rows, counts, matters, devices: devices, applications: applications.count)
         page.tabs = Period.tabs(Address.path(), current: visit.period)
@@ -100,7 +101,8 @@ struct OverviewPages {
             return (try await visit.counts(of: platforms, visit.period), devices)
         }
         var page = Self.page(
-            application, platforms, devices, counts, visit.matters(of: platforms, application),
+            application, platforms, devices, counts,
+            try await visit.matters(of: platforms, application) + visit.damageMatters([application]),
             pushes: PushPages.table(
                 receipts, try await visit.summaries(of: receipts), application, empty: "Nothing was sent yet."))
         page.tabs = Period.tabs(Address.of(application), current: visit.period)
@@ -177,6 +179,8 @@ struct Matter: Sendable {
     let text: String
     let link: Link
     let tone: Value.Tone
+    /// What helps at once; nil where it is on the page of the link.
+    var button: Form?
 
     static func section(_ matters: [Matter]) -> Section {
         var section = Section("Needs you")
@@ -187,7 +191,7 @@ struct Matter: Sendable {
                     [.badge($0.tone == .bad ? "stopped" : "soon", $0.tone), .text($0.text)],
                     [.link($0.link.text, $0.link.href)],
                 ]
-            },
+            }, forms: matters.map { [$0.button].compactMap(\.self) },
             empty: "")
         return section
     }
@@ -211,24 +215,66 @@ extension Visit {
     /// How long before their end credentials are mentioned.
     private static let expirySoon = Duration.seconds(30 * 86_400)
 
-    func matters(of platforms: [Platform], _ application: Application) -> [Matter] {
+    func matters(of platforms: [Platform], _ application: Application) async throws -> [Matter] {
         var matters: [Matter] = []
+        let mayChange = may(.change, Permission.Subject(application))
+        let hasHeartbeats = try await services.store.topic(named: HeartbeatPush.topic, of: application.key) != nil
         for platform in platforms {
             let link = Link(
                 "\(application.name) · \(platform.name)", Address.of(application, "platforms", platform.uuid.lowercased)
             )
+            func button(_ action: String, _ label: String) -> Form? {
+                mayChange ? .button("\(link.href)/\(action)", label) : nil
+            }
             if let parked = platform.parked {
-                matters.append(Matter(text: "Nothing is sent: \(parked.detail)", link: link, tone: .bad))
+                matters.append(
+                    Matter(
+                        text: "Nothing is sent: \(parked.detail)", link: link, tone: .bad,
+                        button: button("resume", "Resume")))
             }
             if let expiry = services.admin.credentialsExpiry(of: platform),
                 expiry < services.clock.now + Self.expirySoon
             {
                 matters.append(
-                    Matter(text: "Its certificate ends on \(expiry.text.prefix(10))", link: link, tone: .warn))
+                    Matter(
+                        text: "Its certificate ends on \(expiry.text.prefix(10))",
+                        link: Link("Replace it: \(link.text)", link.href), tone: .warn))
+            }
+            if hasHeartbeats, let age = try await heartbeatSilence(on: platform) {
+                matters.append(
+                    Matter(
+                        text: "No heartbeat has come back for \(age.inMinutes)", link: link, tone: .bad,
+                        button: button("test", "Test its credentials")))
             }
         }
         return matters
     }
+
+    /// How long no heartbeat has come back; nil while they do, and where no device sends any.
+    private func heartbeatSilence(on platform: Platform) async throws -> Duration? {
+        guard let period = services.options.heartbeatPeriod else { return nil }
+        let now = services.clock.now
+        let summary = try await services.store.heartbeatSummary(
+            on: platform.key, since: now + (.zero - HeartbeatPush.memory))
+        guard let lastAt = summary.lastAt, HeartbeatPush.isMissing(age: now - lastAt, every: period) else { return nil }
+        return now - lastAt
+    }
+
+    /// Pushes of these applications with rows that cannot be read.
+    func damageMatters(_ applications: [Application]) async throws -> [Matter] {
+        let byKey = Dictionary(uniqueKeysWithValues: applications.map { ($0.key, $0) })
+        return try await services.store.damagedPushes(limit: Self.damagedMax).compactMap { push in
+            guard let application = byKey[push.applicationKey] else { return nil }
+            let address = Address.of(application, "pushes", push.receiptID.lowercased)
+            return Matter(
+                text: "A push has rows that cannot be read: mend them, or write them off",
+                link: Link("\(application.name) · push of \(push.acceptedAt.text.prefix(10))", address), tone: .bad,
+                button: may(.change, Permission.Subject(application))
+                    ? .button("\(address)/write-off", "Write off what is damaged", isDanger: true) : nil)
+        }
+    }
+
+    private static let damagedMax = 20
 
     fileprivate func nodeMatters() async throws -> [Matter] {
         guard may(.read, .everything) else { return [] }
@@ -237,5 +283,14 @@ extension Visit {
                 text: "The node \(node.host) stopped reporting", link: Link("Nodes", Address.path("admin", "nodes")),
                 tone: .warn)
         }
+    }
+}
+
+extension Duration {
+    /// A few minutes, hours or days.
+    fileprivate var inMinutes: String {
+        let minutes = Int(components.seconds / 60)
+        if minutes < 120 { return minutes == 1 ? "a minute" : "\(minutes) minutes" }
+        return minutes < 2 * 24 * 60 ? "\(minutes / 60) hours" : "\(minutes / (24 * 60)) days"
     }
 }

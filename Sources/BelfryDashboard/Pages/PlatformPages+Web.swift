@@ -58,7 +58,8 @@ extension PlatformPages {
                 .check(
                     "proof", "Register a browser only once it has returned what was pushed to it",
                     access?.provesRegistrations ?? true),
-            ])
+            ]
+        ).guarded
     }
 
     @Sendable func setWebAccess(

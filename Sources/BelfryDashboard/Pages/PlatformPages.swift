@@ -243,7 +243,7 @@ struct PlatformPages {
             .text("description", "Description", platform.description),
         ]
         if platform.kind.hasModes { fields.append(modeField(platform.mode.rawValue)) }
-        return Form(Address.of(application, "platforms", platform.uuid.lowercased), "Save", fields)
+        return Form(Address.of(application, "platforms", platform.uuid.lowercased), "Save", fields).guarded
     }
 
     private static func replaceForm(_ platform: Platform, _ application: Application) -> Form {

@@ -10,6 +10,7 @@ struct PushPages {
         [
             make.application(.get, "pushes", .read, list), make.receipt(.get, "", .read, show),
             make.receipt(.get, "/devices.csv", .read, csv), make.receipt(.post, "/write-off", .change, writeOff),
+            make.receipt(.get, "/cancel", .send, askToCancel), make.receipt(.post, "/cancel", .send, cancel),
         ]
     }
 
@@ -17,21 +18,35 @@ struct PushPages {
 
     @Sendable private func list(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
         let before = visit.number("before").map { Key<Push>($0) }
-        let receipts = try await visit.searching(application) {
-            try await visit.services.store.receipts(of: application.key, before: before, limit: Self.perPage)
+        var form = PushFilter.form(visit.query, Address.of(application, "pushes"))
+        var found = PushFilter.Found()
+        do {
+            let filter = try PushFilter(visit.query)
+            found = try await visit.searching(application) {
+                try await filter.find(in: application, before: before, limit: Self.perPage, visit)
+            }
+        } catch let fault as InvalidInput {
+            form.show(fault.problem, at: fault.field)
         }
+        let receipts = found.receipts
         var page = PageView("Pushes", lead: "Newest first.")
         page.crumbs = [Link(application.name, Address.of(application))]
         if visit.may(.send, Permission.Subject(application)) {
             page.actions = [Link("Compose a push", Address.of(application, "compose"), isMain: true)]
         }
         var section = Section()
+        section.form = form
         section.table = Self.table(
             receipts, try await visit.summaries(of: receipts), application,
-            empty: before == nil ? "Nothing was sent yet." : "There are no earlier ones.")
-        if receipts.count == Self.perPage, let last = receipts.last {
+            empty: found.next != nil
+                ? "None so far; there is more to look through."
+                : before != nil
+                    ? "There are no earlier ones."
+                    : PushFilter.isEmpty(visit.query) ? "Nothing was sent yet." : "No push fits.")
+        if let next = found.next {
             section.table?.next = Address.query(
-                Address.of(application, "pushes"), [("before", String(last.push.key.rawValue))])
+                Address.of(application, "pushes"),
+                PushFilter.names.map { ($0, visit.query[$0]) } + [("before", String(next.rawValue))])
         }
         page.sections = [section]
         if before == nil, receipts.contains(where: { $0.settledAt == nil }) {
@@ -51,7 +66,7 @@ struct PushPages {
                         .link(
                             summaries[receipt.push.key] ?? "[damaged]",
                             Address.of(application, "pushes", receipt.push.receiptID.lowercased))
-                    ], [receipt.state.value], [.number(receipt.devices)], [.number(receipt.count(.accepted))],
+                    ], [receipt.stateValue], [.number(receipt.devices)], [.number(receipt.count(.accepted))],
                     [.number(receipt.count(.failed))], [.time(receipt.push.acceptedAt)],
                 ]
             }, empty: empty, emptyLink: Link("Compose a push", Address.of(application, "compose")))
@@ -75,10 +90,15 @@ struct PushPages {
                 events: try await store.counts(of: receipt.push.key),
                 faults: try await store.connectionFaults(of: receipt.push.key),
                 devices: try await store.answers(in: receipt.push.key, kind: kind, after: cursor, limit: Self.perPage),
-                kind: kind)
+                kind: kind, times: try await store.answerTimes(of: receipt.push.key))
         }
         var page = Self.page(details, application)
-        if visit.query["done"] == "sent" { page.notice = "Accepted. The numbers below follow by themselves." }
+        switch visit.query["done"] {
+        case "sent": page.notice = "Accepted. The numbers below follow by themselves."
+        case "cancelled": page.notice = "Cancelled: what has not left is not sent."
+        case "late": page.problem = "Nothing was left to cancel: it is done."
+        default: break
+        }
         if receipt.settledAt == nil { page.live = Address.of(application, "events") }
         if visit.may(.send, Permission.Subject(application)) {
             page.actions = [
@@ -86,6 +106,12 @@ struct PushPages {
                     "Send again, changed",
                     Address.query(Address.of(application, "compose"), [("from", receipt.push.receiptID.lowercased)]))
             ]
+            if receipt.settledAt == nil {
+                page.actions.append(
+                    Link(
+                        "Cancel what has not left",
+                        Address.of(application, "pushes", receipt.push.receiptID.lowercased, "cancel")))
+            }
         }
         if receipt.damagedBatches + receipt.damagedFanOuts > 0, visit.may(.change, Permission.Subject(application)) {
             page.sections[0].buttons = [
@@ -108,6 +134,7 @@ struct PushPages {
         let faults: [PlatformFault]
         let devices: AnswerPage
         let kind: Answer.Kind
+        let times: AnswerTimes
     }
 
     static func page(_ details: PushDetails, _ application: Application) -> PageView {
@@ -138,12 +165,13 @@ struct PushPages {
         let receipt = details.receipt
         var section = Section()
         section.facts = [
-            Fact("State", [receipt.state.value] + receipt.parked.map { .text("\($0.name): \($0.parking.detail)") }),
+            Fact("State", [receipt.stateValue] + receipt.parked.map { .text("\($0.name): \($0.parking.detail)") }),
             Fact("Target", .text(details.request?.target.words ?? "not known")),
             Fact("Receipt id", .code(receipt.push.receiptID.lowercased)),
             Fact("Accepted", .time(receipt.push.acceptedAt)),
             Fact("First answer", .time(receipt.firstAnswerAt, none: "none yet")),
-            Fact("Done", .time(receipt.settledAt, none: "not yet")), Fact("Expires", .time(receipt.push.expiresAt)),
+            Fact("Done", .time(receipt.settledAt, none: "not yet")), pace(details),
+            Fact("Expires", .time(receipt.push.expiresAt)),
             Fact("Urgency", .text(receipt.push.lane.word)),
             Fact("Guarantee", .text(receipt.push.guarantee == .atLeastOnce ? "at least once" : "at most once")),
         ]
@@ -151,6 +179,17 @@ struct PushPages {
             section.facts.append(Fact("Waits for", .badge("no connection", .warn), .text("\(fault.fault.detail)")))
         }
         return section
+    }
+
+    /// How long after its acceptance the devices had their answers, batch by batch.
+    private static func pace(_ details: PushDetails) -> Fact {
+        let shares = [("half", 0.5), ("90 %", 0.9), ("99 %", 0.99), ("all", 1)]
+        let words = shares.compactMap { name, share in
+            details.times.time(ofShare: share).map { at in
+                "\(name) after \((at - details.receipt.push.acceptedAt).inSeconds)"
+            }
+        }
+        return Fact("Answered so far", .text(words.isEmpty ? "none" : words.joined(separator: ", ")))
     }
 
     private static func byPlatform(_ details: PushDetails) -> Section {
@@ -219,6 +258,81 @@ struct PushPages {
         }
         let name = "push-\(receipt.push.receiptID.lowercased)-\(kind.rawValue).csv"
         return .response(.file(lines.joined(separator: "\r\n") + "\r\n", named: name, type: "text/csv"))
+    }
+
+    // MARK: Cancelling
+
+    /// Says how many devices are spared before anything happens.
+    @Sendable private func askToCancel(
+        _ visit: Visit, _ receipt: Receipt, _ application: Application
+    ) async throws -> PageAnswer {
+        let rest = receipt.isFannedOut ? nil : try await audienceRest(visit, receipt, application)
+        let request = try await visit.request(of: receipt)
+        return .page(Self.cancelPage(receipt, request, application, rest: rest))
+    }
+
+    /// How many devices of the audience have yet to be found; nil where that cannot be told.
+    private func audienceRest(
+        _ visit: Visit, _ receipt: Receipt, _ application: Application
+    ) async throws -> AudienceCount? {
+        guard let request = try await visit.request(of: receipt) else { return nil }
+        return try await visit.searching(application) {
+            do {
+                let draft = try await visit.services.pushes.draft(request, for: application.key)
+                let count = try await AudienceCount.of(draft, in: visit.services.store)
+                return AudienceCount(devices: max(0, count.devices - receipt.devices), isMore: count.isMore)
+            } catch is InvalidInput {
+                return nil
+            }
+        }
+    }
+
+    static func cancelPage(
+        _ receipt: Receipt, _ request: PushRequest?, _ application: Application, rest: AudienceCount?
+    ) -> PageView {
+        let address = Address.of(application, "pushes", receipt.push.receiptID.lowercased)
+        let waiting = receipt.count(.pending)
+        var page = PageView("Cancel what has not left")
+        page.crumbs = [
+            Link(application.name, Address.of(application)), Link("Pushes", Address.of(application, "pushes")),
+            Link(request?.content.summary ?? "Push", address),
+        ]
+        var section = Section()
+        guard receipt.settledAt == nil else {
+            page.problem = "Nothing is left to cancel: it is done."
+            section.links = [Link("Back to the push", address)]
+            page.sections = [section]
+            return page
+        }
+        section.facts = [
+            Fact("Target", .text(request?.target.words ?? "not known")),
+            Fact("Accepted by providers", .number(receipt.count(.accepted))), Fact("Waiting", .number(waiting)),
+        ]
+        if !receipt.isFannedOut {
+            section.facts.append(Fact("Not found yet", .text(rest?.words ?? "the rest of the audience")))
+        }
+        section.text =
+            "These devices are not sent to, and their answer is \u{201c}skipped: cancelled\u{201d}. What is being sent at this moment "
+            + "is finished. What has left cannot be called back."
+        var spared = waiting == 1 ? "one device" : "\(waiting.grouped) devices"
+        if !receipt.isFannedOut {
+            spared = rest.map { $0.with(waiting).words } ?? "\(spared) and the rest of the audience"
+        }
+        section.form = Form("\(address)/cancel", "Spare \(spared)")
+        section.form?.isDanger = true
+        section.links = [Link("Let it go on", address)]
+        page.sections = [section]
+        return page
+    }
+
+    @Sendable private func cancel(
+        _ visit: Visit, _ receipt: Receipt, _ application: Application
+    ) async throws -> PageAnswer {
+        let cancellation = try await visit.services.pushes.cancel(receipt, of: application, by: visit.author)
+        return .redirect(
+            Address.query(
+                Address.of(application, "pushes", receipt.push.receiptID.lowercased),
+                [("done", cancellation == .nothing ? "late" : "cancelled")]))
     }
 
     @Sendable private func writeOff(

@@ -199,7 +199,7 @@ extension UserPages {
                     isMono: true),
             ])
         form.hidden = [.init(name: "id", value: user.id)]
-        return form
+        return form.guarded
     }
 
     @Sendable private func change(_ visit: Visit, _ application: Application) async throws -> PageAnswer {

@@ -15,6 +15,8 @@ package struct PageView: Sendable {
     package var sections: [Section] = []
     /// The path of an event stream: the page is loaded again when it reports something.
     package var live = ""
+    /// After how many seconds the browser loads the page again; 0 for never.
+    package var reloadSeconds = 0
 
     package init(_ title: String, lead: String = "") {
         self.title = title

@@ -29,7 +29,12 @@ extension Shell {
             == .allowed
         {
             var administration = ["people", "keys", "audit"].map { ($0.prefix(1).uppercased() + $0.dropFirst(), $0) }
-            if person.bounds == .everything { administration.append(("Nodes", "nodes")) }
+            if person.bounds == .everything {
+                administration += [
+                    ("Tenants", "tenants"), ("Nodes", "nodes"), ("Server log", "logs"), ("Settings", "settings"),
+                    ("Database", "database"), ("Versions", "versions"),
+                ]
+            }
             items.append(("Administration", administration.map { ($0.0, Address.path("admin", $0.1)) }))
         }
         let all = items.flatMap { $0.1.map(\.1) }

@@ -45,6 +45,11 @@ extension Answer {
 }
 
 extension Receipt {
+    /// One that was cancelled says so once it is done.
+    var stateValue: Value {
+        settledAt != nil && counts[.skipped(.cancelled), default: 0] > 0 ? .badge("cancelled", .warn) : state.value
+    }
+
     func count(_ kind: Answer.Kind) -> Int { counts.reduce(0) { $0 + (kind.includes($1.key) ? $1.value : 0) } }
 }
 

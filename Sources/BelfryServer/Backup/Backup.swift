@@ -30,6 +30,7 @@ package struct Backup: Sendable {
         do {
             let manifest = try draft.fill(from: storage, at: now)
             try draft.folder.move(to: folder)
+            BackupNoteFile(in: storage.directory).write(BackupNote(at: now, folder: folder.absolutePath))
             return manifest
         } catch {
             try? FileManager.default.removeItem(atPath: draft.folder)

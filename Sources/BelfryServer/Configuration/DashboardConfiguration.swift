@@ -16,6 +16,8 @@ package struct DashboardConfiguration: Sendable {
     package var takesPasswords: Bool
     /// `dashboard.public.url`, default the host that the browser names.
     package var publicURL: String?
+    /// `dashboard.passwords.leaked.file`, default none: passwords that nobody may set.
+    package var leakedPasswords: LeakedPasswords?
 
     init(_ settings: Settings) {
         isEnabled = settings.bool("dashboard.enabled", default: true)
@@ -36,6 +38,11 @@ package struct DashboardConfiguration: Sendable {
         }
         if let publicURL, !publicURL.hasPrefix("https://"), !publicURL.hasPrefix("http://") {
             settings.note("dashboard.public.url is `\(publicURL)`, it has to begin with https:// or http://")
+        }
+        let key = "dashboard.passwords.leaked.file"
+        guard let path = settings.optionalString(key), !path.isEmpty else { return }
+        do { leakedPasswords = try LeakedPasswords(path: path.absolutePath) } catch {
+            leakedPasswords = settings.fault(key, error.problem, nil)
         }
     }
 }

@@ -47,6 +47,8 @@ package struct ServerConfiguration: Sendable {
     package var certificatePause = Duration.seconds(5)
     /// PCF settings that were given and have no meaning here.
     package let strayOldNames: [String]
+    /// All that was read, for people.
+    package let reports: [SettingReport]
 
     /// How to treat a `BELFRY_*` variable, or a key of the file, that is not a setting.
     package enum UnknownVariables: Sendable {
@@ -106,6 +108,7 @@ package struct ServerConfiguration: Sendable {
                     + "deadline of a provider, which is \(providers.deadlineMax.components.seconds)")
         }
         strayOldNames = settings.strayOldNames
+        reports = settings.reports
     }
 
     /// Reads flags before environment before file. Throws `ConfigurationFaults` with every fault found.
@@ -138,7 +141,9 @@ package struct ServerConfiguration: Sendable {
             EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "belfry"),
             provider("file", file?.values ?? [:]),
         ]
-        let settings = Settings(ConfigReader(providers: providers), environment: environment)
+        let settings = Settings(
+            ConfigReader(providers: providers), environment: environment, flags: Array(flags.keys),
+            file: Array((file?.values ?? [:]).keys))
         let configuration = ServerConfiguration(settings)
         var unknown = settings.unknownVariables(in: environment, besides: ownVariables)
         if let file {

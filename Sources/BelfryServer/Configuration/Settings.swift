@@ -10,18 +10,31 @@ final class Settings {
     private let oldNames: [String: String]
     private(set) var faults: [String] = []
     private(set) var known: Set<String> = []
+    private let given: [(source: SettingReport.Source, keys: Set<String>)]
+    private var read: [String: SettingReport] = [:]
     private var knownOldNames: Set<String> = []
 
     /// Old names that were given and belong to no setting.
     var strayOldNames: [String] { oldNames.keys.filter { !knownOldNames.contains($0) }.sorted() }
 
-    init(_ reader: ConfigReader, environment: [String: String]) {
+    /// - Parameters:
+    ///   - flags: the keys that flags were given for.
+    ///   - file: those that the file has.
+    init(
+        _ reader: ConfigReader, environment: [String: String], flags: [String] = [], file: [String] = []
+    ) {
         self.reader = reader
         oldNames = environment.filter { OldNames.isOld($0.key) }
+        given = [
+            (.flag, Set(flags)), (.environment, Set(environment.filter { !$0.value.isEmpty }.keys)), (.file, Set(file)),
+        ]
     }
 
+    /// Every setting that was read, with what it is and where that comes from.
+    var reports: [SettingReport] { read.values.sorted { $0.key < $1.key } }
+
     func string(_ key: String, default fallback: String, oldName: String? = nil) -> String {
-        raw(key, oldName) ?? fallback
+        raw(key, oldName, default: fallback) ?? fallback
     }
 
     func optionalString(_ key: String) -> String? { raw(key, nil) }
@@ -29,7 +42,32 @@ final class Settings {
     /// A text that may contain a password; it must not reach the access log of the reader, nor a fault.
     func secret(_ key: String) -> String? {
         known.insert(key)
-        return reader.string(forKey: ConfigKey(key), isSecret: true)
+        let value = reader.string(forKey: ConfigKey(key), isSecret: true)
+        note(key, value, nil, nil, isSecret: true)
+        return value
+    }
+
+    private func note(
+        _ key: String, _ value: String?, _ oldName: String?, _ fallback: String?, isSecret: Bool = false
+    ) {
+        let variable = Self.variable(key)
+        let source =
+            given.first { $0.keys.contains($0.source == .environment ? variable : key) }?.source
+            ?? (oldName.flatMap { oldNames[$0] } == nil ? .default : .oldName)
+        // A setting that another one falls back to is read with and without its default.
+        if value == nil, fallback == nil, read[key] != nil { return }
+        read[key] = SettingReport(
+            key: key, value: value ?? fallback, source: source,
+            isSecret: isSecret || Self.isSecret(key, value ?? ""))
+    }
+
+    /// A password is in a file of its own, but for URLs, which may have one.
+    private static func isSecret(_ key: String, _ value: String) -> Bool {
+        key == "database.url" || (value.contains("://") && value.contains("@"))
+    }
+
+    private static func variable(_ key: String) -> String {
+        "BELFRY_" + key.uppercased().replacing(".", with: "_")
     }
 
     /// Registers the old names of settings, whether they are read or not.
@@ -40,11 +78,11 @@ final class Settings {
 
     /// Words separated by commas.
     func words(_ key: String) -> [String] {
-        (raw(key, nil) ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        (raw(key, nil, default: "") ?? "").split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
     func int(_ key: String, default fallback: Int, in range: ClosedRange<Int>, oldName: String? = nil) -> Int {
-        guard let text = raw(key, oldName) else { return fallback }
+        guard let text = raw(key, oldName, default: String(fallback)) else { return fallback }
         guard let value = Int(text), range.contains(value) else {
             return fault(
                 key, "is `\(text)`, it has to be a whole number in \(range.lowerBound)...\(range.upperBound)", fallback)
@@ -53,7 +91,7 @@ final class Settings {
     }
 
     func bool(_ key: String, default fallback: Bool, oldName: String? = nil) -> Bool {
-        guard let text = raw(key, oldName) else { return fallback }
+        guard let text = raw(key, oldName, default: String(fallback)) else { return fallback }
         switch text.lowercased() {
         case "true", "yes", "on", "1": return true
         case "false", "no", "off", "0": return false
@@ -62,7 +100,7 @@ final class Settings {
     }
 
     func choice<Choice: RawRepresentable<String> & CaseIterable>(_ key: String, default fallback: Choice) -> Choice {
-        guard let text = raw(key, nil) else { return fallback }
+        guard let text = raw(key, nil, default: fallback.rawValue) else { return fallback }
         guard let value = Choice(rawValue: text.lowercased()) else {
             let choices = Choice.allCases.map(\.rawValue).joined(separator: ", ")
             return fault(key, "is `\(text)`, it has to be one of: \(choices)", fallback)
@@ -83,7 +121,7 @@ final class Settings {
     ///
     /// - Parameter others: variables that are read elsewhere.
     func unknownVariables(in environment: [String: String], besides others: [String]) -> [String] {
-        let names = Set(known.map { "BELFRY_" + $0.uppercased().replacing(".", with: "_") } + others)
+        let names = Set(known.map(Self.variable) + others)
         return Self.strangers(in: environment.keys.filter { $0.hasPrefix("BELFRY_") }, known: names)
     }
 
@@ -110,11 +148,12 @@ final class Settings {
         return fallback
     }
 
-    private func raw(_ key: String, _ oldName: String?) -> String? {
+    private func raw(_ key: String, _ oldName: String?, default fallback: String? = nil) -> String? {
         known.insert(key)
         if let oldName { know(oldNames: oldName) }
-        let key = ConfigKey(key)
-        return reader.string(forKey: key) ?? oldName.flatMap { oldNames[$0] }
+        let value = reader.string(forKey: ConfigKey(key)) ?? oldName.flatMap { oldNames[$0] }
+        note(key, value, oldName, fallback)
+        return value
     }
 }
 

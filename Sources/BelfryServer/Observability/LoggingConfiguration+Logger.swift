@@ -2,12 +2,16 @@ package import Logging
 
 extension LoggingConfiguration {
     /// A logger that writes to standard error in the configured format.
-    package func makeLogger() -> Logger {
+    ///
+    /// - Parameter ring: keeps the last lines too; nil keeps none.
+    package func makeLogger(keepingIn ring: LogRing? = nil) -> Logger {
         var logger = Logger(label: "belfry") { label in
-            switch format {
-            case .text: StreamLogHandler.lines(label: label)
-            case .json: JSONLogHandler(label: label)
-            }
+            let handler: any LogHandler =
+                switch format {
+                case .text: StreamLogHandler.lines(label: label)
+                case .json: JSONLogHandler(label: label)
+                }
+            return ring.map { KeepingLogHandler(handler, in: $0) } ?? handler
         }
         logger.logLevel = level
         return logger

@@ -8,7 +8,7 @@ extension ServerResources {
 
     func people(lifetime: SessionLifetime) -> PersonService {
         PersonService(
-            store: store, passwords: ScryptPasswords(), vault: keyRing, hash: SecretHash.of,
+            store: store, passwords: passwords, vault: keyRing, hash: SecretHash.of,
             authentication: SecretHash.authentication, clock: clock, lifetime: lifetime)
     }
 }

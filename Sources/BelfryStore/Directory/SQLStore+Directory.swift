@@ -9,11 +9,18 @@ extension SQLStore {
     }
 
     package func devices(_ search: DeviceSearch, after: Key<Device>?, limit: Int) async throws -> [Device] {
-        try await look(search, isShort: true) { directory in try directory.behind(after, limit: limit) }
+        try await look(search, isShort: search.filter.isEmpty) { directory in try directory.behind(after, limit: limit)
+        }
     }
 
     package func deviceCount(_ search: DeviceSearch) async throws -> Int {
         try await look(search, isShort: search.topic == nil) { directory in try directory.count() }
+    }
+
+    package func deviceCount(_ search: DeviceSearch, within time: Duration) async throws -> DeviceCount {
+        try await look(search, isShort: search.topic == nil && search.filter.isEmpty) { directory in
+            try directory.count(until: ContinuousClock.now + time)
+        }
     }
 
     package func customUserIDs(
@@ -76,7 +83,102 @@ private struct DeviceDirectory<Connection: SQLConnection> {
     }
 
     func behind(_ after: Key<Device>?, limit: Int) throws -> [Device] {
-        try DamagedRows.slice(of: limit, after: after) { last, limit in try rows(keys(behind: last, limit: limit)) }
+        guard search.filter.isEmpty else {
+            guard limit > 0 else { return [] }
+            var found: [Key<Device>] = []
+            try eachFiltered(after: after) { device in
+                found.append(device)
+                return found.count < limit
+            }
+            return try devices(found)
+        }
+        return try DamagedRows.slice(of: limit, after: after) { last, limit in
+            try rows(keys(behind: last, limit: limit))
+        }
+    }
+
+    func count(until end: ContinuousClock.Instant) throws -> DeviceCount {
+        guard search.text != nil || !search.filter.isEmpty else { return DeviceCount(devices: try count()) }
+        var (devices, isMore) = (0, false)
+        try eachFiltered(after: nil) { _ in
+            devices += 1
+            isMore = devices.isMultiple(of: Self.rowsAtOnce) && ContinuousClock.now >= end
+            return !isMore
+        } pause: {
+            isMore = ContinuousClock.now >= end
+            return isMore
+        }
+        return DeviceCount(devices: devices, isMore: isMore)
+    }
+
+    private static var rowsAtOnce: Int { 512 }
+
+    /// Calls `body` with each device after `after` that meets the filter too, until it returns false.
+    ///
+    /// - Parameter pause: called after each few rows; true ends the search.
+    private func eachFiltered(
+        after: Key<Device>?, _ body: (Key<Device>) throws -> Bool, pause: () -> Bool = { false }
+    ) throws {
+        if let text = try textSearch() {
+            var some: [Key<Device>] = []
+            var isDone = false
+            try text.each(after: after) { device in
+                some.append(device)
+                guard some.count == Self.rowsAtOnce else { return true }
+                isDone = try !filtered(some, body) || pause()
+                some = []
+                return !isDone
+            }
+            if !isDone { _ = try filtered(some, body) }
+            return
+        }
+        if search.filter.isUnseen, search.topic == nil {
+            return try walk(after: after, body, pause: pause) { after, limit in
+                try unseen(after: after, limit: limit)
+            }
+        }
+        var run = DeviceRun(list, on: platforms, after: after, now: now, db)
+        try walk(after: after, body, pause: pause) { _, limit in try run.next(limit) }
+    }
+
+    private func walk(
+        after: Key<Device>?, _ body: (Key<Device>) throws -> Bool, pause: () -> Bool,
+        next: (Key<Device>?, Int) throws -> [Key<Device>]
+    ) throws {
+        var last = after
+        while case let keys = try next(last, Self.rowsAtOnce), !keys.isEmpty {
+            try budget.check()
+            guard try filtered(keys, body), !pause() else { return }
+            last = keys.last
+        }
+    }
+
+    /// Returns whether `body` wants more.
+    private func filtered(_ keys: [Key<Device>], _ body: (Key<Device>) throws -> Bool) throws -> Bool {
+        guard !search.filter.isEmpty, !keys.isEmpty else { return try keys.allSatisfy(body) }
+        let found = try db.prepared(DirectoryStatements.forFilter).all(SQLKeys(keys)) { row -> Key<Device>? in
+            let isMatch = search.filter.matches(
+                isActive: row.integer(1) > 0, customUserID: row.textIfAny(2),
+                registeredAt: Instant(milliseconds: row.integer(3)), osVersion: row.textIfAny(4),
+                isUnseen: row.integerIfAny(5) == 0)
+            return isMatch ? Key(row.integer(0)) : nil
+        }
+        return try found.allSatisfy { device in try device.map(body) ?? true }
+    }
+
+    /// The shortest list that has all devices that the filter may find.
+    private var list: PostingList {
+        if let topic = search.topic { return .topic(topic) }
+        if let user = search.filter.customUserID, search.filter.isActive != false { return .customUser(user) }
+        return search.filter.isActive == true ? .active : .registered
+    }
+
+    private func unseen(after: Key<Device>?, limit: Int) throws -> [Key<Device>] {
+        let statement = try db.prepared(DeviceStatements.unseen)
+        let found = try platforms.flatMap { platform in
+            try statement.all(platform.key, after?.rawValue ?? 0, limit) { Key<Device>($0.integer(0)) }
+        }
+        return Array(found.sorted().prefix(limit))
     }
 
     private func keys(behind after: Key<Device>?, limit: Int) throws -> [Key<Device>] {
@@ -138,6 +240,13 @@ private struct DeviceDirectory<Connection: SQLConnection> {
 }
 
 enum DirectoryStatements {
+    static let forFilter: SQLText = """
+        SELECT id, reach, custom_user_id, registered_at_ms, os_version, import_stage /* directory.for_filter */
+          FROM device
+         WHERE id \(among: "$1")
+         ORDER BY id
+        """
+
     static let byKeys: SQLText = """
         SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
                os, os_version, model, manufacturer, alias, platform_id,

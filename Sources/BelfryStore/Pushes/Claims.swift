@@ -50,23 +50,25 @@ struct Bid {
     }
 }
 
-/// A fan-out, from the columns push, attempt, cursor and due time of its claim.
+/// A fan-out, from the columns push, attempt, cursor, due time and whether it is cancelled of its claim.
 struct ClaimedFanOut {
     let push: Key<Push>
     fileprivate let attempt: Int64
     fileprivate let cursor: Key<Device>?
     let dueAt: Int64
+    fileprivate let isCancelled: Bool
 
     init(_ row: some SQLRow) {
         push = Key(row.integer(0))
         attempt = row.integer(1)
         cursor = row.integerIfAny(2).map { Key($0) }
         dueAt = row.integer(3)
+        isCancelled = row.bool(4)
     }
 }
 
-/// A batch, from the columns id, push, attempt, claims, devices, answers, due time and time of the next attempt of its
-/// claim.
+/// A batch, from the columns id, push, attempt, claims, devices, answers, due time, time of the next attempt and whether
+/// it is cancelled of its claim.
 struct ClaimedBatch {
     let key: Key<Batch>
     let dueAt: Int64
@@ -94,7 +96,7 @@ extension Batch {
             attempt: row.integer(2), isLapsed: row.integer(3) > 1,
             retryTimes: row.withBlob(5) {
                 RetryTimes.inCodes($0, retryAt: Instant(milliseconds: row.integer(7)), now: now)
-            })
+            }, isCancelled: row.bool(8))
     }
 }
 
@@ -108,7 +110,7 @@ extension WriteSession {
         }
         return FanOut(
             pushKey: push.key, platformKey: platform, lane: push.lane, audience: push.audience, cursor: claimed.cursor,
-            attempt: claimed.attempt)
+            attempt: claimed.attempt, isCancelled: claimed.isCancelled)
     }
 
     /// nil when it cannot be read: the batch is set aside.

@@ -12,6 +12,14 @@ extension SQLStore {
         }
     }
 
+    package func damagedPushes(limit: Int) async throws -> [PushHead] {
+        let now = clock.now
+        return try await readCommitted { [damagedRows] db in
+            try db.prepared(DamageStatements.pushes).all(now, limit) { try damagedRows.pushHead($0) }
+                .compactMap(\.self)
+        }
+    }
+
     package func writeOffDamage(of push: Key<Push>) async throws -> WriteOff {
         try await write { try $0.writeOffDamage(of: push) }
     }
@@ -130,6 +138,20 @@ enum DamageStatements {
                                    WHERE fan_out.lane = lane.id AND platform_id = platform.id AND due_at_ms > $1
                                      AND NOT is_claimed)), 0) AS bigint) /* damage.count_fan_outs */
           FROM platform CROSS JOIN (SELECT 0 AS id UNION ALL SELECT 1 UNION ALL SELECT 2) AS lane
+        """
+
+    /// Goes from each note to its batch, and scans `fan_out_due` as `countFanOuts` does.
+    static let pushes: SQLText = """
+        SELECT id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms /* damage.pushes */
+          FROM push
+         WHERE id IN (SELECT push_id FROM damaged_batch WHERE (SELECT is_open FROM batch WHERE id = batch_id)
+                       UNION
+                      SELECT fan_out.push_id
+                        FROM platform CROSS JOIN (SELECT 0 AS id UNION ALL SELECT 1 UNION ALL SELECT 2) AS lane
+                        JOIN fan_out ON fan_out.lane = lane.id AND platform_id = platform.id
+                             AND due_at_ms > $1 AND NOT is_claimed)
+         ORDER BY id DESC
+         LIMIT $2
         """
 
     static let endFanOuts: SQLText = "DELETE FROM fan_out /* damage.end_fan_outs */ WHERE push_id = $1"

@@ -58,7 +58,7 @@ enum BatchStatements {
         """
 
     static let forSettling: SQLText = """
-        SELECT id, attempt, claim_count, answers, is_whole /* batches.for_settling */ FROM batch
+        SELECT id, attempt, claim_count, answers, is_whole, is_cancelled /* batches.for_settling */ FROM batch
          WHERE id \(among: "$1")
          ORDER BY id
            \(SQLText.forUpdate)

@@ -23,12 +23,17 @@ extension SQLStore {
     }
 
     package func advance(_ step: FanOutStep) async throws -> Bool {
-        let batches = step.batches.filter { !$0.isEmpty }.map(BatchDraft.init)
+        let fanOut = step.fanOut
+        let answer = fanOut.isCancelled ? Answer.skipped(.cancelled) : .pending
+        let batches = step.batches.filter { !$0.isEmpty }.map { BatchDraft($0, answer: answer) }
         return try await write { session in
             guard try session.move(step, behind: batches.last?.last) else { return false }
+            guard !fanOut.isCancelled else {
+                try session.writeCancelled(batches, of: fanOut, isLast: step.isLast)
+                return true
+            }
             try session.write(
-                batches, of: step.fanOut.pushKey, on: step.fanOut.platformKey, in: step.fanOut.lane, isLast: step.isLast
-            )
+                batches, of: fanOut.pushKey, on: fanOut.platformKey, in: fanOut.lane, isLast: step.isLast)
             return true
         }
     }
@@ -41,11 +46,11 @@ struct BatchDraft: Sendable {
     let devices: [UInt8]
     let answers: [UInt8]
 
-    init(_ keys: [Key<Device>]) {
+    init(_ keys: [Key<Device>], answer: Answer = .pending) {
         first = keys[0]
         last = keys[keys.count - 1]
         devices = DeviceList.encode(keys)
-        answers = [UInt8](repeating: Answer.pending.code, count: keys.count)
+        answers = [UInt8](repeating: answer.code, count: keys.count)
     }
 }
 

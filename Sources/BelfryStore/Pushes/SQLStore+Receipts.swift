@@ -50,6 +50,16 @@ extension SQLStore {
         }
     }
 
+    package func answerTimes(of push: Key<Push>) async throws -> AnswerTimes {
+        AnswerTimes(
+            try await readCommitted { db in
+                try db.prepared(ReceiptStatements.closed).all(push) { row in
+                    AnswerTimes.Batch(
+                        closedAt: Instant(milliseconds: row.integer(0)), devices: Int(row.integer(1)))
+                }
+            })
+    }
+
     package func answers(
         in push: Key<Push>, kind: Answer.Kind, after: AnswerCursor?, limit: Int
     ) async throws -> AnswerPage {
@@ -90,7 +100,7 @@ extension SQLConnection {
 }
 
 extension DamagedRows {
-    fileprivate func pushHead(_ row: some SQLRow) throws -> PushHead? {
+    func pushHead(_ row: some SQLRow) throws -> PushHead? {
         try readable("push \(row.integer(0))") { try PushHead(row) }
     }
 }
@@ -133,6 +143,11 @@ enum ReceiptStatements {
     /// Scans `batch_device`.
     static let allAnswers: SQLText = """
         SELECT platform_id, answers /* receipts.all_answers */ FROM batch WHERE push_id = $1
+        """
+
+    /// Scans `batch_device`.
+    static let closed: SQLText = """
+        SELECT due_at_ms, length(answers) /* receipts.closed */ FROM batch WHERE push_id = $1 AND is_open = false
         """
 
     /// The start of the batch that contains a device. One step through `batch_device`.

@@ -17,8 +17,9 @@ struct Settling<Session: WriteSession> {
     /// What came of each, in order: false for one whose batch was claimed by another since, or is gone.
     func settle(_ settlements: [Settlement]) throws -> [Bool] {
         let leases = try leases(of: settlements)
-        let held = settlements.compactMap { settlement in
-            leases[settlement.batch.key].flatMap { $0.isHeld ? ($0, settlement) : nil }
+        let held = settlements.compactMap { settlement -> (Lease, Settlement)? in
+            guard let lease = leases[settlement.batch.key], lease.isHeld else { return nil }
+            return (lease, lease.isCancelled ? settlement.cancellingRetries : settlement)
         }
         try park(held.map(\.1))
         for (platform, settlements) in Dictionary(grouping: held.map(\.1), by: \.batch.platformKey).sorted(by: {
@@ -40,6 +41,8 @@ struct Settling<Session: WriteSession> {
         let answers: [Answer]
         /// Whether what is counted of its push is read from its batches.
         let isWhole: Bool
+        /// Whether its push was cancelled since it was claimed.
+        let isCancelled: Bool
     }
 
     /// The leases of batches that were not claimed again since.
@@ -51,7 +54,8 @@ struct Settling<Session: WriteSession> {
             let key = Key<Batch>(row.integer(0))
             guard let batch = batches[key], row.integer(1) == batch.attempt else { return }
             let answers = try row.withBlob(3) { try [Answer](codes: $0, count: batch.devices.count) }
-            leases[key] = Lease(isHeld: row.integer(2) > 0, answers: answers, isWhole: row.bool(4))
+            leases[key] = Lease(
+                isHeld: row.integer(2) > 0, answers: answers, isWhole: row.bool(4), isCancelled: row.bool(5))
         }
         return leases
     }

@@ -52,6 +52,7 @@ extension Schema {
             attempt \(.bigint) NOT NULL DEFAULT 0 CHECK (attempt >= 0),
             \(flag: "is_claimed", false),
             cursor \(.bigint) CHECK (cursor > 0),
+            \(flag: "is_cancelled", false),
             PRIMARY KEY (push_id, platform_id)
         ) \(.byKey)\(postgres: """
              WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500)
@@ -63,6 +64,7 @@ extension Schema {
         -- devices tried again (`RetryTimes`); NULL once no device waits. `answered_at_ms`: when the first device got its answer.
         -- `badges`: what it shows on the icon of each device, where its push counts; see `BadgeList`.
         -- `is_whole`: its push was accepted with all its batches, so they are all that is counted of it.
+        -- `is_cancelled`: its push was cancelled while it was claimed, so that it is not sent again.
         CREATE TABLE batch (
             id \(.key),
             push_id \(.bigint) NOT NULL REFERENCES push (id),
@@ -80,6 +82,7 @@ extension Schema {
             answered_at_ms \(.bigint),
             \(flag: "is_whole", false),
             badges \(.bytes),
+            \(flag: "is_cancelled", false),
             CHECK (is_open = true OR claim_count = 0)
         ) \(.byID)\(postgres: " WITH (autovacuum_vacuum_scale_factor = 0.02)");
         CREATE UNIQUE INDEX batch_device ON batch (push_id, platform_id, first_device_id);

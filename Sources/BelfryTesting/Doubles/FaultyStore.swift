@@ -11,6 +11,7 @@ package struct FaultyStore: WrappedStore {
         case settlesWithoutFence, forgetsSettlements, leasesNothing, forgetsLapses, losesDevices, writesBatchesTwice
         case believesEveryDeadToken, deactivatesOnRefusedCredentials, skipsTheReachable, refusesToAdvance
         case sendsSchedulesTwice, cancelsInVain, forgetsSchedules, forgetsRetryTimes, prolongsRetryTimes
+        case cancelsPushesInVain, forgetsCancelledLeases
     }
 
     package init(_ base: MemoryStore, _ planted: Fault) {
@@ -93,6 +94,21 @@ package struct FaultyStore: WrappedStore {
     package func cancel(_ key: Key<Schedule>, of application: Key<Application>) async throws -> Bool {
         guard planted == .cancelsInVain else { return try await base.cancel(key, of: application) }
         return try await base.schedule(key, of: application)?.ending == nil
+    }
+
+    package func cancel(_ push: Key<Push>) async throws -> Cancellation {
+        guard planted != .cancelsPushesInVain else { return .nothing }
+        let cancellation = try await base.cancel(push)
+        if planted == .forgetsCancelledLeases {
+            memory.tamper { contents in
+                for (key, row) in contents.batches where row.batch.isCancelled {
+                    contents.batches[key]?.batch = row.batch.with(
+                        answers: row.batch.answers, attempt: row.batch.attempt, isLapsed: row.batch.isLapsed,
+                        retryTimes: row.batch.retryTimes, isCancelled: false)
+                }
+            }
+        }
+        return cancellation
     }
 
     package func dueSchedules(atMost limit: Int) async throws -> [Schedule] {

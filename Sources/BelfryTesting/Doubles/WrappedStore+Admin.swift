@@ -51,6 +51,7 @@ extension WrappedStore {
     package func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]] {
         try await base.answerCounts(of: push)
     }
+    package func answerTimes(of push: Key<Push>) async throws -> AnswerTimes { try await base.answerTimes(of: push) }
     package func answers(
         in push: Key<Push>, kind: Answer.Kind, after: AnswerCursor?, limit: Int
     ) async throws -> AnswerPage {

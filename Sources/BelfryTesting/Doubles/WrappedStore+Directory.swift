@@ -29,6 +29,9 @@ extension WrappedStore {
         try await base.subscribe(subscriptions, of: application)
     }
 
+    package func deviceCount(_ search: DeviceSearch, within time: Duration) async throws -> DeviceCount {
+        try await base.deviceCount(search, within: time)
+    }
     package func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> ListPage<Device> {
         try await base.devices(search, skip: skip, limit: limit)
     }

@@ -117,6 +117,7 @@ extension WrappedStore {
 
     package func accept(_ push: NewPush) async throws -> Push { try await base.accept(push) }
     package func receipt(_ receiptID: UUID) async throws -> Receipt? { try await base.receipt(receiptID) }
+    package func cancel(_ push: Key<Push>) async throws -> Cancellation { try await base.cancel(push) }
     package func messages(
         to device: Key<Device>, on platform: Key<Platform>, of application: Key<Application>, limit: Int
     ) async throws -> [DeviceMessage] {
@@ -198,6 +199,7 @@ extension WrappedStore {
     package func recordHeartbeat(_ report: NodeReport) async throws { try await base.recordHeartbeat(report) }
     package func remove(_ node: UUID) async throws { try await base.remove(node) }
     package func nodes() async throws -> [Node] { try await base.nodes() }
+    package func databaseSize() async throws -> DatabaseSize { try await base.databaseSize() }
 
     package func note(_ fault: ConnectionFault, on platform: Key<Platform>) async throws {
         try await base.note(fault, on: platform)
@@ -208,6 +210,7 @@ extension WrappedStore {
 
     package func damagedBatchCount() async throws -> Int { try await base.damagedBatchCount() }
     package func damagedFanOutCount() async throws -> Int { try await base.damagedFanOutCount() }
+    package func damagedPushes(limit: Int) async throws -> [PushHead] { try await base.damagedPushes(limit: limit) }
     package func writeOffDamage(of push: Key<Push>) async throws -> WriteOff {
         try await base.writeOffDamage(of: push)
     }

@@ -88,12 +88,16 @@ extension Contents {
     }
 
     mutating func write(_ devices: [Key<Device>], of fanOut: FanOut, now: Instant) {
+        let answer = fanOut.isCancelled ? Answer.skipped(.cancelled) : .pending
         let batch = Batch(
             key: nextKey(), pushKey: fanOut.pushKey, platformKey: fanOut.platformKey, lane: fanOut.lane,
             devices: devices,
-            answers: devices.map { _ in .pending }, attempt: 0, isLapsed: false)
-        batches[batch.key] = BatchRow(batch: batch, lease: Lease(dueAt: now))
-        pushes[fanOut.pushKey]?.counts.add(devices.count, to: .pending)
+            answers: devices.map { _ in answer }, attempt: 0, isLapsed: false)
+        batches[batch.key] = BatchRow(batch: batch, lease: Lease(dueAt: fanOut.isCancelled ? nil : now))
+        pushes[fanOut.pushKey]?.counts.add(devices.count, to: answer)
+        if fanOut.isCancelled, pushes[fanOut.pushKey]?.firstAnswerAt == nil {
+            pushes[fanOut.pushKey]?.firstAnswerAt = now
+        }
     }
 }
 
@@ -201,6 +205,7 @@ extension Contents {
         guard let row = batches[key], row.batch.attempt == settlement.batch.attempt else { return false }
         // Settled twice, because the delivery worker never got the first answer.
         guard row.lease.isHeld else { return true }
+        let settlement = row.batch.isCancelled ? settlement.cancellingRetries : settlement
         tally(from: row.batch, to: settlement.answers, now: now)
         let batch = row.batch.with(
             answers: settlement.answers, attempt: row.batch.attempt, isLapsed: row.batch.isLapsed)
@@ -223,7 +228,7 @@ extension Contents {
         return true
     }
 
-    private mutating func tally(from batch: Batch, to answers: [Answer], now: Instant) {
+    mutating func tally(from batch: Batch, to answers: [Answer], now: Instant) {
         for (index, (before, after)) in zip(batch.answers, answers).enumerated() where before != after {
             if before != .pending {
                 misuses.append(
@@ -241,17 +246,18 @@ extension FanOut {
     func with(cursor: Key<Device>?, attempt: Int64) -> FanOut {
         FanOut(
             pushKey: pushKey, platformKey: platformKey, lane: lane, audience: audience, cursor: cursor,
-            attempt: attempt)
+            attempt: attempt, isCancelled: isCancelled)
     }
 }
 
 extension Batch {
     package func with(
-        answers: [Answer], attempt: Int64, isLapsed: Bool, retryTimes: [Int: Instant] = [:]
+        answers: [Answer], attempt: Int64, isLapsed: Bool, retryTimes: [Int: Instant] = [:],
+        isCancelled: Bool? = nil
     ) -> Batch {
         Batch(
             key: key, pushKey: pushKey, platformKey: platformKey, lane: lane, devices: devices, answers: answers,
-            attempt: attempt, isLapsed: isLapsed, retryTimes: retryTimes)
+            attempt: attempt, isLapsed: isLapsed, retryTimes: retryTimes, isCancelled: isCancelled ?? self.isCancelled)
     }
 }
 

@@ -18,6 +18,10 @@ extension MemoryStore {
         transaction { contents in contents.devices(search).count }
     }
 
+    package func deviceCount(_ search: DeviceSearch, within time: Duration) async throws -> DeviceCount {
+        DeviceCount(devices: try await deviceCount(search))
+    }
+
     package func customUserIDs(
         on platforms: [Key<Platform>], containing text: String?, after id: String?, limit: Int
     ) async throws -> [String] {
@@ -37,6 +41,7 @@ extension Contents {
             search.platforms.contains(device.platformKey)
                 && (search.text.map { holds($0, device) } ?? true)
                 && (search.topic.map { device.isActive && device.topics.contains($0) } ?? true)
+                && search.filter.matches(device)
         }.sorted { $0.key < $1.key }
     }
 

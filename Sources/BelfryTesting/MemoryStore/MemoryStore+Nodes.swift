@@ -11,6 +11,8 @@ extension MemoryStore {
         }
     }
 
+    package func databaseSize() async throws -> DatabaseSize { DatabaseSize(bytes: 0, engineVersion: "memory") }
+
     package func remove(_ node: UUID) async throws { transaction { $0.nodes[node] = nil } }
 
     package func nodes() async throws -> [Node] {

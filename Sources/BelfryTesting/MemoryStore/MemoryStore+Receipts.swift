@@ -42,6 +42,13 @@ extension MemoryStore {
         }
     }
 
+    package func answerTimes(of push: Key<Push>) async throws -> AnswerTimes {
+        AnswerTimes(
+            contents.batches.values.filter { $0.batch.pushKey == push && $0.lease.dueAt == nil }.compactMap { row in
+                row.answeredAt.map { AnswerTimes.Batch(closedAt: $0, devices: row.batch.devices.count) }
+            })
+    }
+
     package func answers(
         in push: Key<Push>, kind: Answer.Kind, after: AnswerCursor?, limit: Int
     ) async throws -> AnswerPage {

@@ -22,6 +22,9 @@ final class History: Sendable {
         private(set) var releases: [Key<Schedule>: Int] = [:]
         /// Retry times that moved, one sentence each.
         private(set) var movedRetryTimes: [String] = []
+        private(set) var cancelledPushes: Set<Key<Push>> = []
+        /// Batches that were claimed to be sent after their push was cancelled, one sentence each.
+        private(set) var claimedInSpiteOfCancel: [String] = []
         private var moment = 0
         private var touchedAt: [Key<Device>: Int] = [:]
         private var left: Set<Key<Device>> = []
@@ -54,6 +57,8 @@ final class History: Sendable {
 
         mutating func cancel(_ schedule: Schedule) { cancelled.insert(schedule.key) }
 
+        mutating func cancel(_ push: Key<Push>) { cancelledPushes.insert(push) }
+
         mutating func release(_ schedule: Schedule) { releases[schedule.key, default: 0] += 1 }
 
         mutating func register(_ device: Key<Device>, evicted: Key<Device>?) {
@@ -76,6 +81,10 @@ final class History: Sendable {
         }
 
         mutating func claim(_ batch: Batch, at now: Instant) {
+            if cancelledPushes.contains(batch.pushKey), !batch.isCancelled {
+                claimedInSpiteOfCancel.append(
+                    "batch \(batch.key): was claimed after push \(batch.pushKey) was cancelled")
+            }
             let retryTimes = retryTimes[batch.key, default: [:]].filter { $0.value > now }
             if batch.retryTimes != retryTimes {
                 movedRetryTimes.append(

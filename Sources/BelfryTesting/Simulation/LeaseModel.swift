@@ -12,6 +12,8 @@ package struct LeaseModel: Sendable, Hashable {
         case crash(Int)
         /// The time of the lease is over.
         case lapse
+        /// The push is cancelled.
+        case cancel
     }
 
     /// The provider's answer.
@@ -21,7 +23,7 @@ package struct LeaseModel: Sendable, Hashable {
 
     /// A fault of the protocol, to show that the check would detect it.
     package enum Fault: Sendable, Hashable, CaseIterable {
-        case settlesWithoutFence, claimsInSpiteOfLease, neverLapses, tellsTwiceAtMostOnce
+        case settlesWithoutFence, claimsInSpiteOfLease, neverLapses, tellsTwiceAtMostOnce, forgetsCancel
     }
 
     package enum Lease: Sendable, Hashable {
@@ -32,6 +34,8 @@ package struct LeaseModel: Sendable, Hashable {
     package struct Hold: Sendable, Hashable {
         package let attempt: Int
         package let isLapsed: Bool
+        /// Whether the push was cancelled before the claim.
+        package let isCancelled: Bool
         /// nil before the device is notified.
         package var word: Word?
     }
@@ -41,6 +45,8 @@ package struct LeaseModel: Sendable, Hashable {
     /// How often a delivery worker may die, or be too slow.
     private let mishapsMax: Int
     private let failuresMax: Int
+    /// How often the push may be cancelled.
+    private let cancelsMax: Int
 
     package private(set) var attempt = 0
     package private(set) var lease = Lease.none
@@ -50,13 +56,21 @@ package struct LeaseModel: Sendable, Hashable {
     private var mishaps = 0
     private var failures = 0
     private var settlements = 0
+    private var cancels = 0
+    /// Whether the push was cancelled while the batch was claimed.
+    private var isCancelled = false
+    private var attemptAtCancel = 0
+    /// Devices notified by a worker that claimed after the cancel.
+    private var tellsAfterCancel = 0
 
     package init(
-        workers: Int, mishaps: Int, failures: Int, guarantee: Push.Guarantee = .atLeastOnce, fault: Fault? = nil
+        workers: Int, mishaps: Int, failures: Int, cancels: Int = 0, guarantee: Push.Guarantee = .atLeastOnce,
+        fault: Fault? = nil
     ) {
         holds = Array(repeating: nil, count: workers)
         mishapsMax = mishaps
         failuresMax = failures
+        cancelsMax = cancels
         self.guarantee = guarantee
         self.fault = fault
     }
@@ -71,6 +85,7 @@ package struct LeaseModel: Sendable, Hashable {
 
     package var steps: [Step] {
         var steps: [Step] = lease == .held && canLapse ? [.lapse] : []
+        if cancels < cancelsMax { steps.append(.cancel) }
         for (worker, hold) in holds.enumerated() {
             guard let hold else {
                 if isClaimable { steps.append(.claim(worker)) }
@@ -93,17 +108,23 @@ package struct LeaseModel: Sendable, Hashable {
         switch step {
         case .claim(let worker):
             attempt += 1
-            holds[worker] = Hold(attempt: attempt, isLapsed: lease == .lapsed)
+            holds[worker] = Hold(
+                attempt: attempt, isLapsed: lease == .lapsed, isCancelled: isCancelled && fault != .forgetsCancel)
             lease = .held
         case .tell(let worker, let word):
             tells += 1
+            if isCancelled, let hold = holds[worker], hold.attempt > attemptAtCancel { tellsAfterCancel += 1 }
             holds[worker]?.word = word
             if word != .accepted { failures += 1 }
         case .settle(let worker):
             let hold = holds[worker]
             holds[worker] = nil
             guard let hold, isCurrent(hold) else { return false }
-            apply(answer(to: hold))
+            let written = answer(to: hold)
+            apply(isCancelled && written == .pending ? .skipped(.cancelled) : written)
+        case .cancel:
+            cancels += 1
+            cancel()
         case .crash(let worker):
             holds[worker] = nil
             mishaps += 1
@@ -114,9 +135,23 @@ package struct LeaseModel: Sendable, Hashable {
         return true
     }
 
-    /// Whether the batch is given up: a lapsed batch of an at-most-once push is never sent again.
+    private mutating func cancel() {
+        guard answer == .pending else { return }
+        switch lease {
+        case .none: apply(.skipped(.cancelled))
+        case .held:
+            isCancelled = true
+            attemptAtCancel = attempt
+        case .lapsed:
+            attempt += 1
+            apply(.unknown)
+        }
+    }
+
+    /// Whether the batch is given up: a lapsed batch of an at-most-once push is never sent again, nor one whose push was cancelled.
     package func isAbandoned(_ hold: Hold) -> Bool {
-        guarantee == .atMostOnce && hold.isLapsed && fault != .tellsTwiceAtMostOnce
+        if hold.isCancelled { return true }
+        return guarantee == .atMostOnce && hold.isLapsed && fault != .tellsTwiceAtMostOnce
     }
 
     /// The answer that a delivery worker writes.
@@ -151,6 +186,7 @@ package struct LeaseModel: Sendable, Hashable {
         if settlements > 1 { return "the device was counted \(settlements) times" }
         if (answer != .pending) != (settlements == 1) { return "the counters are not the answers" }
         if answer == .accepted && tells == 0 { return "accepted, and no device was told" }
+        if tellsAfterCancel > 0 { return "told after the push was cancelled" }
         switch guarantee {
         case .atLeastOnce where tells > 1 + failures + mishaps:
             return "told \(tells) times with \(failures) failures and \(mishaps) mishaps"

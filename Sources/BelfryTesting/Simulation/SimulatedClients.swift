@@ -64,6 +64,7 @@ struct SimulatedClients: Sendable {
         case .schedule(let planned): try await schedule(planned, platforms)
         case .reschedule(let dueIn): try await reschedule(dueIn, &random)
         case .cancel: try await cancel(&random)
+        case .cancelPush(let number): try await cancelPush(number)
         case .install: try await install(on: random.pick(platforms), &random)
         case .register(let isNamed, let choice): try await register(isNamed: isNamed, choice, platforms, &random)
         case .unregister: try await unregister(&random)
@@ -119,6 +120,16 @@ struct SimulatedClients: Sendable {
         guard let schedule = memory.contents.someSchedule(&random) else { return }
         let isCancelled = try await store.cancel(schedule.key, of: schedule.applicationKey)
         if isCancelled { history.note { $0.cancel(schedule) } }
+    }
+
+    /// Twice, as somebody does who does not wait for the answer.
+    private func cancelPush(_ number: Int) async throws {
+        let open = memory.contents.pushes.values.filter { $0.settledAt == nil }.map(\.push.key).sorted()
+        guard !open.isEmpty else { return }
+        let push = open[number % open.count]
+        _ = try await store.cancel(push)
+        history.note { $0.cancel(push) }
+        _ = try await store.cancel(push)
     }
 
     private func install(on platform: Platform, _ random: inout SplitMix64) async throws {

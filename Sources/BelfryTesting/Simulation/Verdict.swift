@@ -28,7 +28,7 @@ struct Verdict {
 
     var violations: [String] {
         contents.violations + history.pushes.flatMap(violations) + history.movedRetryTimes + scheduleViolations
-            + deviceViolations + unexpectedErrors
+            + deviceViolations + unexpectedErrors + history.claimedInSpiteOfCancel
     }
 
     // MARK: Pushes
@@ -58,6 +58,7 @@ struct Verdict {
             let answer = answers[device.key]
             switch (accepted.audience.contains(device.key), answer) {
             case (true, nil): return "push \(push): device \(device.key) is lost"
+            case (true, .skipped(.cancelled)?) where history.cancelledPushes.contains(push): return nil
             case (true, .skipped?) where device.isActive: return "push \(push): device \(device.key) was skipped"
             case (false, _?): return "push \(push): device \(device.key) is not in its audience"
             default: return nil
@@ -112,7 +113,10 @@ struct Verdict {
         case .expired:
             world.policy.end(of: push)
                 <= settledAt + max(world.policy.longestDelay, entry.longestWait) * 2 + .seconds(20)
-        case .unknown: push.guarantee == .atMostOnce && isInDoubt
+        case .unknown:
+            isInDoubt && (push.guarantee == .atMostOnce || history.cancelledPushes.contains(push.key))
+        case .skipped(.cancelled):
+            history.cancelledPushes.contains(push.key) && (isInDoubt || !said.contains(.accepted))
         case .skipped: true
         }
     }

@@ -31,6 +31,8 @@ package struct World: Sendable {
         /// Moves a schedule to this long from now.
         case reschedule(Duration)
         case cancel
+        /// Cancels one of the pushes that are not settled, by its number among them.
+        case cancelPush(Int)
         /// A new installation.
         case install
         /// An app that registers again: with its UUID or without, with its old token, a new one, or another device's.
@@ -113,6 +115,7 @@ extension World {
         let applications = (platforms.map(\.application).max() ?? 0) + 1
         events = Self.events(&random, applications: applications, platforms: platforms.count)
         addSmallPushes(applications: applications)
+        addCancelledPushes()
     }
 
     /// In half of the worlds, small pushes by the dozen in a few places. They are drawn apart, so that the rest of a world does
@@ -130,6 +133,17 @@ extension World {
                     expiresIn: random.chance(0.1) ? random.duration(0...300) : nil)
             }
             events.insert(contentsOf: pushes.map { Event(wait: wait, action: .smallPush($0)) }, at: place)
+        }
+    }
+
+    /// In a third of the worlds, pushes that are cancelled while they run. Drawn apart, as small pushes are.
+    private mutating func addCancelledPushes() {
+        var random = SplitMix64(seeds: seed, 7)
+        guard random.chance(1.0 / 3) else { return }
+        for _ in 0..<random.draw(1...4) {
+            let place = random.draw(1...events.count)
+            let wait = random.chance(0.3) ? Duration.zero : random.duration(0...random.pick([0.2, 2, 30]))
+            events.insert(Event(wait: wait, action: .cancelPush(random.draw(0...9))), at: place)
         }
     }
 

@@ -41,7 +41,7 @@ struct Serve: AsyncParsableCommand {
         let configuration = try await common.configuration(adding: flags, unknownVariables: .refused)
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
-        let logger = configuration.logging.makeLogger()
+        let logger = configuration.logging.makeLogger(keepingIn: .shared)
         try await Server(configuration: configuration, metrics: registry, logger: logger).run()
     }
 }

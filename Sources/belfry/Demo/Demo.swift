@@ -50,7 +50,9 @@ struct Demo: AsyncParsableCommand {
         let providers = try await DemoProviders()
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
-        let server = Server(configuration: configuration, metrics: registry, logger: configuration.logging.makeLogger())
+        let server = Server(
+            configuration: configuration, metrics: registry,
+            logger: configuration.logging.makeLogger(keepingIn: .shared))
         let wantsMore = !once
         let (stop, stopper) = AsyncStream.makeStream(of: Void.self)
         let played = Mutex<Result<Bool, any Error>?>(nil)

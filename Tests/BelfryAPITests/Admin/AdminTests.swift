@@ -27,6 +27,26 @@ import Testing
         #expect(try await server.audited() == ["key.revoke", "key.create"])
     }
 
+    @Test func `operators alone see what the server tells of itself, and nobody sees a secret`() async throws {
+        let server = try await TestAdminServer()
+        let admin = try await server.key(.tenantAdmin, .tenant(Tenant.first))
+        for path in ["settings", "database", "log"] {
+            #expect(try await server.send(.get, "server/\(path)", as: admin).status == 403)
+        }
+        let settings = try await server.send(.get, "server/settings")
+        #expect(settings.text.contains(#""key":"database.url","secret":true,"source":"environment","value":null"#))
+        #expect(!settings.text.contains("hunter2") && settings.text.contains("8443"))
+        let database = try await server.send(.get, "server/database")
+        #expect(database["bytes"] == .integer(4_096) && database["last_backup"] == .null)
+        let log = try await server.send(.get, "server/log?limit=1")
+        #expect(log.text.contains("platform is parked") && !log.text.contains("serving"))
+        let cursor = try #require(log["next_cursor"]?.stringValue)
+        #expect(try await server.send(.get, "server/log?limit=1&cursor=\(cursor)").text.contains("serving"))
+        #expect(!(try await server.send(.get, "server/log?level=warning")).text.contains("serving"))
+        #expect(!(try await server.send(.get, "server/log?q=SERVING")).text.contains("parked"))
+        #expect(try await server.send(.get, "server/log?level=loud").status == 400)
+    }
+
     @Test func `a rotated key's old secret is taken until its grace ends`() async throws {
         let server = try await TestAdminServer()
         let old = try await server.key(.readOnly, .tenant(Tenant.first))
@@ -183,6 +203,14 @@ import Testing
         #expect(receipt["lane"] == .string("bulk"))
         #expect(receipt.text.contains(#""damaged_batches":0,"damaged_fan_outs":0"#))
         #expect(try await server.send(.post, "pushes/\(id)/write-off").text == #"{"devices":0,"fan_outs":0}"#)
+        let cancel = "pushes/\(id)/cancel"
+        let reader = try await server.key(.readOnly, .tenant(resources.tenant.key))
+        #expect(try await server.send(.post, cancel, as: reader).status == 403)
+        let none = #"{"devices":0,"devices_in_flight":0,"fan_outs":0}"#
+        let cancelled = try await server.send(.post, cancel)
+        #expect(cancelled.text == none.replacing("\"fan_outs\":0", with: "\"fan_outs\":1"))
+        #expect(try await server.audited().first == "push.cancel")
+        #expect(try await server.send(.post, cancel).text == none)
         #expect(receipt["accepted_at"] == .string(server.clock.now.text))
         let list = try await server.send(.get, "\(path)?limit=1")
         #expect(list.text.contains(id) && !list.text.contains(resources.push.receiptID.lowercased))

@@ -57,6 +57,8 @@ import Testing
         "POST apps": ([403, 404], { #"{"name":"taken","tenant_uuid":"\#($0.tenant.uuid.uuidString)"}"# }),
         "GET audit": ([200, 403], { _ in nil }),
         "GET nodes": ([403], { _ in nil }),
+        "GET server/settings": ([403], { _ in nil }), "GET server/database": ([403], { _ in nil }),
+        "GET server/log": ([403], { _ in nil }),
         "GET carma/accounts": ([403], { _ in nil }),
         "POST carma/accounts": (
             [403], { _ in #"{"customer_id":9,"user":"taken","password":"long enough"}"# }

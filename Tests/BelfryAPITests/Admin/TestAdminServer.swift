@@ -26,7 +26,8 @@ struct TestAdminServer {
         store = MemoryStore(clock: clock, quotas: quotas)
         let credentials = PlaintextCredentials(vault: vault, end: credentialsEnd.map { [now = clock.now] in now + $0 })
         routes = AdminRoutes(
-            store: store, vault: vault, clock: clock, credentials: credentials, passwords: PlainPasswords())
+            store: store, vault: vault, clock: clock, credentials: credentials, passwords: PlainPasswords(),
+            server: FakeServer())
         admin = AdminService(
             store: store, vault: vault, credentials: credentials, hash: SecretHash.of, clock: clock)
         channels = ChannelService(store: store, provider: credentials.channels)

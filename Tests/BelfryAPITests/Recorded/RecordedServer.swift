@@ -71,7 +71,7 @@ struct RecordedServer {
         ).add(to: router)
         AdminRoutes(
             store: store, vault: vault, clock: clock, credentials: AnyCredentials(), passwords: PlainPasswords(),
-            events: EventHub(store: store, clock: clock, logger: Logger(label: "events"))
+            events: EventHub(store: store, clock: clock, logger: Logger(label: "events")), server: FakeServer()
         ).add(to: router)
         BrokerRoutes(store: store, vault: vault, credentials: AnyCredentials(), clock: clock, options: nil)
             .add(to: router)

@@ -40,6 +40,7 @@ import Testing
             let receipt = try #require(try await store.receipt(hurt.receiptID))
             #expect(receipt.state == .damaged && receipt.damagedBatches == 1 && receipt.damagedFanOuts == 0)
             #expect(try await store.damagedBatchCount() == 1)
+            #expect(try await store.damagedPushes(limit: 9).map(\.receiptID) == [hurt.receiptID])
             try await damageable.run(
                 """
                 UPDATE batch SET devices = sound.devices, answers = sound.answers, due_at_ms = 0 FROM sound
@@ -52,6 +53,7 @@ import Testing
             #expect(try await store.writeOffDamage(of: hurt.key) == .nothing)
             #expect(try await fixture.counts(of: hurt) == [.accepted: 3])
             #expect(try await store.damagedBatchCount() == 0)
+            #expect(try await store.damagedPushes(limit: 9).isEmpty)
         }
     }
 
@@ -197,6 +199,7 @@ extension DamageConformance {
             let hurt = try await fixture.push()
             try await damageable.run("UPDATE push SET audience = 'nonsense'")
             #expect(try await damageable.blank.claimFanOuts().isEmpty)
+            #expect(try await store.damagedPushes(limit: 9).map(\.receiptID) == [hurt.receiptID])
             #expect(try await store.writeOffDamage(of: hurt.key) == WriteOff(devices: 0, fanOuts: 1))
             let receipt = try #require(try await store.receipt(hurt.receiptID))
             #expect(receipt.state == .settled && receipt.counts.isEmpty && receipt.firstAnswerAt == nil)

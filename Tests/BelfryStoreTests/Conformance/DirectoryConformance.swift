@@ -70,6 +70,62 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `devices are found by what their rows say, alone and together with text and topic`(engine: Engine) async throws
+    {
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
+            let start = fixture.clock.now
+            var all: [Device] = []
+            for (number, version) in ["17", "17.2", "170", "18.1"].enumerated() {
+                all.append(
+                    try await fixture.register(
+                        "\(number)", topics: .replace([number < 2 ? "low" : "high"]),
+                        user: number == 3 ? .keep : .set(number == 0 ? "kim" : "kimberly"), os: version))
+                fixture.clock.advance(by: .seconds(100))
+            }
+            let imported = DeviceImport(
+                registration: try Registration(
+                    token: DeviceToken(bytes: Array("imported".utf8)), about: .init(), customUserID: .keep,
+                    topics: .keep),
+                uuid: UUID())
+            _ = try await store.importDevices([imported], on: fixture.platform)
+            let unseen = try #require(
+                try await store.unseenDevices(on: [fixture.platform.key], after: nil, limit: 1).first)
+            try await store.unregister(all[1].uuid, on: fixture.platform.key)
+            func found(
+                text: String? = nil, topic: String? = nil, _ set: (inout DeviceFilter) -> Void
+            ) async throws -> [Key<Device>] {
+                var filter = DeviceFilter()
+                set(&filter)
+                let search = DeviceSearch(
+                    platforms: [fixture.platform.key], text: text, topic: topic, filter: filter)
+                let found = try await store.devices(search, after: nil, limit: 9).map(\.key)
+                #expect(
+                    try await store.deviceCount(search, within: .seconds(60)) == DeviceCount(devices: found.count))
+                #expect(
+                    try await store.devices(search, after: found.first, limit: 1).map(\.key)
+                        == Array(found.dropFirst().prefix(1)))
+                return found
+            }
+            func keys(_ numbers: Int...) -> [Key<Device>] { numbers.map { all[$0].key } }
+            #expect(try await found { $0.isActive = false } == keys(1))
+            #expect(try await found { $0.isActive = true } == keys(0, 2, 3) + [unseen.key])
+            #expect(try await found { $0.customUserID = "kim" } == keys(0))
+            #expect(try await found { $0.customUserID = "kimberly" } == keys(2))
+            #expect(try await found { ($0.customUserID, $0.isActive) = ("kimberly", false) } == keys(1))
+            #expect(try await found { $0.osVersion = "17" } == keys(0, 1))
+            #expect(try await found { $0.isUnseen = true } == [unseen.key])
+            #expect(try await found { ($0.isUnseen, $0.isActive) = (true, false) }.isEmpty)
+            #expect(
+                try await found {
+                    ($0.seenFrom, $0.seenBefore) = (start + .seconds(100), start + .seconds(300))
+                } == keys(1, 2))
+            #expect(try await found(text: "kimb") { $0.isActive = true } == keys(2))
+            #expect(try await found(topic: "high") { $0.osVersion = "18" } == keys(3))
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `any part of a UUID, token, user id or alias finds a device, without regard to case`(
         engine: Engine
     ) async throws {

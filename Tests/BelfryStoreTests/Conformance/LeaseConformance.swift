@@ -7,7 +7,17 @@ import Testing
 @Suite struct LeaseConformance {
     @Test(arguments: Engine.allCases, [Push.Guarantee.atLeastOnce, .atMostOnce])
     func `a store goes every way that the model goes`(engine: Engine, guarantee: Push.Guarantee) async throws {
-        let model = LeaseModel(workers: 2, mishaps: 1, failures: 1, guarantee: guarantee)
+        try await Self.go(LeaseModel(workers: 2, mishaps: 1, failures: 1, guarantee: guarantee), guarantee, on: engine)
+    }
+
+    @Test(arguments: Engine.allCases, [Push.Guarantee.atLeastOnce, .atMostOnce])
+    func `a store goes every way on which the push is cancelled`(engine: Engine, guarantee: Push.Guarantee) async throws
+    {
+        let model = LeaseModel(workers: 2, mishaps: 1, failures: 0, cancels: 1, guarantee: guarantee)
+        try await Self.go(model, guarantee, on: engine)
+    }
+
+    private static func go(_ model: LeaseModel, _ guarantee: Push.Guarantee, on engine: Engine) async throws {
         let ways = model.reachable().values
         // A way that another begins with has been gone with it.
         let beginnings = Set(ways.filter { !$0.isEmpty }.map { Array($0.dropLast()) })
@@ -36,6 +46,7 @@ import Testing
                 let batch = try #require(claimed.first, place)
                 #expect(batch.attempt == Int64(model.attempt), place)
                 #expect(batch.isLapsed == model.holds[worker]?.isLapsed, place)
+                #expect(batch.isCancelled == model.holds[worker]?.isCancelled, place)
                 held[worker] = batch
             case .settle(let worker):
                 let batch = held.removeValue(forKey: worker)
@@ -46,6 +57,9 @@ import Testing
                     retryAt: answer == .pending ? fixture.clock.now : nil)
                 let isExpected = model.take(step)
                 #expect(try await fixture.store.settle(settlement) == isExpected, place)
+            case .cancel:
+                model.take(step)
+                _ = try await fixture.store.cancel(push.key)
             case .tell: model.take(step)
             case .crash(let worker):
                 model.take(step)

@@ -4,6 +4,16 @@ import Foundation
 import Testing
 
 @Suite struct NodeConformance {
+    @Test(arguments: Engine.allCases)
+    func `a database tells its size and the version of its engine`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let size = try await fixture.store.databaseSize()
+            #expect(!size.engineVersion.isEmpty)
+            guard engine != .memory else { return }
+            #expect(size.bytes > 4_096 && size.engineVersion.first?.isNumber == true)
+        }
+    }
+
     private let first = NodeReport(
         uuid: UUID(), host: "one.example.org", address: "https://10.0.0.1:8080", version: "1.0.0")
     private let second = NodeReport(uuid: UUID(), host: "two.example.org", version: "1.0.1")

@@ -5,6 +5,25 @@ import Testing
 
 @Suite struct SettlementConformance {
     @Test(arguments: Engine.allCases)
+    func `the times of a push's answers are those of its closed batches`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            _ = try await fixture.registerMany(10)
+            let push = try await fixture.push()
+            try await fixture.fanOut(batchesOf: 5)
+            #expect(try await fixture.store.answerTimes(of: push.key).time(ofShare: 0.5) == nil)
+            var ends: [Instant] = []
+            for batch in try await fixture.claim(2) {
+                fixture.clock.advance(by: .seconds(3))
+                ends.append(fixture.clock.now)
+                #expect(try await fixture.store.settle(Settlement(batch, all: .accepted)))
+            }
+            let times = try await fixture.store.answerTimes(of: push.key)
+            #expect(times.time(ofShare: 0.5) == ends[0] && times.time(ofShare: 0.51) == ends[1])
+            #expect(times.time(ofShare: 1) == ends[1])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a device waits for minutes while others of its batch are sent`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let store = fixture.store

@@ -65,6 +65,13 @@ import Testing
             "USING INDEX batch_device (push_id=? AND platform_id=? AND first_device_id<?)"),
         Plan(DamageStatements.ofPush, "USING COVERING INDEX damaged_batch_push (push_id=?)"),
         Plan(DamageStatements.openOfPush, "USING COVERING INDEX batch_device (push_id=?)"),
+        Plan(
+            PushCancellationStatements.batches,
+            "USING COVERING INDEX batch_device (push_id=? AND (platform_id,first_device_id)>(?,?))"),
+        Plan(PushCancellationStatements.cancelFanOuts, "SEARCH fan_out USING PRIMARY KEY (push_id=?)"),
+        Plan(
+            PushCancellationStatements.closeFound,
+            "USING INDEX batch_device (push_id=? AND platform_id=? AND first_device_id>?)"),
         Plan(DamageStatements.countFanOuts, "USING INDEX fan_out_due (lane=? AND platform_id=? AND due_at_ms>?)"),
         Plan(PushStatements.progress, "USING COVERING INDEX damaged_batch_push (push_id=?)"),
         Plan(PushStatements.progress, "SEARCH fan_out USING PRIMARY KEY (push_id=?)"),

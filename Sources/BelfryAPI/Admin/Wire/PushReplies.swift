@@ -110,6 +110,19 @@ extension Admin {
         }
     }
 
+    /// What cancelling a push changed.
+    package struct CancellationReply: Codable, Sendable {
+        package let devices: Int
+        package let devices_in_flight: Int
+        package let fan_outs: Int
+
+        package init(_ cancellation: Cancellation) {
+            devices = cancellation.devices
+            devices_in_flight = cancellation.devicesInFlight
+            fan_outs = cancellation.fanOuts
+        }
+    }
+
     /// The result of writing off the unreadable rows of a push.
     package struct WriteOffReply: Codable, Sendable {
         package let devices: Int

@@ -131,7 +131,7 @@ enum PostgresClaimStatements {
           FROM due
          WHERE batch.id = due.id AND total - weight < $6
         RETURNING batch.id, push_id, attempt, claim_count, devices, answers, due.due_at_ms,
-                  coalesce(retry_at_ms, due.due_at_ms)
+                  coalesce(retry_at_ms, due.due_at_ms), is_cancelled
         """
     }
 
@@ -147,6 +147,6 @@ enum PostgresClaimStatements {
            SET due_at_ms = $5, attempt = attempt + 1, is_claimed = true
           FROM due
          WHERE fan_out.push_id = due.push_id AND fan_out.platform_id = due.platform_id
-        RETURNING fan_out.push_id, attempt, cursor, due.due_at_ms
+        RETURNING fan_out.push_id, attempt, cursor, due.due_at_ms, is_cancelled
         """
 }

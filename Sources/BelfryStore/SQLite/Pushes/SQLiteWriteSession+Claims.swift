@@ -100,7 +100,7 @@ enum SQLiteClaimStatements {
     /// Scans `batch_due`. Attempt and claims are those after the claim.
     static let dueBatches = """
         SELECT id, push_id, attempt + 1, claim_count + 1, devices, answers, due_at_ms,
-               coalesce(retry_at_ms, due_at_ms) /* batches.due */
+               coalesce(retry_at_ms, due_at_ms), is_cancelled /* batches.due */
           FROM batch
          WHERE is_open = true AND lane = ?1 AND platform_id = ?2 AND due_at_ms <= ?3
          ORDER BY due_at_ms, id
@@ -114,7 +114,7 @@ enum SQLiteClaimStatements {
 
     /// Scans `fan_out_due`. The attempt is that after the claim.
     static let dueFanOuts = """
-        SELECT push_id, attempt + 1, cursor, due_at_ms /* fan_outs.due */ FROM fan_out
+        SELECT push_id, attempt + 1, cursor, due_at_ms, is_cancelled /* fan_outs.due */ FROM fan_out
          WHERE lane = ?1 AND platform_id = ?2 AND due_at_ms <= ?3
          ORDER BY due_at_ms, push_id
          LIMIT ?4

@@ -18,11 +18,23 @@ struct DeviceCommand: AsyncParsableCommand {
             String?
         @Option(help: "Only those that subscribe to it.") var topic: String?
         @Option(help: "Only those of this platform.") var platform: String?
+        @Option(help: "Only those of this custom user id.") var user: String?
+        @Flag(inversion: .prefixedNo, help: "Only those that are active, or are not.") var active: Bool?
+        @Option(help: ArgumentHelp("Only those that last registered then or later.", valueName: "time"))
+        var seenFrom: String?
+        @Option(help: ArgumentHelp("Only those that last registered before that.", valueName: "time"))
+        var seenBefore: String?
+        @Option(help: "Only those whose system has this version, or one of it: 17 finds 17.2.") var osVersion: String?
+        @Flag(help: "Only those that were imported and have not registered since.") var unseen = false
 
         func run() async throws {
             try await options.list(
                 ["devices"], "devices", columns: DeviceCommand.columns, atMost: list.limit,
-                query: [("q", search), ("topic", topic), ("platform_uuid", platform)])
+                query: [
+                    ("q", search), ("topic", topic), ("platform_uuid", platform), ("custom_user_id", user),
+                    ("active", active.map(String.init)), ("seen_from", seenFrom), ("seen_before", seenBefore),
+                    ("os_version", osVersion), ("unseen", unseen ? "true" : nil),
+                ])
         }
     }
 

@@ -1,0 +1,32 @@
+/// When the devices of a push had their answers, as far as its batches tell: a device counts once its whole batch is answered.
+package struct AnswerTimes: Sendable, Hashable {
+    /// Of closed batches, the first closed comes first.
+    private let batches: [Batch]
+    private let devices: Int
+
+    package struct Batch: Sendable, Hashable {
+        package let closedAt: Instant
+        package let devices: Int
+
+        package init(closedAt: Instant, devices: Int) {
+            self.closedAt = closedAt
+            self.devices = devices
+        }
+    }
+
+    package init(_ batches: [Batch]) {
+        self.batches = batches.sorted { $0.closedAt < $1.closedAt }
+        devices = batches.reduce(0) { $0 + $1.devices }
+    }
+
+    /// When this share of the devices had their answers; nil where no batch is closed.
+    package func time(ofShare share: Double) -> Instant? {
+        let wanted = Int((Double(devices) * share).rounded(.up))
+        var answered = 0
+        for batch in batches {
+            answered += batch.devices
+            if answered >= wanted { return batch.closedAt }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,136 @@
+import BelfryCore
+import FoundationEssentials
+
+/// What the list of pushes is asked for by its address.
+struct PushFilter: Sendable {
+    private let state: State?
+    private let lane: Lane?
+    private let from: Instant?
+    /// Excluded.
+    private let until: Instant?
+    private let text: String
+
+    static let names = ["state", "urgency", "from", "until", "q"]
+
+    private enum State: String, CaseIterable {
+        case running, parked, damaged, done, cancelled
+
+        func includes(_ receipt: Receipt) -> Bool {
+            switch self {
+            case .running: receipt.settledAt == nil
+            case .parked: receipt.state == .parked
+            case .damaged: receipt.state == .damaged
+            case .done: receipt.settledAt != nil
+            case .cancelled: receipt.counts[.skipped(.cancelled), default: 0] > 0
+            }
+        }
+
+        /// Whether it is one of the open pushes, of which an index knows.
+        var isOpen: Bool { self == .running || self == .parked || self == .damaged }
+
+        var label: String {
+            switch self {
+            case .running: "sending"
+            case .parked: "held back"
+            case .damaged, .done, .cancelled: rawValue
+            }
+        }
+    }
+
+    static func isEmpty(_ query: FormData) -> Bool { names.allSatisfy { query[$0].isEmpty } }
+
+    init(_ query: FormData) throws(InvalidInput) {
+        state = State(rawValue: query["state"])
+        lane = Lane.allCases.first { $0.word == query["urgency"] }
+        from = try Self.day(query["from"], "from")
+        until = try Self.day(query["until"], "until").map { $0 + .seconds(86_400) }
+        text = query["q"].lowercased()
+    }
+
+    private static func day(_ text: String, _ field: String) throws(InvalidInput) -> Instant? {
+        guard !text.isEmpty else { return nil }
+        guard let instant = Instant(text: "\(text)T00:00:00Z") else {
+            throw InvalidInput(field: field, "is '\(text)', it has to be a day such as 2026-01-31")
+        }
+        return instant
+    }
+
+    static func form(_ query: FormData, _ address: String) -> Form {
+        .filter(
+            address,
+            [
+                .text("q", "Text", query["q"], type: "search"),
+                .select(
+                    "state", "State", query["state"],
+                    [("", "All")] + State.allCases.map { ($0.rawValue, $0.label) }),
+                .select(
+                    "urgency", "Urgency", query["urgency"], [("", "All")] + Lane.allCases.map { ($0.word, $0.word) }),
+                .text("from", "From", query["from"], type: "date"),
+                .text("until", "Until", query["until"], type: "date"),
+            ])
+    }
+
+    // MARK: Finding
+
+    struct Found: Sendable {
+        var receipts: [Receipt] = []
+        /// Where the next part begins; nil at the end.
+        var next: Key<Push>?
+    }
+
+    /// Pushes looked through for one page; with a text, whose content has to be read, fewer.
+    private var lookedThroughMax: Int { text.isEmpty ? 500 : 150 }
+
+    func find(in application: Application, before: Key<Push>?, limit: Int, _ visit: Visit) async throws -> Found {
+        let store = visit.services.store
+        if let state, state.isOpen, before == nil {
+            let open = try await store.openReceipts(of: application.key, limit: lookedThroughMax)
+            var found = Found()
+            for receipt in open where found.receipts.count < limit {
+                if try await includes(receipt, visit) { found.receipts.append(receipt) }
+            }
+            // The rest of very many is found one by one.
+            if open.count == lookedThroughMax || found.receipts.count == limit {
+                found.next = (found.receipts.count == limit ? found.receipts : open).last?.push.key
+            }
+            return found
+        }
+        var found = Found(receipts: [], next: before)
+        var looked = 0
+        while looked < lookedThroughMax {
+            let some = try await store.receipts(of: application.key, before: found.next, limit: limit)
+            for receipt in some {
+                if let from, receipt.push.acceptedAt < from { return Found(receipts: found.receipts) }
+                found.next = receipt.push.key
+                looked += 1
+                if try await includes(receipt, visit) { found.receipts.append(receipt) }
+                if found.receipts.count == limit { return found }
+            }
+            if some.count < limit { return Found(receipts: found.receipts) }
+        }
+        return found
+    }
+
+    private func includes(_ receipt: Receipt, _ visit: Visit) async throws -> Bool {
+        let push = receipt.push
+        if let state, !state.includes(receipt) { return false }
+        if let lane, lane != push.lane { return false }
+        if let from, push.acceptedAt < from { return false }
+        if let until, push.acceptedAt >= until { return false }
+        guard !text.isEmpty else { return true }
+        return try await visit.request(of: receipt)?.content.shown.lowercased().contains(text) ?? false
+    }
+}
+
+extension Duration {
+    /// With a tenth of a second where it is short.
+    var inSeconds: String {
+        let milliseconds = max(0, Int(components.seconds) * 1_000 + Int(components.attoseconds / 1_000_000_000_000_000))
+        switch milliseconds {
+        case ..<10_000: return "\(milliseconds / 1_000).\(milliseconds % 1_000 / 100) s"
+        case ..<120_000: return "\(milliseconds / 1_000) s"
+        case ..<7_200_000: return "\(milliseconds / 60_000) min"
+        default: return "\(milliseconds / 3_600_000) h"
+        }
+    }
+}

@@ -1,0 +1,91 @@
+package import BelfryCore
+import FoundationEssentials
+package import Logging
+import Synchronization
+
+/// Keeps the last lines of the log in memory, for the dashboard.
+///
+/// Bounded in lines and in the length of each, so it never takes more than some megabytes.
+package final class LogRing: Sendable {
+    /// That of this process, as there is one log.
+    package static let shared = LogRing()
+
+    package static let linesMax = 2_000
+    /// Of a message, and of each detail.
+    static let charactersMax = 500
+    static let detailsMax = 12
+
+    private struct State {
+        var lines: [LogLine] = []
+        /// The place of the oldest line, once there are as many as may be.
+        var start = 0
+        var last: Int64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// The oldest first.
+    package var lines: [LogLine] {
+        state.withLock { state in Array(state.lines[state.start...] + state.lines[..<state.start]) }
+    }
+
+    package func keep(_ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata, at now: Instant) {
+        let shown = metadata.sorted { $0.key < $1.key }.prefix(Self.detailsMax)
+        let details = Dictionary(
+            uniqueKeysWithValues: shown.map { (Self.cut($0.key), Self.cut($0.value.description)) })
+        let level = LogLine.Level(rawValue: level.rawValue) ?? .info
+        state.withLock { state in
+            state.last += 1
+            let line = LogLine(
+                number: state.last, at: now, level: level, message: Self.cut(message), details: details)
+            guard state.lines.count == Self.linesMax else { return state.lines.append(line) }
+            state.lines[state.start] = line
+            state.start = (state.start + 1) % Self.linesMax
+        }
+    }
+
+    private static func cut(_ text: String) -> String {
+        text.count > charactersMax ? String(text.prefix(charactersMax)) + "…" : text
+    }
+}
+
+/// Keeps each entry in a ring, beside writing it.
+struct KeepingLogHandler: LogHandler {
+    private var base: any LogHandler
+    private let ring: LogRing
+
+    init(_ base: any LogHandler, in ring: LogRing) {
+        self.base = base
+        self.ring = ring
+    }
+
+    var logLevel: Logger.Level {
+        get { base.logLevel }
+        set { base.logLevel = newValue }
+    }
+
+    var metadata: Logger.Metadata {
+        get { base.metadata }
+        set { base.metadata = newValue }
+    }
+
+    var metadataProvider: Logger.MetadataProvider? {
+        get { base.metadataProvider }
+        set { base.metadataProvider = newValue }
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { base[metadataKey: key] }
+        set { base[metadataKey: key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let metadata = base.metadata.merging(event.metadata ?? [:], uniquingKeysWith: { _, new in new })
+        ring.keep(
+            event.level, event.message.description, metadata,
+            at: Instant(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1_000)))
+        base.log(event: event)
+    }
+}
