@@ -48,16 +48,19 @@ package enum Dashboard {
         package var lifetime: SessionLifetime
         /// Whether the same listener serves the web SDK, whose test page a platform's page links to.
         package var hasTestPage: Bool
+        /// nil draws maps on an outline of the world, and asks no other server for anything.
+        package var mapTiles: MapTiles?
 
         package init(
             isSecure: Bool = false, release: String = "", verdictDeadline: Duration = .seconds(10),
-            lifetime: SessionLifetime = SessionLifetime(), hasTestPage: Bool = true
+            lifetime: SessionLifetime = SessionLifetime(), hasTestPage: Bool = true, mapTiles: MapTiles? = nil
         ) {
             self.isSecure = isSecure
             self.release = release
             self.verdictDeadline = verdictDeadline
             self.lifetime = lifetime
             self.hasTestPage = hasTestPage
+            self.mapTiles = mapTiles
         }
     }
 }
