@@ -184,7 +184,8 @@ struct ServerParts: Sendable {
                 options: Dashboard.Options(
                     isSecure: isSecure, release: "Belfry \(Release.version)",
                     verdictDeadline: min(.seconds(10), max(.seconds(1), configuration.timeouts.request - .seconds(5))),
-                    lifetime: lifetime, hasTestPage: configuration.dashboard.listener == nil)))
+                    lifetime: lifetime, hasTestPage: configuration.dashboard.listener == nil,
+                    mapTiles: configuration.dashboard.mapTiles)))
     }
 
     /// Background services: geofence updates, retention, and expiry of credentials.
