@@ -68,6 +68,46 @@ function prepare(root) {
 }
 prepare(document);
 
+// A pointer on a map says where the place of the form is: by a click, or by dragging its circle. In Web Mercator, as the map is.
+const mapImage = document.querySelector(".map svg[data-frame]");
+const place = {};
+for (const name of ["latitude", "longitude", "radius"]) place[name] = document.querySelector(`main form [name="${name}"]`);
+if (mapImage && place.latitude && place.longitude && place.radius) {
+  const [latitude, longitude, zoom] = mapImage.dataset.frame.split(" ").map(Number);
+  const side = 256 * 2 ** zoom, around = 40075017;
+  const down = degrees => 0.5 - Math.asinh(Math.tan(degrees * Math.PI / 180)) / (2 * Math.PI);
+  const { width, height } = mapImage.viewBox.baseVal;
+  const circle = document.createElementNS("http://www.w3.org/2000/svg", "circle");
+  circle.setAttribute("class", "new");
+  const drawCircle = () => {
+    const [lat, lon, radius] = [place.latitude, place.longitude, place.radius].map(field => parseFloat(field.value));
+    if (![lat, lon, radius].every(Number.isFinite)) return circle.remove();
+    circle.setAttribute("cx", width / 2 + (lon - longitude) / 360 * side);
+    circle.setAttribute("cy", height / 2 + (down(lat) - down(latitude)) * side);
+    circle.setAttribute("r", Math.max(5, radius * side / (around * Math.cos(lat * Math.PI / 180))));
+    mapImage.append(circle);
+  };
+  const put = event => {
+    const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(mapImage.getScreenCTM().inverse());
+    const turns = down(latitude) + (point.y - height / 2) / side;
+    place.latitude.value = (Math.atan(Math.sinh(Math.PI * (1 - 2 * turns))) * 180 / Math.PI).toFixed(6);
+    place.longitude.value = (longitude + (point.x - width / 2) / side * 360).toFixed(6);
+    drawCircle();
+  };
+  let dragging = false;
+  mapImage.addEventListener("pointerdown", event => {
+    if (event.target.closest("a")) return;
+    dragging = true;
+    mapImage.setPointerCapture(event.pointerId);
+    put(event);
+  });
+  mapImage.addEventListener("pointermove", event => { if (dragging) put(event); });
+  mapImage.addEventListener("pointerup", () => { dragging = false; });
+  for (const field of Object.values(place)) field.addEventListener("input", drawCircle);
+  mapImage.classList.add("placing");
+  drawCircle();
+}
+
 // A form is sent once.
 let isSending = false;
 document.addEventListener("submit", event => {

@@ -61,11 +61,14 @@ package enum Dashboard {
         package var publicURL: String?
         /// From one heartbeat push to the next; nil where none is sent.
         package var heartbeatPeriod: Duration?
+        /// nil draws maps on an outline of the world, and asks no other server for anything.
+        package var mapTiles: MapTiles?
 
         package init(
             isSecure: Bool = false, release: String = "", verdictDeadline: Duration = .seconds(10),
             lifetime: SessionLifetime = SessionLifetime(), hasTestPage: Bool = true, issuers: [Issuer] = [],
-            takesPasswords: Bool = true, publicURL: String? = nil, heartbeatPeriod: Duration? = nil
+            takesPasswords: Bool = true, publicURL: String? = nil, heartbeatPeriod: Duration? = nil,
+            mapTiles: MapTiles? = nil
         ) {
             self.issuers = issuers
             self.takesPasswords = takesPasswords
@@ -76,6 +79,7 @@ package enum Dashboard {
             self.lifetime = lifetime
             self.hasTestPage = hasTestPage
             self.heartbeatPeriod = heartbeatPeriod
+            self.mapTiles = mapTiles
         }
     }
 }

@@ -24,7 +24,7 @@ package struct DashboardRoutes: Sendable {
             router.serve(RouterPath(path.isEmpty ? Dashboard.root : "\(Dashboard.root)/\(path)"), handlers)
         }
         loginRoutes.add(to: router)
-        for name in ["style.css", "script.js", "icon.svg"] {
+        for name in Asset.names {
             router.serve(
                 RouterPath("\(Dashboard.root)/assets/\(name)"), [.get: { _, _ in try AssetResponse.make(name) }])
         }
@@ -40,6 +40,7 @@ package struct DashboardRoutes: Sendable {
             + PlatformPages(make: make).routes + DevicePages(make: make).routes + ComposePages(make: make).routes
             + PushPages(make: make).routes + SchedulePages(make: make).routes + TopicPages(make: make).routes
             + UserPages(make: make).routes + AnalyticsPages(make: make).routes + PlacePages(make: make).routes
+            + GroupPages(make: make).routes + GeofencePages(make: make).routes
             + ImportPages(make: make).routes + LogPages(make: make).routes + PeoplePages(make: make).routes
             + TenantPages(make: make).routes + ServerPages(make: make).routes + ServerLogPages(make: make).routes
             + KeyPages(make: make).routes + AuditPages(make: make).routes + AccountPages(make: make).routes
@@ -90,7 +91,10 @@ package struct DashboardRoutes: Sendable {
         var shell = Shell(of: login.person, app: app, at: request.uri.path)
         shell.csrf = FormToken.of(login.token)
         shell.release = services.options.release
-        var response = Response.html(templates.page(page, in: shell), status: status)
+        let hasTiles = page.sections.contains { $0.map?.tiles.isEmpty == false }
+        var response = Response.html(
+            templates.page(page, in: shell), status: status,
+            pictures: hasTiles ? services.options.mapTiles?.origin : nil)
         if page.reloadSeconds > 0, let refresh = HTTPField.Name("Refresh") {
             response.headers[refresh] = String(page.reloadSeconds)
         }

@@ -193,7 +193,8 @@ struct ServerParts: Sendable {
                     verdictDeadline: min(.seconds(10), max(.seconds(1), configuration.timeouts.request - .seconds(5))),
                     lifetime: lifetime, hasTestPage: configuration.dashboard.listener == nil,
                     issuers: configuration.dashboard.issuers, takesPasswords: configuration.dashboard.takesPasswords,
-                    publicURL: configuration.dashboard.publicURL, heartbeatPeriod: configuration.heartbeatPeriod),
+                    publicURL: configuration.dashboard.publicURL, heartbeatPeriod: configuration.heartbeatPeriod,
+                    mapTiles: configuration.dashboard.mapTiles),
                 callIssuer: resources.dependencies.routes.issuerCall(logger: logger)))
     }
 

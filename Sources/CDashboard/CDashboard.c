@@ -39,6 +39,18 @@ static const unsigned char field[] = {
 static const unsigned char chart[] = {
 #embed "../../dashboard/templates/chart.mustache"
 };
+static const unsigned char world[] = {
+#embed "../../dashboard/world.svg"
+};
+static const unsigned char map[] = {
+#embed "../../dashboard/templates/map.mustache"
+};
+static const unsigned char calendar[] = {
+#embed "../../dashboard/templates/calendar.mustache"
+};
+static const unsigned char preview[] = {
+#embed "../../dashboard/templates/preview.mustache"
+};
 
 #define ASSET(name, bytes) {name, bytes, sizeof bytes}
 static const struct belfry_asset assets[] = {
@@ -54,6 +66,10 @@ static const struct belfry_asset assets[] = {
     ASSET("form.mustache", form),
     ASSET("field.mustache", field),
     ASSET("chart.mustache", chart),
+    ASSET("world.svg", world),
+    ASSET("map.mustache", map),
+    ASSET("preview.mustache", preview),
+    ASSET("calendar.mustache", calendar),
 };
 
 const struct belfry_asset *belfry_assets(void) { return assets; }

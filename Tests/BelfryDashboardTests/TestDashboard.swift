@@ -23,6 +23,7 @@ final class TestDashboard: Sendable {
 
     init(
         isSecure: Bool = false, hasTestPage: Bool = true, issuers: [Issuer] = [], takesPasswords: Bool = true,
+        mapTiles: MapTiles? = nil,
         callIssuer: @escaping IssuerCall = { _ in throw SignOnFault("No issuer is there.") }
     ) throws {
         let vault = PlaintextVault()
@@ -43,7 +44,8 @@ final class TestDashboard: Sendable {
                 server: FakeServer(),
                 options: Dashboard.Options(
                     isSecure: isSecure, release: "Belfry test", verdictDeadline: .zero, hasTestPage: hasTestPage,
-                    issuers: issuers, takesPasswords: takesPasswords, heartbeatPeriod: .seconds(60)),
+                    issuers: issuers, takesPasswords: takesPasswords, heartbeatPeriod: .seconds(60),
+                    mapTiles: mapTiles),
                 callIssuer: callIssuer))
     }
 
@@ -113,6 +115,23 @@ struct TestBrowser: Sendable {
         let body = fields.map { "\($0.0.percentEncoded)=\($0.1.percentEncoded)" }.joined(separator: "&")
         return try await dashboard.send(.post, "/dashboard" + path, headers, body, over: setup)
     }
+
+    /// Posts a form with a file.
+    func post(
+        _ path: String, _ fields: [(String, String)], file: (name: String, content: String)
+    ) async throws -> TestPage {
+        let headers: HTTPFields = [
+            .cookie: "belfry_session=\(session)", .contentType: "multipart/form-data; boundary=edge",
+        ]
+        let parts =
+            ([("csrf", FormToken.of(session))] + fields).map { ("\($0.0)\"", $0.1) } + [
+                ("\(file.name)\"; filename=\"list.csv\"", file.content)
+            ]
+        let body =
+            parts.map { "--edge\r\nContent-Disposition: form-data; name=\"\($0.0)\r\n\r\n\($0.1)\r\n" }.joined()
+            + "--edge--\r\n"
+        return try await dashboard.send(.post, "/dashboard" + path, headers, body)
+    }
 }
 
 /// A thing of every kind that pages show, all with the same text in every field that takes one.
@@ -123,6 +142,7 @@ struct TestContents {
     let push: Push
     let schedule: Schedule
     let location: Location
+    let group: LocationGroup
     let geofence: Geofence
     let importJob: ImportJob
     let tenant: UUID
@@ -148,6 +168,8 @@ struct TestContents {
             request, at: dashboard.clock.now + .seconds(3_600), for: application.key)
         location = try await admin.create(
             try Place(name: text, latitude: 1, longitude: 2, radius: 100), of: application, by: author)
+        group = try await admin.create(
+            try LocationGroupPlan(name: text, summary: text, locations: [location.key]), of: application, by: author)
         geofence = try await admin.create(
             try GeofencePlan(
                 locations: [location.key], groups: [], trigger: .enter, platform: .all, tags: [],
@@ -166,6 +188,7 @@ struct TestContents {
             ("app_uuid", application.uuid.lowercased), ("platform_uuid", platform.uuid.lowercased),
             ("device_uuid", device.uuid.lowercased), ("receipt_id", push.receiptID.lowercased),
             ("schedule_id", schedule.key.id), ("location_id", "\(location.key)"), ("geofence_id", "\(geofence.key)"),
+            ("group_id", "\(group.key)"),
             ("topic", device.topics[0].percentEncoded), ("person_id", "\(person.key)"), ("key_id", key),
             ("session_id", "999"), ("import_id", importJob.uuid.lowercased),
             ("tenant_uuid", tenant.lowercased),

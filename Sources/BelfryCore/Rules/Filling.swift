@@ -110,12 +110,12 @@ extension Push.Content {
 
     /// The longest form that is judged at acceptance: numbers at their greatest, and of attributes and user ids, whose length
     /// nobody knows beforehand, the fallback or some bytes.
-    func longest() throws(InvalidInput) -> Push.Content {
+    package func longest() throws(InvalidInput) -> Push.Content {
         try replacingPlaceholders(\.longest).showing(badge: BadgeChange.keptMax)
     }
 
     /// With a number in the place of each text that counts up.
-    private func showing(badge number: Int64) -> Push.Content {
+    package func showing(badge number: Int64) -> Push.Content {
         guard countsBadges else { return self }
         var custom = custom
         if case .object(var ios)? = custom["ios"], let shown = ios["badge"]?.showing(badge: number) {

@@ -22,6 +22,12 @@ package struct FormData: Sendable {
     /// nil when no file was chosen.
     package func file(_ name: String) -> [UInt8]? { files[name].flatMap { $0.isEmpty ? nil : $0 } }
 
+    /// Whether nothing was sent but what a form always has.
+    package var isEmpty: Bool { files.isEmpty && values.allSatisfy { $0.key == "csrf" } }
+
+    /// Puts a value in the place of those that a field has.
+    mutating func put(_ name: String, _ value: String) { if !name.isEmpty { values[name] = [value] } }
+
     package func isChecked(_ name: String) -> Bool { values[name] != nil }
 
     /// The names of a field of lines and commas.

@@ -11,7 +11,10 @@ extension Response {
         base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'
         """
 
-    static func html(_ text: String, status: HTTPResponse.Status = .ok) -> Response {
+    /// - Parameter pictures: another origin that pictures of this page may come from.
+    static func html(_ text: String, status: HTTPResponse.Status = .ok, pictures: String? = nil) -> Response {
+        let policy =
+            pictures.map { Self.policy.replacing("img-src 'self'", with: "img-src 'self' \($0)") } ?? Self.policy
         let headers: HTTPFields = [
             .contentType: "text/html; charset=utf-8", .contentSecurityPolicy: policy, .cacheControl: "no-store",
         ]

@@ -53,6 +53,19 @@ struct RouteMaker: Sendable {
         }
     }
 
+    /// A schedule of the application in the path.
+    func schedule(
+        _ method: PageRoute.Method, _ path: String, _ action: Permission.Action,
+        _ handler: @escaping @Sendable (Visit, Schedule, Application) async throws -> PageAnswer
+    ) -> PageRoute {
+        application(method, "schedules/:schedule_id\(path)", action) { visit, application in
+            guard let key = Key<Schedule>(id: visit.text("schedule_id")),
+                let schedule = try await store.schedule(key, of: application.key)
+            else { throw APIError.none("schedule") }
+            return try await handler(visit, schedule, application)
+        }
+    }
+
     /// A push of the application in the path.
     func receipt(
         _ method: PageRoute.Method, _ path: String, _ action: Permission.Action,

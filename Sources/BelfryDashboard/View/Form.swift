@@ -1,8 +1,10 @@
 /// A form: its fields with what was typed, and what is wrong at which.
 package struct Form: Sendable {
     package let action: String
-    package let submit: String
+    package var submit: String
     package var fields: [Field]
+    /// Fields under headings of their own, after those above.
+    package var groups: [FieldGroup] = []
     package var hidden: [Hidden] = []
     /// Beside the main one; each names an `action` of the form.
     package var others: [Submit] = []
@@ -10,6 +12,8 @@ package struct Form: Sendable {
     package var isGet = false
     package var isMultipart = false
     package var isDanger = false
+    /// Whether another button is the main one.
+    package var isQuiet = false
     package var isInline = false
     package var isFilter = false
     /// Whether its fields stand beside one another where there is room.
@@ -24,6 +28,7 @@ package struct Form: Sendable {
         package let name: String
         package let value: String
         package let label: String
+        package var isMain = false
     }
 
     package init(_ action: String, _ submit: String, _ fields: [Field] = []) {
@@ -51,22 +56,81 @@ package struct Form: Sendable {
     /// Fills in what was typed, but for passwords and files.
     package mutating func keep(_ data: FormData) {
         for index in fields.indices { fields[index].keep(data) }
+        for index in groups.indices { groups[index].keep(data) }
     }
 
     /// Shows a fault at its field, or above the form when no field has the name.
     ///
     /// - Parameter names: other names that the fault may have for a field.
     package mutating func show(_ problem: String, at field: String, names: [String: String] = [:]) {
-        let first = String(field.prefix { $0 != "." && $0 != "[" })
-        let candidates = [names[field], field, names[first], first].compactMap(\.self)
-        for name in candidates {
-            if let index = fields.firstIndex(where: { $0.name == name }) {
-                fields[index].problem = problem
-                fields[index].isWrong = true
-                return
+        for part in Self.parts(of: field) {
+            for name in [names[part], part].compactMap(\.self) {
+                // What stands there names a member of the field's value.
+                let words = part == field || names[field] != nil ? problem : "\(field) \(problem)"
+                if fields.show(words, at: name) || groups.show(words, at: name) { return }
             }
         }
         self.problem = field.isEmpty ? problem : "\(field) \(problem)"
+    }
+
+    /// The path of a value, and then of what it is in. A path may have names of the sender's own, of any length.
+    private static func parts(of field: String) -> [String] {
+        var parts = [field]
+        var rest = field.prefix(200)
+        while let end = rest.lastIndex(where: { $0 == "." || $0 == "[" }) {
+            rest = rest[..<end]
+            parts.append(String(rest))
+        }
+        return parts
+    }
+}
+
+/// Fields of a form under a heading.
+package struct FieldGroup: Sendable {
+    package let title: String
+    package let text: String
+    package var fields: [Field]
+    package let isFolding: Bool
+    /// Of its fields, how many have something, as words; empty for none.
+    package private(set) var filled = ""
+    package private(set) var isOpen = false
+
+    /// - Parameter isFolding: whether it is folded away while all its fields are empty.
+    package init(_ title: String, text: String = "", _ fields: [Field], isFolding: Bool = false) {
+        self.title = title
+        self.text = text
+        self.fields = fields
+        self.isFolding = isFolding
+    }
+
+    fileprivate mutating func keep(_ data: FormData) {
+        for index in fields.indices { fields[index].keep(data) }
+        let count = fields.count { $0.isCheck ? $0.isChecked : !$0.value.isEmpty }
+        filled = count == 0 ? "" : "\(count) set"
+        isOpen = count > 0
+    }
+
+    fileprivate mutating func show(_ problem: String, at name: String) -> Bool {
+        guard fields.show(problem, at: name) else { return false }
+        isOpen = true
+        return true
+    }
+}
+
+extension [FieldGroup] {
+    fileprivate mutating func show(_ problem: String, at name: String) -> Bool {
+        for index in indices where self[index].show(problem, at: name) { return true }
+        return false
+    }
+}
+
+extension [Field] {
+    /// Returns false when no field has the name.
+    fileprivate mutating func show(_ problem: String, at name: String) -> Bool {
+        guard let index = firstIndex(where: { $0.name == name }) else { return false }
+        self[index].problem = problem
+        self[index].isWrong = true
+        return true
     }
 }
 
@@ -158,7 +222,7 @@ package struct Field: Sendable {
         if isCheck {
             isChecked = !data[name].isEmpty
         } else if !isFile && type != "password" {
-            value = data[name]
+            value = isArea ? data.raw(name) : data[name]
             for index in options.indices { options[index].isSelected = options[index].value == value }
         }
     }

@@ -63,6 +63,10 @@ package struct Section: Sendable {
     package var steps: [Step] = []
     package var table: Table?
     package var chart: Chart?
+    package var map: MapView?
+    package var calendar: Calendar?
+    /// A push as devices show it.
+    package var previews: [Preview] = []
     /// Shown as it stands, in a fixed width.
     package var code: String?
     package var codeLabel = ""

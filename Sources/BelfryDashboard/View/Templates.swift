@@ -21,10 +21,13 @@ enum Asset {
         }
     }
 
-    /// Part of the address of the style sheet and the script, so that browsers may keep them for ever.
+    /// What browsers load beside the pages.
+    static let names = ["style.css", "script.js", "icon.svg", "world.svg"]
+
+    /// Part of the address of the style sheet, the script and the pictures, so that browsers may keep them for ever.
     static let version: String = {
         var hash = SHA256()
-        for name in ["style.css", "script.js", "icon.svg"] { hash.update(data: files[name] ?? []) }
+        for name in names { hash.update(data: files[name] ?? []) }
         return Array(hash.finalize().prefix(6)).hex
     }()
 }

@@ -18,6 +18,9 @@ package struct DashboardConfiguration: Sendable {
     package var publicURL: String?
     /// `dashboard.passwords.leaked.file`, default none: passwords that nobody may set.
     package var leakedPasswords: LeakedPasswords?
+    /// `dashboard.map.tiles`, the address of a server of map tiles, and `dashboard.map.attribution`, whose map it is; nil, the default,
+    /// draws maps on an outline of the world.
+    package var mapTiles: MapTiles?
 
     init(_ settings: Settings) {
         isEnabled = settings.bool("dashboard.enabled", default: true)
@@ -39,10 +42,23 @@ package struct DashboardConfiguration: Sendable {
         if let publicURL, !publicURL.hasPrefix("https://"), !publicURL.hasPrefix("http://") {
             settings.note("dashboard.public.url is `\(publicURL)`, it has to begin with https:// or http://")
         }
+        mapTiles = Self.tiles(settings)
         let key = "dashboard.passwords.leaked.file"
         guard let path = settings.optionalString(key), !path.isEmpty else { return }
         do { leakedPasswords = try LeakedPasswords(path: path.absolutePath) } catch {
             leakedPasswords = settings.fault(key, error.problem, nil)
         }
+    }
+
+    private static func tiles(_ settings: Settings) -> MapTiles? {
+        let attribution = settings.string("dashboard.map.attribution", default: "")
+        guard let template = settings.optionalString("dashboard.map.tiles"), !template.isEmpty else { return nil }
+        guard let tiles = MapTiles(template: template, attribution: attribution) else {
+            return settings.fault(
+                "dashboard.map.tiles",
+                "is `\(template)`, it has to be an https URL with {z}, {x} and {y}, such as https://tile.example.org/{z}/{x}/{y}.png",
+                nil)
+        }
+        return tiles
     }
 }

@@ -8,8 +8,12 @@ struct AudienceCount: Sendable {
 
     /// Devices counted before it stops, so that a count costs little whatever the audience.
     private static let devicesMax = 200_000
+    /// From which a person is asked once more.
+    private static let large = 1_000
     private static let step = 10_000
     private static let time = Duration.milliseconds(200)
+
+    var isLarge: Bool { devices >= Self.large }
 
     var words: String {
         (isMore ? "more than " : "") + devices.grouped + (devices == 1 && !isMore ? " device" : " devices")

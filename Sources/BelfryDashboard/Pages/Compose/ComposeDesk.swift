@@ -1,0 +1,108 @@
+import BelfryAPI
+import BelfryCore
+import FoundationEssentials
+
+/// What the pages of a push need of its application, and the pages themselves.
+struct ComposeDesk: Sendable {
+    let visit: Visit
+    let application: Application
+    let platforms: [Platform]
+    /// The one that is edited.
+    let schedule: Schedule?
+    let form: ComposeForm
+
+    init(_ visit: Visit, _ application: Application, _ schedule: Schedule?) async throws {
+        let store = visit.services.store
+        platforms = try await store.platforms(of: application.key)
+        var places: [ComposePlace] = []
+        if schedule == nil, visit.may(.change, Permission.Subject(application)) {
+            let query = GeoListQuery(size: GeoListQuery.sizeMax)
+            places = try await store.locationGroups(of: application.key, query).elements.map(ComposePlace.init)
+            places += try await store.locations(of: application.key, query).elements.map(ComposePlace.init)
+        }
+        let action =
+            schedule.map { Address.of(application, "schedules", $0.key.id, "edit") }
+            ?? Address.of(application, "compose")
+        form = ComposeForm(platforms, action: action, places: places, schedule: schedule)
+        (self.visit, self.application, self.schedule) = (visit, application, schedule)
+    }
+
+    /// The form, under the review if there is one.
+    func page(_ form: Form, review: [Section] = []) -> PageView {
+        var page = PageView(schedule == nil ? "Compose" : "Change a schedule")
+        page.crumbs = [Link(application.name, Address.of(application))]
+        if let schedule {
+            page.crumbs.append(Link("Schedules", Address.of(application, "schedules")))
+            page.crumbs.append(
+                Link(
+                    schedule.pushRequest.content.summary, Address.of(application, "schedules", schedule.key.id)))
+        }
+        var section = Section(review.isEmpty ? "" : "The push")
+        section.form = form
+        page.sections = review + [section]
+        return page
+    }
+
+    // MARK: Audience
+
+    /// The devices that a push would go to now.
+    struct Audience: Sendable {
+        let count: AudienceCount
+        let sample: [Device]
+        /// The kinds of platform that it is rendered for.
+        let kinds: Set<PlatformKind>
+    }
+
+    func audience(of request: PushRequest) async throws -> Audience {
+        let store = visit.services.store
+        let draft = try await visit.services.pushes.draft(request, for: application.key)
+        let meant = request.target.platforms(of: platforms).filter { request.content.isMeant(for: $0.kind) }
+        let (count, sample) = try await visit.searching(application) {
+            (try await AudienceCount.of(draft, in: store), try await AudienceSample.of(draft, in: store))
+        }
+        return Audience(count: count, sample: sample, kinds: Set(meant.map(\.kind)))
+    }
+
+    /// The device that the person names for a test.
+    func ownDevice(named text: String) async throws -> Device {
+        let field = "my_device"
+        guard !text.isEmpty else {
+            throw InvalidInput(field: field, "is empty: which device is yours? Its UUID or its alias is enough")
+        }
+        if let uuid = UUID(uuidString: text) {
+            guard let found = try await visit.services.store.device(uuid, of: application.key) else {
+                throw InvalidInput(field: field, "is no device of this application")
+            }
+            return found.device
+        }
+        let found = try await visit.searching(application) {
+            try await visit.services.store.devices(
+                DeviceSearch(platforms: platforms.map(\.key), text: text), after: nil, limit: 10)
+        }.filter(\.isActive)
+        guard let device = found.first, found.count == 1 else {
+            throw InvalidInput(
+                field: field, found.isEmpty ? "fits no device" : "fits several devices: give the UUID of one")
+        }
+        return device
+    }
+
+    /// Own lines of the audit log that are looked through for the device of the last test.
+    private static let auditLines = 200
+
+    /// The device that this person sent the last test of this application to; nil when there is none.
+    func rememberedDevice() async throws -> String? {
+        let lines = try await visit.services.store.auditLog(
+            AuditQuery(bounds: visit.person.bounds, keyID: visit.person.email.text, limit: Self.auditLines))
+        return lines.first { $0.change.action == "device.test_push" && $0.change.application == application.key }?
+            .change.subject
+    }
+
+    /// The devices that a geofence is for, by the boxes of the form.
+    func fencePlatform(_ form: FormData) -> GeofencePlatform {
+        let chosen = Set(self.form.kinds.filter { form.isChecked("on-\($0.rawValue)") })
+        if chosen.isEmpty || chosen.count == self.form.kinds.count { return .all }
+        if chosen.allSatisfy(\.isApple) { return .ios }
+        if chosen == [.androidFCM] { return .androidFCM }
+        return chosen.allSatisfy(\.isAndroidLike) ? .android : .all
+    }
+}

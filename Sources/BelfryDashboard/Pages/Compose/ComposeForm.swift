@@ -1,0 +1,362 @@
+import BelfryCore
+import FoundationEssentials
+
+/// The form in which a push is written. What it says is a request of the admin API, and every such request has a form.
+struct ComposeForm: Sendable {
+    /// The kinds of platform of the application.
+    let kinds: [PlatformKind]
+    /// Where a push may be shown by the devices themselves when they come or go; empty where the person may make no geofence.
+    let places: [ComposePlace]
+    /// Where it is sent to.
+    let action: String
+    /// What the form changes; nil where it makes a new push.
+    let schedule: Schedule?
+
+    private let groups: [ComposeGroup]
+    private static let rest = ComposeRest(
+        ["message", "custom"], "Content for other platforms (JSON)",
+        hint: #"As the API takes it, such as {"ios": {"category": "news"}}. Fields have precedence."#, name: "custom")
+
+    /// What no other field can hold, such as a text with line ends that browsers change.
+    private static let whole = ComposeRest(["message"], "Message (JSON)", name: "message")
+
+    static let body = ComposeKey(["message", "body"], "Message", .text, name: "body")
+    private static let template = ComposeKey(
+        ["message", "template"], "It has placeholders", .box(.bool(true)),
+        hint: "Such as {{ user.name | default: 'you' }}, filled in for each device.", name: "template")
+    private static let badge = ComposeKey(
+        ["message", "badge"], "Badge", .badge, hint: "The number on the app's icon, or +1 to count up.", name: "badge")
+
+    /// - Parameter platforms: of the application.
+    init(_ platforms: [Platform], action: String, places: [ComposePlace] = [], schedule: Schedule? = nil) {
+        self.init(Set(platforms.map(\.kind)), action: action, places: places, schedule: schedule)
+    }
+
+    init(_ present: Set<PlatformKind>, action: String, places: [ComposePlace] = [], schedule: Schedule? = nil) {
+        kinds = PlatformKind.allCases.filter(present.contains)
+        groups = ComposeKeys.groups(kinds)
+        self.places = places
+        self.action = action
+        self.schedule = schedule
+    }
+
+    // MARK: Fields
+
+    /// The form as it was filled in.
+    func form(_ data: FormData = FormData()) -> Form {
+        var form = Form(action, "Review", Self.message)
+        if !data[Self.whole.name].isEmpty { form.fields.append(Self.whole.field) }
+        form.isWide = true
+        form.isMultipart = true
+        form.groups =
+            groups.map {
+                FieldGroup($0.title, text: $0.text, $0.keys.map(\.field) + $0.rests.map(\.field), isFolding: true)
+            } + [
+                FieldGroup("Other content", [Self.rest.field], isFolding: true), audience(data), times,
+            ]
+        // A form that was not filled in yet has what its fields begin with.
+        if !data.isEmpty { form.keep(data) }
+        form.hidden = hidden(data)
+        form.others = [.init(name: "action", value: "json", label: "Edit as JSON")]
+        return form
+    }
+
+    /// The same push as the JSON of the admin API.
+    func jsonForm(_ text: String) -> Form {
+        var form = Form(
+            action, "Review",
+            [
+                .area(
+                    "json", "Request of the admin API", text,
+                    hint: "The form has a field for each key; keys that it has none for stay as they are.",
+                    isMono: true)
+            ])
+        form.isWide = true
+        form.isMultipart = true
+        form.hidden = [.init(name: "mode", value: "json")] + version
+        form.others = [.init(name: "action", value: "form", label: "Back to the form")]
+        return form
+    }
+
+    private static let message: [Field] = [
+        .area("body", "Message", placeholder: "What people read"),
+        .text("title", "Title", hint: "Where the platform shows one."),
+        .text("link", "Link", hint: "What it opens: the app gets it as link.", type: "url", placeholder: "https://"),
+        .text(
+            "picture", "Picture", hint: "Browsers show it; the app gets it as image.", type: "url",
+            placeholder: "https://"),
+        .text("sound", "Sound", hint: "iOS: default, or a file of the app."), badge.field, template.field,
+        .area(
+            "data", "Data for the app (JSON)", hint: #"Such as {"story": "17"}; goes to every platform."#, isMono: true),
+    ]
+
+    private func audience(_ data: FormData) -> FieldGroup {
+        var choices = [
+            ("everyone", "Everyone"), ("topics", "Subscribers of topics"), ("users", "Users"), ("devices", "Devices"),
+        ]
+        if !places.isEmpty { choices.append(("place", "Devices that come to a place, or leave it")) }
+        if !data["target"].isEmpty { choices.append(("json", "As the JSON says")) }
+        var fields: [Field] = [
+            .select("audience", "To", "everyone", choices),
+            .file(
+                "device_file", "A file of devices", accept: ".txt,.csv,text/plain,text/csv",
+                hint: "Device UUIDs, one a line, \(PushLimits.devicesMax.grouped) at most."),
+            .area(
+                "names", "Which topics, users or devices",
+                hint: "One a line, or with commas between them: topic names, custom user ids or device UUIDs."),
+            .area("also_users", "And these users", hint: "With topics: those who subscribe, and these users besides."),
+        ]
+        if !places.isEmpty {
+            fields += [
+                .select("place", "Place", "", places.map { ($0.id, $0.name) }),
+                .select("trigger", "When the device", "enter", [("enter", "enters"), ("exit", "leaves")]),
+            ]
+        }
+        if !data["target"].isEmpty { fields.append(.area("target", "Target (JSON)", isMono: true)) }
+        let offered = offeredKinds(data)
+        if offered.count > 1 || isListed(data) {
+            fields += offered.map { Field.check("on-\($0.rawValue)", "On \($0.title)", true) }
+        }
+        fields.append(
+            .check("interactive_only", "Only devices that show buttons", hint: "iOS 8, Android 4.1 and later."))
+        return FieldGroup("To whom", fields)
+    }
+
+    private var times: FieldGroup {
+        FieldGroup(
+            "When",
+            [
+                .text("send_at", "Send at", hint: "UTC. Empty: now.", type: "datetime-local"),
+                .text("expires_at", "Expires at", hint: "UTC. Empty: the provider decides.", type: "datetime-local"),
+                .select(
+                    "urgency", "Urgency", "",
+                    [("", "By the size of the audience"), ("urgent", "Urgent"), ("normal", "Normal"), ("bulk", "Bulk")]),
+                .check("at_most_once", "Rather lose it than deliver it twice"),
+            ])
+    }
+
+    private func hidden(_ data: FormData) -> [Form.Hidden] {
+        var hidden = version
+        if !data["exact"].isEmpty { hidden.append(.init(name: "exact", value: "yes")) }
+        if isListed(data) { hidden.append(.init(name: "listed", value: data["listed"])) }
+        return hidden
+    }
+
+    /// Which version of a schedule the form was made of.
+    private var version: [Form.Hidden] {
+        schedule.map { [.init(name: "version", value: "\($0.version)")] } ?? []
+    }
+
+    // MARK: Kinds of platform
+
+    /// Whether the platforms were named one by one, even if all of them.
+    private func isListed(_ data: FormData) -> Bool { !data["listed"].isEmpty }
+
+    /// Those of the application, and those that the request named.
+    private func offeredKinds(_ data: FormData) -> [PlatformKind] {
+        (data.list("listed").compactMap(PlatformKind.init(rawValue:)) + kinds).withoutRepeats
+    }
+
+    // MARK: From the form to the request
+
+    /// What the form says, as the admin API takes it. Throws with the name of its field.
+    func request(_ form: FormData) throws(InvalidInput) -> JSONValue {
+        guard form["mode"] != "json" else { return try Self.json("json", in: form) }
+        var members: [String: JSONValue] = ["message": try message(form), "target": try target(form)]
+        if !form["urgency"].isEmpty { members["urgency"] = .string(form["urgency"]) }
+        if form.isChecked("at_most_once") { members["at_most_once"] = .bool(true) }
+        for name in ["send_at", "expires_at"] {
+            if let instant = try Self.instant(form, name) { members[name] = .string(instant.text) }
+        }
+        return .object(members)
+    }
+
+    /// Whether there is nothing in it that devices would get, whatever its title: mostly a message that was forgotten.
+    func isBlank(_ form: FormData) -> Bool {
+        let names =
+            [Self.body.name, Self.badge.name, Self.rest.name, Self.whole.name, "data"]
+            + groups.flatMap { $0.keys.map(\.name) + $0.rests.map(\.name) }
+        return names.allSatisfy { form[$0].isEmpty }
+    }
+
+    private static func json(_ name: String, in form: FormData) throws(InvalidInput) -> JSONValue {
+        try ComposeKey([], "", .json, name: name).value(in: form) ?? .object([:])
+    }
+
+    private static func instant(_ form: FormData, _ name: String) throws(InvalidInput) -> Instant? {
+        let text = form[name]
+        guard !text.isEmpty else { return nil }
+        let seconds = text.utf8.count == 16 ? ":00Z" : "Z"
+        guard let instant = Instant(text: text.replacing(" ", with: "T") + seconds) else {
+            throw InvalidInput(field: name, "has to be a time such as 2026-01-31T08:30")
+        }
+        return instant
+    }
+
+    func message(_ form: FormData) throws(InvalidInput) -> JSONValue {
+        var root = JSONValue.object(["message": .object([:])])
+        for rest in [Self.whole, Self.rest] + groups.flatMap(\.rests) {
+            guard let value = try rest.value(in: form) else { continue }
+            let merged = (root.value(at: rest.path) ?? .object([:])).merging(value)
+            root = try Self.setting(merged, at: rest.path, named: rest.name, in: root)
+        }
+        for key in [Self.body, Self.template, Self.badge] + groups.flatMap(\.keys) {
+            guard let value = try key.value(in: form) else { continue }
+            let kept = root.value(at: key.path).map { $0.merging(value) } ?? value
+            root = try Self.setting(kept, at: key.path, named: key.name, in: root)
+        }
+        guard form["exact"].isEmpty else { return root["message"] ?? .object([:]) }
+        if let body = root["message"]?["body"]?.stringValue {
+            root = root.setting(.string(body.trimmed), at: Self.body.path[...]) ?? root
+        }
+        return try spreading(form, over: root)["message"] ?? .object([:])
+    }
+
+    private static func setting(
+        _ value: JSONValue, at path: [String], named name: String, in root: JSONValue
+    ) throws(InvalidInput) -> JSONValue {
+        guard let set = root.setting(value, at: path[...]) else {
+            throw InvalidInput(field: name, "has no place: another field says that what it belongs to is no object")
+        }
+        return set
+    }
+
+    /// With title, link, picture, sound and data wherever a platform has none of its own.
+    private func spreading(_ form: FormData, over root: JSONValue) throws(InvalidInput) -> JSONValue {
+        var spread = root
+        for common in try ComposeSpread.all(form, kinds: kinds, over: root) {
+            for (path, value) in common.places where spread.value(at: path) == nil {
+                // Where something else is in the way, the platform has its own.
+                spread = spread.setting(value, at: path[...]) ?? spread
+            }
+        }
+        return spread
+    }
+
+    private func target(_ form: FormData) throws(InvalidInput) -> JSONValue {
+        let names = form.list("names")
+        let audience = form["audience"]
+        if audience == "json" {
+            return try Self.json("target", in: form)
+        }
+        var target: [String: JSONValue] = [:]
+        if form.isChecked("interactive_only") { target["interactive_only"] = .bool(true) }
+        switch audience {
+        case "everyone", "", "place": target["everyone"] = .bool(true)
+        case _ where names.isEmpty: throw InvalidInput(field: "names", "is empty: who is meant?")
+        case "users": target["custom_user_ids"] = .strings(names)
+        case "devices":
+            target["devices"] = .strings(try names.map(Self.uuid))
+            return .object(target)
+        default:
+            target["topics"] = .strings(names)
+            let users = form.list("also_users")
+            if !users.isEmpty { target["custom_user_ids"] = .strings(users) }
+        }
+        let offered = offeredKinds(form)
+        guard offered.count > 1 || isListed(form) else { return .object(target) }
+        let chosen = offered.filter { form.isChecked("on-\($0.rawValue)") }
+        guard !chosen.isEmpty else { throw InvalidInput(field: "audience", "needs at least one platform") }
+        if isListed(form) || chosen.count < offered.count {
+            target["platforms"] = .strings(chosen.map(\.rawValue))
+        }
+        return .object(target)
+    }
+
+    private static func uuid(_ name: String) throws(InvalidInput) -> String {
+        guard let uuid = UUID(uuidString: name) else {
+            throw InvalidInput(field: "names", "has '\(name.prefix(60))', which is no device UUID")
+        }
+        return uuid.lowercased
+    }
+
+    // MARK: From the request to the form
+
+    /// What the form shows for a request. The form says the same request again: where it could not with fields that several
+    /// platforms share, each platform's own have the values.
+    func data(of request: PushRequest, sendAt: Instant? = nil) -> FormData {
+        let json = request.json(sendAt: sendAt)
+        for sharing in [ComposeSpread.Sharing.all, .withoutData] {
+            let data = self.data(of: json, sharing)
+            if let said = try? self.request(data), said["message"] == json["message"] { return data }
+        }
+        return data(of: json, .none)
+    }
+
+    private func data(of json: JSONValue, _ sharing: ComposeSpread.Sharing) -> FormData {
+        var data = FormData()
+        var left: JSONValue? = JSONValue.object(["message": json["message"] ?? .object([:])])
+        if sharing == .none {
+            data.put("exact", "yes")
+        } else {
+            for (name, text, places) in ComposeSpread.shared(in: json, kinds: kinds, sharing) {
+                data.put(name, text)
+                for place in places { left = left?.removing(place[...]) }
+            }
+        }
+        for key in [Self.body, Self.template, Self.badge] + groups.flatMap(\.keys) {
+            guard let value = left?.value(at: key.path), let text = key.text(of: value) else { continue }
+            data.put(key.name, text)
+            left = left?.removing(key.path[...])
+        }
+        for rest in groups.flatMap(\.rests) {
+            guard let value = left?.value(at: rest.path), case .object = value else { continue }
+            data.put(rest.name, value.pretty)
+            left = left?.removing(rest.path[...])
+        }
+        if let custom = left?.value(at: Self.rest.path), case .object = custom {
+            data.put(Self.rest.name, custom.pretty)
+            left = left?.removing(Self.rest.path[...])
+        }
+        if let message = left?["message"], message != .object([:]) { data.put(Self.whole.name, message.pretty) }
+        show(target: json["target"] ?? .object([:]), in: &data)
+        data.put("urgency", json["urgency"]?.stringValue ?? "")
+        if json["at_most_once"] == .bool(true) { data.put("at_most_once", "yes") }
+        for name in ["send_at", "expires_at"] { data.put(name, Self.local(json[name]?.stringValue ?? "")) }
+        return data
+    }
+
+    /// A time as a browser's field takes it.
+    static func local(_ text: String) -> String {
+        let text = text.hasSuffix("Z") ? String(text.dropLast()) : text
+        return text.hasSuffix(":00.000") ? String(text.dropLast(7)) : text
+    }
+
+    private func show(target: JSONValue, in data: inout FormData) {
+        let (topics, users) = (target["topics"]?.texts ?? [], target["custom_user_ids"]?.texts ?? [])
+        let devices = target["devices"]?.texts ?? []
+        if target["platforms"] != nil { data.put("listed", (target["platforms"]?.texts ?? []).joined(separator: ",")) }
+        let listed = target["platforms"]?.texts
+        for kind in offeredKinds(data) where listed?.contains(kind.rawValue) ?? true {
+            data.put("on-\(kind.rawValue)", "yes")
+        }
+        if target["interactive_only"] == .bool(true) { data.put("interactive_only", "yes") }
+        let (audience, names) =
+            !devices.isEmpty
+            ? ("devices", devices)
+            : !topics.isEmpty ? ("topics", topics) : !users.isEmpty ? ("users", users) : ("everyone", [])
+        data.put("audience", audience)
+        data.put("names", names.joined(separator: "\n"))
+        if audience == "topics" { data.put("also_users", users.joined(separator: "\n")) }
+        if (try? self.target(data)) != target {
+            data.put("audience", "json")
+            data.put("target", target.pretty)
+        }
+    }
+
+    /// What faults of a push request are called in the form.
+    static let names = [
+        "target.topics": "names", "target.custom_user_ids": "names", "target.devices": "names", "message": "body",
+        "message.body": "body", "message.badge": "badge", "message.template": "template", "message.custom": "custom",
+        "target": "audience", "target.platforms": "audience",
+    ]
+}
+
+extension JSONValue {
+    /// The texts of an array of nothing else; nil for anything else.
+    fileprivate var texts: [String]? {
+        guard case .array(let elements) = self else { return nil }
+        let texts = elements.compactMap(\.stringValue)
+        return texts.count == elements.count ? texts : nil
+    }
+}

@@ -1,0 +1,199 @@
+import BelfryAPI
+import BelfryCore
+import FoundationEssentials
+
+/// Writing a push: the form, its JSON, the review with the size of the audience, and sending it; and the same for a schedule.
+struct ComposePages {
+    let make: RouteMaker
+
+    /// Room for a form with the most device ids, and a file of them.
+    static let bodyBytesMax = 512 << 10
+
+    var routes: [PageRoute] {
+        [
+            make.application(.get, "compose", .send) { visit, application in
+                try await show(visit, application, nil)
+            },
+            make.application(.post, "compose", .send) { visit, application in
+                try await act(visit, application, nil)
+            }.taking(bytes: Self.bodyBytesMax),
+            make.schedule(.get, "/edit", .send) { visit, schedule, application in
+                try await show(visit, application, schedule)
+            },
+            make.schedule(.post, "/edit", .send) { visit, schedule, application in
+                try await act(visit, application, schedule)
+            }.taking(bytes: Self.bodyBytesMax),
+        ]
+    }
+
+    // MARK: The form
+
+    private func show(_ visit: Visit, _ application: Application, _ schedule: Schedule?) async throws -> PageAnswer {
+        let desk = try await ComposeDesk(visit, application, schedule)
+        guard !desk.platforms.isEmpty else { return .page(Self.withoutPlatforms(application)) }
+        if let schedule {
+            guard schedule.ending == nil else { return .redirect(Self.late(application)) }
+            return .page(
+                desk.page(desk.form.form(desk.form.data(of: schedule.pushRequest, sendAt: schedule.dueAt))))
+        }
+        let begun = try await earlier(visit, application) ?? visit.query.asRequest
+        return .page(desk.page(desk.form.form(begun.map { desk.form.data(of: $0) } ?? FormData())))
+    }
+
+    static func late(_ application: Application) -> String {
+        Address.query(Address.of(application, "schedules"), [("done", "late")])
+    }
+
+    static func withoutPlatforms(_ application: Application) -> PageView {
+        var page = PageView("Compose", lead: "Add a platform first: without one there is no device to send to.")
+        page.crumbs = [Link(application.name, Address.of(application))]
+        page.actions = [Link("Add a platform", Address.of(application, "platforms", "new"), isMain: true)]
+        return page
+    }
+
+    /// The push or the schedule that the new one is a copy of.
+    private func earlier(_ visit: Visit, _ application: Application) async throws -> PushRequest? {
+        if let key = Key<Schedule>(id: visit.query["schedule"]) {
+            return try await visit.services.store.schedule(key, of: application.key)?.pushRequest
+        }
+        guard let id = UUID(uuidString: visit.query["from"]), let receipt = try await visit.services.store.receipt(id),
+            receipt.push.applicationKey == application.key
+        else { return nil }
+        return try await visit.request(of: receipt)
+    }
+
+    // MARK: What is done with it
+
+    private func act(_ visit: Visit, _ application: Application, _ schedule: Schedule?) async throws -> PageAnswer {
+        let (form, fault) = DeviceFile.merged(into: visit.form)
+        var visit = visit
+        visit.form = form
+        let desk = try await ComposeDesk(visit, application, schedule)
+        let isJSON = form["mode"] == "json"
+        let filled = isJSON ? desk.form.jsonForm(form.raw("json")) : desk.form.form(form)
+        let written = visit
+        return try await visit.trying(filled, names: ComposeForm.names, on: { desk.page($0) }) {
+            do {
+                if let fault { throw fault }
+                return try await act(written, desk)
+            } catch let fault as InvalidInput where isJSON && fault.field != "json" && fault.field != "confirm" {
+                throw InvalidInput(field: "json", fault.description)
+            }
+        }
+    }
+
+    private func act(_ visit: Visit, _ desk: ComposeDesk) async throws -> PageAnswer {
+        let json = try desk.form.request(visit.form)
+        if visit.form["action"] == "json" {
+            guard visit.form["audience"] != "place" else {
+                throw InvalidInput(field: "audience", "is a place: a geofence is no push, the API has its own for it")
+            }
+            return .page(desk.page(desk.form.jsonForm(json.pretty)))
+        }
+        guard visit.form["mode"] == "json" || !desk.form.isBlank(visit.form) else {
+            throw InvalidInput(field: "body", "is empty, and there is no content for single platforms")
+        }
+        let written = try ComposedPush(json)
+        if visit.form["action"] == "form" {
+            return .page(desk.page(desk.form.form(desk.form.data(of: written.request, sendAt: written.sendAt))))
+        }
+        if visit.form["audience"] == "place", visit.form["mode"] != "json" {
+            return try await fence(visit, desk, written)
+        }
+        let audience = try await desk.audience(of: written.request)
+        switch visit.form["action"] {
+        case "test": return try await test(visit, desk, written, audience)
+        case "send":
+            // The audience may have grown since it was shown.
+            let reviewed = Int(visit.form["reviewed"]) ?? -1
+            guard reviewed >= 0, audience.count.devices <= max(reviewed * 2, reviewed + 100) else { break }
+            if audience.count.isLarge, visit.form["confirm"] != desk.application.name {
+                var page = try await desk.review(written, audience)
+                page.sections[page.sections.count - 1].form?.show(
+                    "has to be the name: \(desk.application.name)", at: "confirm")
+                return .invalid(page)
+            }
+            return try await send(visit, desk, written)
+        default: break
+        }
+        return .page(try await desk.review(written, audience))
+    }
+
+    private func send(_ visit: Visit, _ desk: ComposeDesk, _ written: ComposedPush) async throws -> PageAnswer {
+        let (application, pushes) = (desk.application, visit.services.pushes)
+        if let schedule = desk.schedule {
+            let changed = try await pushes.change(
+                schedule.key, of: application, try written.change(of: schedule, readAt: visit.form["version"]),
+                by: visit.author)
+            guard changed != nil else { return .redirect(Self.late(application)) }
+            return .redirect(
+                Address.query(Address.of(application, "schedules", schedule.key.id), [("done", "changed")]))
+        }
+        if let sendAt = written.sendAt, sendAt > visit.services.clock.now {
+            _ = try await pushes.schedule(written.request, at: sendAt, for: application, by: visit.author)
+            return .redirect(Address.query(Address.of(application, "schedules"), [("done", "scheduled")]))
+        }
+        let push = try await pushes.send(written.request, for: application, by: visit.author)
+        return .redirect(
+            Address.query(Address.of(application, "pushes", push.receiptID.lowercased), [("done", "sent")]))
+    }
+
+    /// Sends it to the person's own device, and comes back with the provider's verdict.
+    private func test(
+        _ visit: Visit, _ desk: ComposeDesk, _ written: ComposedPush, _ audience: ComposeDesk.Audience
+    ) async throws -> PageAnswer {
+        let deadline = ContinuousClock.now + visit.services.options.verdictDeadline
+        let answer: Answer
+        do {
+            let device = try await desk.ownDevice(named: visit.form["my_device"])
+            answer = try await visit.services.shares.holding(.tests, for: visit.holder(desk.application)) {
+                let push = try await visit.services.pushes.sendTest(
+                    written.request, to: device, of: desk.application, by: visit.author)
+                return try await visit.services.pushes.verdict(on: device, of: push, by: deadline)
+            }
+        } catch let fault as InvalidInput where fault.field == "my_device" {
+            var page = try await desk.review(written, audience)
+            page.sections[page.sections.count - 1].form?.show(fault.problem, at: fault.field)
+            return .invalid(page)
+        }
+        var page = try await desk.review(written, audience)
+        switch answer {
+        case .accepted: page.notice = "Your device: the provider accepted it."
+        case .pending: page.problem = "Your device: the provider has not answered yet."
+        default: page.problem = "Your device did not get it: \(answer.name)"
+        }
+        return .page(page)
+    }
+
+    /// Makes a geofence that shows the push on the device, or shows what it would be.
+    private func fence(_ visit: Visit, _ desk: ComposeDesk, _ written: ComposedPush) async throws -> PageAnswer {
+        let application = desk.application
+        try visit.require(.change, on: Permission.Subject(application), called: "app")
+        guard let place = desk.form.places.first(where: { $0.id == visit.form["place"] }) else {
+            throw InvalidInput(field: "place", "is missing")
+        }
+        let plan = try written.plan(
+            at: place, trigger: visit.form["trigger"], topics: visit.form.list("names"),
+            platform: desk.fencePlatform(visit.form))
+        guard visit.form["action"] == "send" else { return .page(desk.review(plan, at: place)) }
+        _ = try await visit.services.admin.create(plan, of: application, by: visit.author)
+        return .redirect(Address.query(Address.of(application, "places"), [("done", "saved")]))
+    }
+}
+
+extension FormData {
+    /// An empty push to the topic, user or device that a page links with; nil where there is none of them.
+    fileprivate var asRequest: PushRequest? {
+        let target: Target? =
+            if let device = UUID(uuidString: self["device"]) {
+                try? Target(devices: [device])
+            } else if !self["topic"].isEmpty {
+                try? Target(topics: [self["topic"]])
+            } else if !self["user"].isEmpty {
+                try? Target(customUserIDs: [self["user"]])
+            } else {
+                nil
+            }
+        return target.map { PushRequest(content: Push.Content(body: nil), target: $0) }
+    }
+}

@@ -1,0 +1,80 @@
+import BelfryAPI
+import BelfryCore
+import FoundationEssentials
+
+/// What a form, or its JSON, asks for.
+struct ComposedPush: Sendable {
+    /// As the admin API takes it.
+    let json: JSONValue
+    let request: PushRequest
+    /// nil for now.
+    let sendAt: Instant?
+
+    /// Throws `InvalidInput` as the admin API does.
+    init(_ json: JSONValue) throws(InvalidInput) {
+        self.json = json
+        let body = try Admin.PushBody(json: Array(json.storedText.utf8))
+        guard body.channels == nil else {
+            throw InvalidInput(field: "target.channels", "are sent to by the admin API and the command line alone")
+        }
+        request = try body.pushRequest(channels: nil)
+        sendAt = body.sendAt
+    }
+
+    /// Throws when the schedule was changed since it was read, and where something cannot be taken away from it.
+    func change(of schedule: Schedule, readAt version: String) throws(InvalidInput) -> Schedule.Change {
+        guard version == "\(schedule.version)" else {
+            throw InvalidInput(
+                field: "send_at",
+                "and the rest may be of an older version: somebody else changed the schedule. Open it again")
+        }
+        guard let sendAt else { throw InvalidInput(field: "send_at", "is missing") }
+        guard request.expiresAt != nil || schedule.pushRequest.expiresAt == nil else {
+            throw InvalidInput(
+                field: "expires_at", "can be moved, not taken away; cancel it and send it again, changed")
+        }
+        guard request.lane != nil || schedule.pushRequest.lane == nil else {
+            throw InvalidInput(field: "urgency", "can be changed, not taken away; cancel it and send it again, changed")
+        }
+        return Schedule.Change(
+            content: request.content, target: request.target, dueAt: sendAt, expiresAt: request.expiresAt,
+            lane: request.lane, guarantee: request.guarantee)
+    }
+
+    // MARK: At a place
+
+    /// The geofence that shows the push when a device comes or goes.
+    ///
+    /// Devices show it by themselves: only what their SDK shows is taken over.
+    func plan(
+        at place: ComposePlace, trigger: String, topics: [String], platform: GeofencePlatform
+    ) throws(InvalidInput) -> GeofencePlan {
+        guard let trigger = GeofencePlan.Trigger(rawValue: trigger) else {
+            throw InvalidInput(field: "trigger", "is missing")
+        }
+        guard let expiresAt = request.expiresAt else {
+            throw InvalidInput(field: "expires_at", "is missing: a geofence has an end")
+        }
+        return try GeofencePlan(
+            locations: place.locations, groups: place.groups, trigger: trigger, platform: platform,
+            tags: try Topic.normalized(topics, field: "names"), data: try geofenceData(), startsAt: sendAt ?? .zero,
+            expiresAt: expiresAt)
+    }
+
+    private func geofenceData() throws(InvalidInput) -> GeofenceData {
+        let message = json["message"]
+        let (custom, body) = (message?["custom"], message?["body"])
+        var ios: [String: JSONValue] = [:]
+        ios["alertBody"] = custom?["ios"]?["alert"]?["body"] ?? body
+        ios["alertTitle"] = custom?["ios"]?["alert"]?["title"]
+        ios["category"] = custom?["ios"]?["category"]
+        ios["soundName"] = custom?["ios"]?["sound"]
+        ios["userInfo"] = custom?["ios"]?["extra"]
+        var android: [String: JSONValue] = [:]
+        if case .object(let members)? = custom?["android"] { android = members }
+        if android["message"] == nil { android["message"] = body }
+        return try GeofenceData([
+            "ios": .object(ios), "android": .object(android), "androidFcm": .object(android),
+        ])
+    }
+}

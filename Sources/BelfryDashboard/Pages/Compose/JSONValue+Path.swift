@@ -1,0 +1,65 @@
+import BelfryCore
+
+/// A JSON value as a tree of named places.
+extension JSONValue {
+    func value(at path: some Collection<String>) -> JSONValue? {
+        var value = self
+        for name in path {
+            guard let member = value[name] else { return nil }
+            value = member
+        }
+        return value
+    }
+
+    /// With a value at a place. nil where something else than an object is in the way.
+    func setting(_ value: JSONValue, at path: ArraySlice<String>) -> JSONValue? {
+        guard let name = path.first else { return value }
+        var members: [String: JSONValue] = [:]
+        switch self {
+        case .object(let own): members = own
+        case .null: break
+        default: return nil
+        }
+        guard let set = (members[name] ?? .object([:])).setting(value, at: path.dropFirst()) else { return nil }
+        members[name] = set
+        return .object(members)
+    }
+
+    /// With the members of another object; where both have one, the other's.
+    func merging(_ other: JSONValue) -> JSONValue {
+        guard case .object(let mine) = self, case .object(let theirs) = other else { return other }
+        return .object(mine.merging(theirs) { $0.merging($1) })
+    }
+
+    /// Without a place, and without the objects that it leaves empty; nil when nothing is left.
+    func removing(_ path: ArraySlice<String>) -> JSONValue? {
+        guard let name = path.first else { return nil }
+        guard case .object(var members) = self, let member = members[name] else { return self }
+        members[name] = member.removing(path.dropFirst())
+        return members.isEmpty ? nil : .object(members)
+    }
+
+    /// With line ends and indents, for people.
+    var pretty: String { pretty(indent: "") }
+
+    private func pretty(indent: String) -> String {
+        let inner = indent + "  "
+        switch self {
+        case .object(let members) where !members.isEmpty:
+            let lines = members.sorted { $0.key < $1.key }.map { name, value in
+                "\(inner)\(JSONValue.string(name).storedText): \(value.pretty(indent: inner))"
+            }
+            return "{\n\(lines.joined(separator: ",\n"))\n\(indent)}"
+        case .array(let elements) where elements.contains(where: \.isContainer):
+            return "[\n\(elements.map { inner + $0.pretty(indent: inner) }.joined(separator: ",\n"))\n\(indent)]"
+        default: return storedText
+        }
+    }
+
+    private var isContainer: Bool {
+        switch self {
+        case .object, .array: true
+        default: false
+        }
+    }
+}

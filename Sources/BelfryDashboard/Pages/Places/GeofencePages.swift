@@ -1,0 +1,255 @@
+import BelfryAPI
+import BelfryCore
+
+/// Geofences: where, when, what devices show, and how often it was shown.
+struct GeofencePages {
+    let make: RouteMaker
+
+    var routes: [PageRoute] {
+        [
+            make.application(.get, "geofences/new", .change, new),
+            make.application(.post, "geofences", .change, create),
+            make.application(.get, "geofences/:geofence_id", .read, show),
+            make.application(.post, "geofences/:geofence_id", .change, update),
+            make.application(.post, "geofences/:geofence_id/delete", .change, delete),
+        ]
+    }
+
+    /// Where geofences can be.
+    private struct Offer: Sendable {
+        let locations: [Location]
+        let groups: [LocationGroup]
+    }
+
+    private func offer(_ visit: Visit, _ application: Application) async throws -> Offer {
+        try await visit.searching(application) {
+            Offer(
+                locations: try await PlaceMap(of: application.key, in: visit.services.store).locations,
+                groups: try await visit.services.store.locationGroups(
+                    of: application.key, GeoListQuery(size: GeoListQuery.sizeMax)
+                ).elements)
+        }
+    }
+
+    // MARK: The form
+
+    private func form(_ application: Application, _ offer: Offer, _ fence: Geofence?, now: Instant) -> Form {
+        let data = fence.map { GeofenceTexts($0.plan.data) } ?? GeofenceTexts()
+        var form = Form(
+            fence?.address(in: application) ?? Address.of(application, "geofences"),
+            fence == nil ? "Create the geofence" : "Save",
+            [
+                .area("body", "Message", data.body, placeholder: "What people read"),
+                .text("title", "Title", data.title, hint: "iOS shows it; Android's app gets it."),
+                .area(
+                    "data", "What devices get (JSON)", data.json,
+                    hint: "In place of message and title: parts for ios, android and androidFcm.", isMono: true),
+                .select(
+                    "trigger", "When the device", fence?.plan.trigger.rawValue ?? "enter",
+                    [("enter", "enters"), ("exit", "leaves")]),
+                .select(
+                    "platform", "On", fence?.plan.platform.rawValue ?? "all",
+                    GeofencePlatform.allCases.map { ($0.rawValue, $0 == .all ? "all platforms" : $0.rawValue) }),
+                .text(
+                    "topics", "Only for subscribers of", fence?.plan.tags.joined(separator: ", ") ?? "",
+                    hint: "Topics with commas between them; empty: everyone."),
+                .text(
+                    "starts_at", "Begins at", Self.local(fence?.plan.startsAt), hint: "UTC. Empty: at once.",
+                    type: "datetime-local"),
+                .text(
+                    "expires_at", "Ends at",
+                    fence == nil
+                        ? String((now + .seconds(30 * 86_400)).text.prefix(16)) : Self.local(fence?.plan.expiresAt),
+                    hint: "UTC.", isRequired: true, type: "datetime-local"),
+            ])
+        form.groups = [places(offer, fence)]
+        return form
+    }
+
+    private func places(_ offer: Offer, _ fence: Geofence?) -> FieldGroup {
+        let (locations, groups) = (Set(fence?.plan.locations ?? []), Set(fence?.plan.groups ?? []))
+        // Its own locations first, so that none is lost past the end of the list.
+        let own = (fence?.locations ?? []).filter { locations.contains($0.key) }
+        let offered = (own + offer.locations).withoutRepeats.prefix(PlaceChoice.choicesMax)
+        let fields =
+            offer.groups.map { Field.check("at-group-\($0.key)", "Group: \($0.name)", groups.contains($0.key)) }
+            + offered.map { Field.check("at-location-\($0.key)", $0.place.name, locations.contains($0.key)) }
+        return FieldGroup("Where", text: fields.isEmpty ? "There is no location yet: create one first." : "", fields)
+    }
+
+    private static func local(_ instant: Instant?) -> String {
+        instant.map { $0 == .zero ? "" : ComposeForm.local($0.text) } ?? ""
+    }
+
+    /// What faults of a geofence are called in the form.
+    private static let names = [
+        "expiry_time": "expires_at", "start_time": "starts_at", "tags": "topics",
+    ]
+
+    private func plan(
+        _ form: FormData, _ offer: Offer, of fence: Geofence? = nil
+    ) throws(InvalidInput) -> GeofencePlan {
+        guard let trigger = GeofencePlan.Trigger(rawValue: form["trigger"]) else {
+            throw InvalidInput(field: "trigger", "is missing")
+        }
+        guard let expiresAt = try instant(form, "expires_at") else {
+            throw InvalidInput(field: "expires_at", "is missing")
+        }
+        let locations = ((fence?.plan.locations ?? []) + offer.locations.map(\.key)).withoutRepeats
+        let groups = ((fence?.plan.groups ?? []) + offer.groups.map(\.key)).withoutRepeats
+        return try GeofencePlan(
+            locations: locations.filter { form.isChecked("at-location-\($0)") },
+            groups: groups.filter { form.isChecked("at-group-\($0)") }, trigger: trigger,
+            platform: GeofencePlatform(rawValue: form["platform"]) ?? .all,
+            tags: try Topic.normalized(form.list("topics"), field: "topics"), data: try GeofenceTexts.data(form),
+            startsAt: try instant(form, "starts_at") ?? .zero, expiresAt: expiresAt)
+    }
+
+    private func instant(_ form: FormData, _ name: String) throws(InvalidInput) -> Instant? {
+        guard !form[name].isEmpty else { return nil }
+        guard let instant = Instant(text: form[name] + (form[name].utf8.count == 16 ? ":00Z" : "Z")) else {
+            throw InvalidInput(field: name, "has to be a time such as 2026-01-31T08:30")
+        }
+        return instant
+    }
+
+    private func page(_ application: Application, _ title: String, _ form: Form?) -> PageView {
+        var page = PageView(title)
+        page.crumbs = [
+            Link(application.name, Address.of(application)), Link("Places", Address.of(application, "places")),
+        ]
+        if let form {
+            var section = Section()
+            section.form = form
+            page.sections = [section]
+        }
+        return page
+    }
+
+    // MARK: Pages
+
+    @Sendable private func new(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        let offer = try await offer(visit, application)
+        return .page(
+            page(application, "New geofence", form(application, offer, nil, now: visit.services.clock.now)))
+    }
+
+    @Sendable private func create(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        let offer = try await offer(visit, application)
+        return try await visit.trying(
+            form(application, offer, nil, now: visit.services.clock.now), names: Self.names,
+            on: { page(application, "New geofence", $0) }
+        ) {
+            _ = try await visit.services.admin.create(
+                try plan(visit.form, offer), of: application, by: visit.author)
+            return PlacePages.done(application, "saved")
+        }
+    }
+
+    private func geofence(_ visit: Visit, _ application: Application) async throws -> Geofence {
+        guard let number = Int64(visit.text("geofence_id")),
+            let fence = try await visit.services.store.geofence(Key(number), of: application.key)
+        else { throw APIError.none("geofence") }
+        return fence
+    }
+
+    @Sendable private func show(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        let fence = try await geofence(visit, application)
+        return .page(try await page(visit, application, fence, try await offer(visit, application)))
+    }
+
+    private func page(
+        _ visit: Visit, _ application: Application, _ fence: Geofence, _ offer: Offer, form filled: Form? = nil
+    ) async throws -> PageView {
+        let map = try await visit.searching(application) {
+            try await PlaceMap(of: application.key, in: visit.services.store)
+        }
+        var page = self.page(application, fence.summary, nil)
+        if visit.query["done"] == "saved" { page.notice = "Saved. Devices are told within a moment." }
+        var first = Section()
+        first.facts = [
+            Fact("Phase", fence.phaseBadge), Fact("Triggers", .number(map.byGeofence[fence.key] ?? 0)),
+            Fact("When the device", .text(fence.plan.trigger == .enter ? "enters" : "leaves")),
+            Fact("On", .text(fence.plan.platform == .all ? "all platforms" : fence.plan.platform.rawValue)),
+            Fact(
+                "Subscribers of", .text(fence.plan.tags.isEmpty ? "anything" : fence.plan.tags.joined(separator: ", "))),
+            Fact("Begins", .time(fence.plan.startsAt == .zero ? nil : fence.plan.startsAt, none: "at once")),
+            Fact("Ends", .time(fence.plan.expiresAt)), Fact("Changed", .time(fence.updatedAt)),
+        ]
+        (first.codeLabel, first.code) = ("What devices get", JSONValue.object(fence.plan.data.parts).pretty)
+        first.map = MapView(
+            visit.mapFrame ?? MapFrame(around: fence.locations.map { ($0.place.latitude, $0.place.longitude) }),
+            fence.locations.map { location in
+                MapView.Spot(
+                    name: location.place.name, latitude: location.place.latitude,
+                    longitude: location.place.longitude, radius: location.place.radius,
+                    href: location.address(in: application), isActive: fence.phase == .active)
+            }, on: visit.services.options.mapTiles
+        ) { visit.mapAddress(fence.address(in: application), at: $0) }
+        page.sections = [first]
+        guard visit.may(.change, Permission.Subject(application)) else { return page }
+        var edit = Section("Change it", text: "Devices are told within a moment.")
+        edit.form = filled ?? form(application, offer, fence, now: visit.services.clock.now)
+        edit.buttons = [
+            .button(Address.of(application, "geofences", "\(fence.key)", "delete"), "Delete", isDanger: true)
+        ]
+        page.sections.append(edit)
+        return page
+    }
+
+    @Sendable private func update(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        let fence = try await geofence(visit, application)
+        let offer = try await offer(visit, application)
+        return try await visit.trying(
+            form(application, offer, fence, now: visit.services.clock.now), names: Self.names,
+            on: { try await page(visit, application, fence, offer, form: $0) }
+        ) {
+            let plan = try plan(visit.form, offer, of: fence)
+            _ = try await visit.services.admin.update(fence.key, of: application, by: visit.author) { _ in plan }
+            return .redirect(Address.query(fence.address(in: application), [("done", "saved")]))
+        }
+    }
+
+    @Sendable private func delete(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        let fence = try await geofence(visit, application)
+        try await visit.services.admin.delete(fence.key, of: application, by: visit.author)
+        return PlacePages.done(application, "deleted")
+    }
+}
+
+/// What a geofence shows, as the form has it: a text and a title, or else JSON.
+private struct GeofenceTexts {
+    private(set) var body = ""
+    private(set) var title = ""
+    private(set) var json = ""
+
+    init() {}
+
+    init(_ data: GeofenceData) {
+        let body = data.parts["ios"]?["alertBody"]?.stringValue ?? ""
+        let title = data.parts["ios"]?["alertTitle"]?.stringValue ?? ""
+        if let simple = try? Self.data(body, title), simple == data {
+            (self.body, self.title) = (body, title)
+        } else {
+            json = JSONValue.object(data.parts).pretty
+        }
+    }
+
+    static func data(_ form: FormData) throws(InvalidInput) -> GeofenceData {
+        if let value = try ComposeRest(["data"], "").value(in: form), case .object(let parts) = value {
+            return try GeofenceData(parts)
+        }
+        guard !form["body"].isEmpty else { throw InvalidInput(field: "body", "is missing") }
+        return try data(form["body"], form["title"])
+    }
+
+    private static func data(_ body: String, _ title: String) throws(InvalidInput) -> GeofenceData {
+        var (ios, android): ([String: JSONValue], [String: JSONValue]) = (
+            ["alertBody": .string(body)], ["message": .string(body)]
+        )
+        if !title.isEmpty { (ios["alertTitle"], android["title"]) = (.string(title), .string(title)) }
+        return try GeofenceData([
+            "ios": .object(ios), "android": .object(android), "androidFcm": .object(android),
+        ])
+    }
+}

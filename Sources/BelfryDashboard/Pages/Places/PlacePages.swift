@@ -1,0 +1,309 @@
+import BelfryAPI
+import BelfryCore
+import FoundationEssentials
+
+/// Places: the map, with locations, groups and geofences in lists, and each location with its own map.
+struct PlacePages {
+    let make: RouteMaker
+
+    var routes: [PageRoute] {
+        [
+            make.application(.get, "places", .read, list), make.application(.post, "places", .change, create),
+            make.application(.get, "places/:location_id", .read, show),
+            make.application(.post, "places/:location_id", .change, update),
+            make.application(.post, "places/:location_id/delete", .change, delete),
+        ]
+    }
+
+    // MARK: The map and the lists
+
+    @Sendable private func list(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        .page(try await page(visit, application))
+    }
+
+    private func page(_ visit: Visit, _ application: Application, form: Form? = nil) async throws -> PageView {
+        let store = visit.services.store
+        let point = MapPoint(visit.query["q"])
+        let number = Int(visit.number("page") ?? 1)
+        let query = GeoListQuery(
+            page: number, size: GeoListQuery.sizeMax, keyword: point == nil ? visit.query["q"] : "")
+        let (map, locations, groups, geofences) = try await visit.searching(application) {
+            (
+                try await PlaceMap(of: application.key, in: store),
+                try await store.locations(of: application.key, query),
+                try await store.locationGroups(of: application.key, query),
+                try await store.geofences(of: application.key, query)
+            )
+        }
+        let listed = point.map { Self.nearest(map.locations, $0) } ?? locations.elements
+        let isFound = point != nil || !visit.query["q"].isEmpty
+        let frame =
+            visit.mapFrame
+            ?? point.map { MapFrame(latitude: $0.latitude, longitude: $0.longitude, zoom: MapFrame.zoomOfPlace) }
+            ?? MapFrame(around: (isFound ? listed : map.locations).map { ($0.place.latitude, $0.place.longitude) })
+        let mayChange = visit.may(.change, Permission.Subject(application))
+        var page = Self.page(
+            application, map, Lists(locations: listed, groups: groups.elements, geofences: geofences.elements),
+            point: point, search: visit.query["q"],
+            view: MapView(frame, map.spots(in: application), on: visit.services.options.mapTiles, point: point?.pair) {
+                visit.mapAddress(Address.of(application, "places"), at: $0)
+            }, mayChange: mayChange)
+        if mayChange {
+            var section = Section(
+                "New location",
+                text: "Give its coordinates, or search for them first: the fields have the map's middle.")
+            section.form = form ?? Self.form(application, visit.mapFrame ?? point.map { _ in frame })
+            page.sections.append(section)
+        }
+        let most = max(point == nil ? locations.total : 0, groups.total, geofences.total)
+        if query.offset + query.size < most {
+            page.sections[1].links = [
+                Link(
+                    "More places",
+                    Address.query(
+                        Address.of(application, "places"), [("q", visit.query["q"]), ("page", String(number + 1))]))
+            ]
+        }
+        switch visit.query["done"] {
+        case "saved": page.notice = "Saved. Devices are told within a moment."
+        case "deleted": page.notice = "Deleted."
+        default: break
+        }
+        return page
+    }
+
+    /// As many as a page of a list.
+    private static func nearest(_ locations: [Location], _ point: MapPoint) -> [Location] {
+        let byDistance = locations.map { (point.distance(to: $0.place), $0) }.sorted { $0.0 < $1.0 }
+        return byDistance.prefix(GeoListQuery.sizeMax).map(\.1)
+    }
+
+    /// What the lists of the page show.
+    struct Lists: Sendable {
+        let locations: [Location]
+        let groups: [LocationGroup]
+        let geofences: [Geofence]
+    }
+
+    static func page(
+        _ application: Application, _ map: PlaceMap, _ lists: Lists, point: MapPoint?, search: String, view: MapView,
+        mayChange: Bool
+    ) -> PageView {
+        var page = PageView(
+            "Places", lead: "Locations, and the geofences at them, whose texts devices show when they come or leave.")
+        page.crumbs = [Link(application.name, Address.of(application))]
+        if mayChange {
+            page.actions = [
+                Link("New group", Address.of(application, "groups", "new")),
+                Link("New geofence", Address.of(application, "geofences", "new"), isMain: true),
+            ]
+        }
+        var first = Section(text: map.isMore ? "The map has the first 500 locations." : "")
+        first.form = .filter(
+            Address.of(application, "places"),
+            [
+                .text(
+                    "q", "Search", search, hint: "A name, or coordinates such as 48.8584, 2.2945.", type: "search")
+            ], "Search")
+        first.map = view
+        page.sections = [
+            first, locations(lists.locations, application, map, point),
+            geofences(lists.geofences, application, map), groups(lists.groups, application),
+        ]
+        return page
+    }
+
+    private static func locations(
+        _ locations: [Location], _ application: Application, _ map: PlaceMap, _ point: MapPoint?
+    ) -> Section {
+        var section = Section(point == nil ? "Locations" : "Nearest locations")
+        section.table = Table(
+            "Locations",
+            ["Name", "Coordinates", "#Radius (m)"] + (point == nil ? [] : ["#Distance (m)", "Within"])
+                + ["#Geofences", "#Triggers", "Changed"],
+            locations.map { location in
+                let place = location.place
+                var cells: [[Value]] = [
+                    [.link(place.name, location.address(in: application))],
+                    [.text("\(place.latitude.coordinate), \(place.longitude.coordinate)")],
+                    [.text(place.radius.coordinate)],
+                ]
+                if let distance = point?.distance(to: place) {
+                    cells.append([.number(Int(distance))])
+                    cells.append([distance <= place.radius ? .badge("inside", .good) : .text("")])
+                }
+                cells.append([.number(map.geofences(at: location.key).count)])
+                cells.append([.number(map.byLocation[location.key] ?? 0)])
+                cells.append([.time(location.updatedAt)])
+                return cells
+            }, empty: "There is no location here yet.")
+        return section
+    }
+
+    static func geofences(_ geofences: [Geofence], _ application: Application, _ map: PlaceMap) -> Section {
+        var section = Section("Geofences")
+        section.table = Table(
+            "Geofences", ["Geofence", "At", "Trigger", "Platform", "Phase", "From", "Until", "#Triggers"],
+            geofences.map { fence in
+                [
+                    [.link(fence.summary, fence.address(in: application))], [.text(fence.places)],
+                    [.text(fence.plan.trigger.rawValue)], [.text(fence.plan.platform.rawValue)], [fence.phaseBadge],
+                    [.time(fence.plan.startsAt == .zero ? nil : fence.plan.startsAt, none: "at once")],
+                    [.time(fence.plan.expiresAt)], [.number(map.byGeofence[fence.key] ?? 0)],
+                ]
+            }, empty: "There is no geofence yet.")
+        return section
+    }
+
+    private static func groups(_ groups: [LocationGroup], _ application: Application) -> Section {
+        var section = Section("Groups")
+        section.table = Table(
+            "Groups", ["Name", "Description", "#Locations"],
+            groups.map { group in
+                [
+                    [.link(group.name, group.address(in: application))], [.text(group.summary)],
+                    [.number(group.locations.count)],
+                ]
+            }, empty: "There is no group: locations under one name, which a geofence can be at.")
+        return section
+    }
+
+    // MARK: A location
+
+    /// What faults of a place are called in the form.
+    private static let names = ["lat": "latitude", "long": "longitude", "rad": "radius"]
+
+    private static func form(_ application: Application, _ frame: MapFrame?) -> Form {
+        Form(
+            Address.of(application, "places"), "Create the location",
+            fields("", frame?.latitude.coordinate ?? "", frame?.longitude.coordinate ?? "", "100"))
+    }
+
+    private static func form(_ location: Location, _ application: Application) -> Form {
+        let place = location.place
+        return Form(
+            location.address(in: application), "Save",
+            fields(place.name, String(place.latitude), String(place.longitude), String(place.radius)))
+    }
+
+    private static func fields(_ name: String, _ latitude: String, _ longitude: String, _ radius: String) -> [Field] {
+        [
+            .text("name", "Name", name, isRequired: true),
+            .text(
+                "latitude", "Latitude", latitude, hint: "Degrees, −90 to 90, such as 48.8584.", isRequired: true),
+            .text(
+                "longitude", "Longitude", longitude, hint: "Degrees, −180 to 180, such as 2.2945.", isRequired: true),
+            .text("radius", "Radius in metres", radius, hint: "At least \(Int(Place.radiusMin)).", isRequired: true),
+        ]
+    }
+
+    private static func place(_ form: FormData) throws(InvalidInput) -> Place {
+        try Place(
+            name: form["name"], latitude: try number(form, "latitude"), longitude: try number(form, "longitude"),
+            radius: try number(form, "radius"))
+    }
+
+    private static func number(_ form: FormData, _ name: String) throws(InvalidInput) -> Double {
+        guard let number = Double(form[name].replacing(",", with: ".")), number.isFinite else {
+            throw InvalidInput(field: name, "has to be a number")
+        }
+        return number
+    }
+
+    @Sendable private func create(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        try await visit.trying(
+            Self.form(application, nil), names: Self.names, on: { try await page(visit, application, form: $0) }
+        ) {
+            _ = try await visit.services.admin.create(
+                try Self.place(visit.form), of: application, by: visit.author)
+            return Self.done(application, "saved")
+        }
+    }
+
+    static func done(_ application: Application, _ what: String) -> PageAnswer {
+        .redirect(Address.query(Address.of(application, "places"), [("done", what)]))
+    }
+
+    private func location(_ visit: Visit, _ application: Application) async throws -> Location {
+        guard let number = Int64(visit.text("location_id")),
+            let location = try await visit.services.store.location(Key(number), of: application.key)
+        else { throw APIError.none("location") }
+        return location
+    }
+
+    @Sendable private func show(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        let location = try await location(visit, application)
+        return .page(try await page(visit, application, location))
+    }
+
+    private func page(
+        _ visit: Visit, _ application: Application, _ location: Location, form: Form? = nil, problem: String = ""
+    ) async throws -> PageView {
+        let place = location.place
+        let map = try await visit.searching(application) {
+            try await PlaceMap(of: application.key, in: visit.services.store)
+        }
+        var page = PageView(place.name)
+        page.problem = problem
+        page.crumbs = [
+            Link(application.name, Address.of(application)), Link("Places", Address.of(application, "places")),
+        ]
+        if visit.query["done"] == "saved" { page.notice = "Saved. Devices are told within a moment." }
+        var first = Section()
+        first.map = MapView(
+            visit.mapFrame ?? Self.frame(of: place), map.spots(in: application),
+            on: visit.services.options.mapTiles, point: (place.latitude, place.longitude)
+        ) { visit.mapAddress(location.address(in: application), at: $0) }
+        first.facts = [
+            Fact("Coordinates", .text("\(place.latitude.coordinate), \(place.longitude.coordinate)")),
+            Fact("Radius", .text("\(place.radius.coordinate) m")),
+            Fact("Triggers", .number(map.byLocation[location.key] ?? 0)), Fact("Changed", .time(location.updatedAt)),
+        ]
+        page.sections = [first, Self.geofences(map.geofences(at: location.key), application, map)]
+        guard visit.may(.change, Permission.Subject(application)) else { return page }
+        var edit = Section("Change it", text: "Devices with a geofence here are told.")
+        edit.form = form ?? Self.form(location, application)
+        edit.buttons = [
+            .button(Address.of(application, "places", "\(location.key)", "delete"), "Delete", isDanger: true)
+        ]
+        page.sections.append(edit)
+        return page
+    }
+
+    /// Close enough to see its circle.
+    private static func frame(of place: Place) -> MapFrame {
+        var frame = MapFrame(latitude: place.latitude, longitude: place.longitude, zoom: 18)
+        while frame.zoom > MapFrame.zooms.lowerBound,
+            place.radius * frame.unitsPerMetre(at: place.latitude) > 120
+        {
+            frame = frame.moved(closer: -1)
+        }
+        return frame
+    }
+
+    @Sendable private func update(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        let location = try await location(visit, application)
+        return try await visit.trying(
+            Self.form(location, application), names: Self.names,
+            on: { try await page(visit, application, location, form: $0) }
+        ) {
+            let place = try Self.place(visit.form)
+            _ = try await visit.services.admin.update(location.key, of: application, by: visit.author) { _ in place }
+            return .redirect(Address.query(location.address(in: application), [("done", "saved")]))
+        }
+    }
+
+    @Sendable private func delete(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        let location = try await location(visit, application)
+        do {
+            try await visit.services.admin.delete(
+                location.key, named: location.place.name, of: application, by: visit.author)
+        } catch StoreError.conflict(let words) {
+            // A geofence or a group is at it.
+            return .invalid(
+                try await page(
+                    visit, application, location, problem: words.prefix(1).uppercased() + words.dropFirst()))
+        }
+        return Self.done(application, "deleted")
+    }
+}
