@@ -17,7 +17,9 @@ import Testing
 
     @Test func `the last lines are kept, however many there are, and long ones are cut`() {
         let ring = LogRing()
-        var logger = Logger(label: "belfry") { _ in KeepingLogHandler(SwiftLogNoOpLogHandler(), in: ring) }
+        var logger = Logger(label: "belfry") { _ in
+            KeepingLogHandler(StreamLogHandler(label: "test", stream: LogLines { _ in }), in: ring)
+        }
         logger.logLevel = .info
         logger[metadataKey: "node"] = "n1"
         logger.debug("not written")
