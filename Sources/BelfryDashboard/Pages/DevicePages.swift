@@ -119,13 +119,14 @@ struct DevicePages {
         var section = Section()
         section.form = form
         section.table = Table(
-            "Devices", ["Device", "Platform", "User", "Model", "System", "State", "Registered"],
+            "Devices", ["Device", "Platform", "User", "Model", "System", "State", "Last seen"],
             devices.map { device in
                 [
                     [.link(device.label, Address.of(application, "devices", device.uuid.lowercased))],
                     [.text(byKey[device.platformKey]?.name ?? "")], [.text(device.customUserID ?? "")],
                     [.text([device.about.manufacturer, device.about.model].compactMap(\.self).joined(separator: " "))],
-                    [.text(device.about.osVersion ?? "")], [device.state], [.time(device.registeredAt)],
+                    [.text(device.about.osVersion ?? "")], [device.state],
+                    [.time(device.lastSeenAt)],
                 ]
             },
             empty: "No device fits. A device appears when its app registers.")
@@ -237,7 +238,7 @@ struct DevicePages {
                 "Model",
                 .text([device.about.manufacturer, device.about.model].compactMap(\.self).joined(separator: " "))),
             Fact("System", .text([device.about.os, device.about.osVersion].compactMap(\.self).joined(separator: " "))),
-            Fact("Registered", .time(device.registeredAt)),
+            Fact("Registered", .time(device.lastSeenAt)),
             Fact("Token", .code(device.token?.text(for: platform.kind) ?? "")),
             Fact(
                 "Topics",
@@ -323,6 +324,9 @@ extension Device {
         if let alias = about.alias, !alias.isEmpty { return alias }
         return "Device \(uuid.lowercased.prefix(8))"
     }
+
+    /// nil for a device that was imported without such a time, and has not registered here.
+    var lastSeenAt: Instant? { registeredAt == .zero ? nil : registeredAt }
 
     var state: Value { isActive ? .badge("active", .good) : .badge("inactive", .calm) }
 }

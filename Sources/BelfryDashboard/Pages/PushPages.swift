@@ -189,7 +189,9 @@ struct PushPages {
                 "\(name) after \((at - details.receipt.push.acceptedAt).inSeconds)"
             }
         }
-        return Fact("Answered so far", .text(words.isEmpty ? "none" : words.joined(separator: ", ")))
+        return Fact(
+            details.receipt.settledAt == nil ? "Answered so far" : "Answered",
+            .text(words.isEmpty ? "none" : words.joined(separator: ", ")))
     }
 
     private static func byPlatform(_ details: PushDetails) -> Section {

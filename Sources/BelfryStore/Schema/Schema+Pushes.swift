@@ -81,8 +81,8 @@ extension Schema {
             retry_at_ms \(.bigint),
             answered_at_ms \(.bigint),
             \(flag: "is_whole", false),
-            badges \(.bytes),
             \(flag: "is_cancelled", false),
+            badges \(.bytes),
             CHECK (is_open = true OR claim_count = 0)
         ) \(.byID)\(postgres: " WITH (autovacuum_vacuum_scale_factor = 0.02)");
         CREATE UNIQUE INDEX batch_device ON batch (push_id, platform_id, first_device_id);
