@@ -266,7 +266,7 @@ list.addEventListener("click", event => {
   if (item) location.assign(item.dataset.href);
 });
 addEventListener("keydown", event => {
-  if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || !menu) return;
+  if (event.key?.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || !menu) return;
   event.preventDefault();
   field.value = "";
   draw();

@@ -48,6 +48,17 @@ def widest(browser):
         return out.slice(-3).map(one => one.outerHTML.slice(0, 120)).join(" | ");""")
 
 
+def prove_the_watch(browser):
+    """What axe should find, and what is too wide, is found."""
+    browser.open("/dashboard")
+    browser.script("""
+        const wide = document.createElement("p");
+        wide.textContent = "m".repeat(400);
+        document.querySelector("main").append(document.createElement("img"), wide);""")
+    found = look_at(browser, "planted")
+    assert any("image-alt" in one for one in found) and any("too wide" in one for one in found), found
+
+
 class Crawl:
     """The pages that links lead to from one another, one of each kind: ids of the same place count as one."""
 
@@ -99,6 +110,7 @@ class Crawl:
 def every_page(browser, pages_max=200):
     """Needs a browser that is logged in. axe runs within the page, which the policy of the pages would not let it."""
     browser.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})
+    prove_the_watch(browser)
     crawl = Crawl(browser)
     crawl.run(pages_max)
     print("  looked at: " + " ".join(sorted(kind.removeprefix("/dashboard") for kind in crawl.pages)), flush=True)

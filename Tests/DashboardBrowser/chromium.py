@@ -159,6 +159,11 @@ class Browser:
                 asked = message["params"]["request"]["url"]
                 assert asked.startswith((self.url + "/", "data:", "chrome:", "blob:" + self.url, *others)), asked
 
+    def forget(self):
+        """What stands in the console, and what was asked for."""
+        self.driver.get_log("browser")
+        self.driver.get_log("performance")
+
     def picture(self, file):
         height = min(1500, max(640, self.script("return document.documentElement.scrollHeight")))
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {

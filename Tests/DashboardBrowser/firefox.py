@@ -103,6 +103,9 @@ class Firefox(Browser):
         self.driver.marionette.set_pref("layout.css.prefers-color-scheme.content-override", 0 if dark else 1)
         self.width, self.dark = width, dark
 
+    def forget(self):
+        self.driver.chrome("Services.console.reset(); window.asked.length = 0;")
+
     def check(self, *others):
         faults = self.driver.chrome(FAULTS, self.url)
         assert not faults, faults
