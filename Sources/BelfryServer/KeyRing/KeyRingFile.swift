@@ -11,27 +11,20 @@ package final class KeyRingFile: Vault {
 
     private struct Held {
         var ring: KeyRing
-        var version: Version?
+        /// What the file said when the ring was read.
+        var text: Data?
     }
 
-    /// Identifies the state of the file; a replaced file has another.
-    private struct Version: Equatable {
-        let inode: UInt64
-        let bytes: Int
-        let seconds: Int
-        let nanoseconds: Int
-    }
-
-    private init(path: String, ring: KeyRing, version: Version?) {
+    private init(path: String, ring: KeyRing, text: Data?) {
         self.path = path
-        held = Mutex(Held(ring: ring, version: version))
+        held = Mutex(Held(ring: ring, text: text))
     }
 
     /// Reads the ring; if there is none, creates one with a single new key, readable only by its owner.
     package static func open(at path: String, createIfMissing: Bool) throws(KeyRingError) -> KeyRingFile {
         if createIfMissing, !FileManager.default.fileExists(atPath: path) { try write(KeyRing(), to: path) }
-        let version = version(of: path)
-        return KeyRingFile(path: path, ring: try read(path), version: version)
+        let text = FileManager.default.contents(atPath: path)
+        return KeyRingFile(path: path, ring: try ring(of: text, at: path), text: text)
     }
 
     package var ring: KeyRing {
@@ -61,28 +54,25 @@ package final class KeyRingFile: Vault {
     }
 
     /// The ring in the file; the last known one while the file cannot be read.
+    ///
+    /// The file is a few lines, so that reading it costs less than asking for its attributes.
     private func current() -> KeyRing {
-        held.withLock { held in
-            let version = Self.version(of: path)
-            if let version, version != held.version, let ring = try? Self.read(path) {
-                held = Held(ring: ring, version: version)
+        let text = FileManager.default.contents(atPath: path)
+        return held.withLock { held in
+            if let text, text != held.text, let ring = try? Self.ring(of: text, at: path) {
+                held = Held(ring: ring, text: text)
             }
             return held.ring
         }
     }
 
-    private static func version(of path: String) -> Version? {
-        // Foundation's attributes look up the owner's name too, at each seal.
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        return Version(
-            inode: UInt64(status.st_ino), bytes: Int(status.st_size), seconds: status.st_mtim.tv_sec,
-            nanoseconds: status.st_mtim.tv_nsec)
+    private static func read(_ path: String) throws(KeyRingError) -> KeyRing {
+        try ring(of: FileManager.default.contents(atPath: path), at: path)
     }
 
-    private static func read(_ path: String) throws(KeyRingError) -> KeyRing {
-        guard let data = FileManager.default.contents(atPath: path) else { throw .unreadable(path) }
-        return try KeyRing(text: String(decoding: data, as: UTF8.self))
+    private static func ring(of text: Data?, at path: String) throws(KeyRingError) -> KeyRing {
+        guard let text else { throw .unreadable(path) }
+        return try KeyRing(text: String(decoding: text, as: UTF8.self))
     }
 
     /// Written beside the old file first, which it then replaces: whatever happens, one of the two is intact. The new
