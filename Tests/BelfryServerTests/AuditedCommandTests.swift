@@ -98,7 +98,7 @@ extension ServerTests.AuditedCommandTests {
         let invited = try await runner.run("admin user create", "--email", "bob@a.example", leaves: "person.invite")
         #expect(invited.out.contains("/dashboard/setup?token="))
         let again = try await runner.installation.run("admin", "user", "create", "--email", "ann@a.example")
-        #expect(again.status != 0 && again.error.contains("belfry admin user reset --email ann@a.example"), "\(again)")
+        #expect(again.status != 0 && again.err.contains("belfry admin user reset --email ann@a.example"), "\(again)")
         try await runner.run("admin user reset", "--email", "ann@a.example", leaves: "person.make_password_link")
         try await runner.run(
             "admin user reset", "--email", "ann@a.example", "--password-file", password, leaves: "person.set_password")
