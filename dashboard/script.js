@@ -95,14 +95,19 @@ if (mapImage && place.latitude && place.longitude && place.radius) {
     drawCircle();
   };
   let dragging = false;
+  // The circle of the page itself is dragged; others are links.
+  const isOwn = event => event.target.closest("a")?.href.baseVal === location.pathname;
+  for (const name of ["click", "dragstart"]) {
+    mapImage.addEventListener(name, event => { if (isOwn(event)) event.preventDefault(); });
+  }
   mapImage.addEventListener("pointerdown", event => {
-    if (event.target.closest("a")) return;
+    if (event.target.closest("a") && !isOwn(event)) return;
     dragging = true;
     mapImage.setPointerCapture(event.pointerId);
     put(event);
   });
   mapImage.addEventListener("pointermove", event => { if (dragging) put(event); });
-  mapImage.addEventListener("pointerup", () => { dragging = false; });
+  for (const name of ["pointerup", "pointercancel"]) mapImage.addEventListener(name, () => { dragging = false; });
   for (const field of Object.values(place)) field.addEventListener("input", drawCircle);
   mapImage.classList.add("placing");
   drawCircle();

@@ -39,6 +39,9 @@ static const unsigned char field[] = {
 static const unsigned char chart[] = {
 #embed "../../dashboard/templates/chart.mustache"
 };
+static const unsigned char group[] = {
+#embed "../../dashboard/templates/group.mustache"
+};
 static const unsigned char world[] = {
 #embed "../../dashboard/world.svg"
 };
@@ -67,6 +70,7 @@ static const struct belfry_asset assets[] = {
     ASSET("field.mustache", field),
     ASSET("chart.mustache", chart),
     ASSET("world.svg", world),
+    ASSET("group.mustache", group),
     ASSET("map.mustache", map),
     ASSET("preview.mustache", preview),
     ASSET("calendar.mustache", calendar),

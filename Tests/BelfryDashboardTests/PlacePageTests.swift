@@ -82,6 +82,16 @@ import Testing
         }
     }
 
+    @Test func `a name that would lie on another is left out, and its circle still says it`() {
+        let names = ["first", "second", "far"]
+        let spots = names.enumerated().map { index, name in
+            MapView.Spot(
+                name: name, latitude: 0, longitude: index == 2 ? 90 : 0.001, radius: 10, href: "", isActive: false)
+        }
+        let view = MapView(MapFrame(latitude: 0, longitude: 45, zoom: 2), spots) { _ in "" }
+        #expect(view.circles.map(\.text) == ["first", "", "far"] && view.circles.map(\.name) == names)
+    }
+
     @Test func `the distance of two cities is that of an atlas`() {
         // London and Paris, 344 km.
         let metres = MapFrame.metres((51.5074, -0.1278), (48.8566, 2.3522))
@@ -129,7 +139,9 @@ import Testing
     @Test func `a location is changed and deleted on its page`() async throws {
         let (dashboard, browser, contents, path) = try await begin()
         let page = "\(path)/places/\(contents.location.key)"
-        #expect(try await browser.get(page).contains("<circle"))
+        let shown = try await browser.get(page)
+        #expect(shown.contains("<circle") && shown.contains("name=\"radius\" value=\"100\""))
+        #expect(shown.contains("\(path)/places\" aria-current=\"page\""))
         let fields = [("name", "Shop"), ("latitude", "1.5"), ("longitude", "2.5"), ("radius", "50")]
         let wrong = try await browser.post(page, fields.filter { $0.0 != "latitude" } + [("latitude", "91")])
         #expect(wrong.status == .unprocessableContent && wrong.contains("-90...90") && wrong.contains("value=\"Shop\""))
@@ -182,6 +194,7 @@ import Testing
             location: contents.location.key)
         _ = try await dashboard.store.record([event], on: contents.platform, lateMax: .seconds(9))
         let page = try await browser.get("\(path)/geofences/\(fence.key)")
+        #expect(page.contains("\(path)/places\" aria-current=\"page\""), "in the menu")
         #expect(page.contains("Welcome") && page.contains("<dt>Triggers</dt><dd><span dir=\"auto\">1</span>"))
         #expect(page.contains("name=\"\(box.0)\" value=\"yes\" checked") && page.contains("2198-01-31T08:30"))
         let json = #"{"ios": {"alertBody": "Hi", "hasAction": true}}"#

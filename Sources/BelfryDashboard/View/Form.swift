@@ -5,6 +5,10 @@ package struct Form: Sendable {
     package var fields: [Field]
     /// Fields under headings of their own, after those above.
     package var groups: [FieldGroup] = []
+    /// Whether the fields and groups are folded away, under this name.
+    package var foldedAs: String?
+    /// What stands before the buttons in any case.
+    package var lastGroups: [FieldGroup] = []
     package var hidden: [Hidden] = []
     /// Beside the main one; each names an `action` of the form.
     package var others: [Submit] = []
@@ -57,6 +61,7 @@ package struct Form: Sendable {
     package mutating func keep(_ data: FormData) {
         for index in fields.indices { fields[index].keep(data) }
         for index in groups.indices { groups[index].keep(data) }
+        for index in lastGroups.indices { lastGroups[index].keep(data) }
     }
 
     /// Shows a fault at its field, or above the form when no field has the name.
@@ -67,7 +72,9 @@ package struct Form: Sendable {
             for name in [names[part], part].compactMap(\.self) {
                 // What stands there names a member of the field's value.
                 let words = part == field || names[field] != nil ? problem : "\(field) \(problem)"
-                if fields.show(words, at: name) || groups.show(words, at: name) { return }
+                if fields.show(words, at: name) || groups.show(words, at: name) || lastGroups.show(words, at: name) {
+                    return
+                }
             }
         }
         self.problem = field.isEmpty ? problem : "\(field) \(problem)"

@@ -198,12 +198,17 @@ package struct MapView: Sendable {
             let (x, y, reach) = (frame.x(spot.longitude), frame.y(spot.latitude), Self.units(spot, frame))
             return x > -reach && x < MapFrame.width + reach && y > -reach && y < MapFrame.height + reach
         }
+        var named: [(x: Double, y: Double)] = []
         circles = seen.map { spot in
             let (x, y) = (frame.x(spot.longitude), frame.y(spot.latitude))
             let radius = max(5, Self.units(spot, frame))
+            let top = y - min(radius, 150) - 5
+            // A name that would lie on another is left out.
+            let isFree = !named.contains { ($0.x - x).magnitude < 150 && ($0.y - top).magnitude < 15 }
+            if isFree { named.append((x, top)) }
             return Circle(
-                x: x.short, y: y.short, radius: radius.short, textY: (y - min(radius, 150) - 5).short,
-                name: spot.name, text: seen.count > Self.namesMax ? "" : spot.name.cut(28), href: spot.href,
+                x: x.short, y: y.short, radius: radius.short, textY: top.short, name: spot.name,
+                text: isFree && named.count <= Self.namesMax ? spot.name.cut(28) : "", href: spot.href,
                 tone: spot.isActive ? "active" : "")
         }
         cross =
@@ -271,7 +276,8 @@ package struct MapView: Sendable {
             let y = frame.y(degrees)
             return Line(
                 x1: "0", y1: y.short, x2: right.short, y2: y.short, textX: "4", textY: (y - 3).short,
-                text: degrees.degrees("N", "S"))
+                // At the top the degrees of longitude stand.
+                text: y < 28 ? "" : degrees.degrees("N", "S"))
         }
         let reach = right / 2 / perDegree
         lines += numbers(from: frame.longitude - reach, to: frame.longitude + reach, by: step(perDegree)).map {
@@ -300,9 +306,10 @@ package struct MapView: Sendable {
             factor += 1
         }
         let length = metres * units
-        let (x, y) = (MapFrame.width - 16, MapFrame.height - 12)
+        // In the middle, which the narrowest screens show too.
+        let (x, y) = ((MapFrame.width - length) / 2, MapFrame.height - 12)
         return Bar(
-            path: "M\((x - length).short) \((y - 6).short)v6h\(length.short)v-6",
+            path: "M\(x.short) \((y - 6).short)v6h\(length.short)v-6",
             text: metres < 1_000 ? "\(Int(metres)) m" : "\(Int(metres / 1_000).grouped) km")
     }
 }

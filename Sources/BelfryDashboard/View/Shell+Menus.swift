@@ -38,6 +38,8 @@ extension Shell {
             items.append(("Administration", administration.map { ($0.0, Address.path("admin", $0.1)) }))
         }
         let all = items.flatMap { $0.1.map(\.1) }
+        // What belongs to places has addresses of its own.
+        let path = path.replacing("/geofences", with: "/places").replacing("/groups", with: "/places")
         let current = all.filter { path == $0 || path.hasPrefix($0 + "/") }.max { $0.utf8.count < $1.utf8.count }
         menus = items.map { label, links in
             Menu(label: label, links: links.map { Link($0.0, $0.1, isCurrent: $0.1 == current) })

@@ -37,7 +37,7 @@ struct ComposeDesk: Sendable {
                 Link(
                     schedule.pushRequest.content.summary, Address.of(application, "schedules", schedule.key.id)))
         }
-        var section = Section(review.isEmpty ? "" : "The push")
+        var section = Section(review.isEmpty ? "" : "Send it, or change it")
         section.form = form
         page.sections = review + [section]
         return page

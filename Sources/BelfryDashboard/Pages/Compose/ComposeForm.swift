@@ -108,8 +108,10 @@ struct ComposeForm: Sendable {
         ]
         if !places.isEmpty {
             fields += [
-                .select("place", "Place", "", places.map { ($0.id, $0.name) }),
-                .select("trigger", "When the device", "enter", [("enter", "enters"), ("exit", "leaves")]),
+                .select("place", "Place", "", places.map { ($0.id, $0.name) }, hint: "For devices that come to it."),
+                .select(
+                    "trigger", "When the device", "enter", [("enter", "enters"), ("exit", "leaves")],
+                    hint: "It is shown until the push expires."),
             ]
         }
         if !data["target"].isEmpty { fields.append(.area("target", "Target (JSON)", isMono: true)) }

@@ -18,11 +18,12 @@ extension ComposeDesk {
         if visit.form["my_device"].isEmpty, let remembered = try await rememberedDevice() {
             own.fields[0].value = remembered
         }
-        form.groups.append(own)
+        form.foldedAs = isJSON ? "The JSON" : "The form"
+        form.lastGroups = [own]
         let isLater = written.sendAt.map { $0 > visit.services.clock.now } ?? false
         form.others.append(.init(name: "action", value: "test", label: "Send to my device first"))
         if audience.count.isLarge {
-            form.groups.append(
+            form.lastGroups.append(
                 FieldGroup(
                     "Many devices",
                     [
@@ -82,6 +83,7 @@ extension ComposeDesk {
     func review(_ plan: GeofencePlan, at place: ComposePlace) -> PageView {
         var form = self.form.form(visit.form)
         (form.submit, form.isQuiet) = ("Review again", true)
+        form.foldedAs = "The form"
         form.others.append(.init(name: "action", value: "send", label: "Make the geofence", isMain: true))
         var section = Section(
             "Before you make it",

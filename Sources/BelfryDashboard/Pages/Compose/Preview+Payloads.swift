@@ -80,6 +80,7 @@ private struct PreviewMaker {
         if let alert = aps?["alert"], alert["loc-key"] != nil || alert["title-loc-key"] != nil {
             parts.append("The app has the texts of the keys.")
         }
+        if aps?["mutable-content"] == .integer(1) { parts.append("The app may add to it, such as a picture.") }
         if let sound = aps?["sound"] { parts.append("Sound: \(sound["name"]?.flat ?? sound.flat).") }
         if let category = aps?["category"]?.stringValue { parts.append("Buttons of the category \(category).") }
         return parts.joined(separator: " ")

@@ -137,5 +137,10 @@ extension Visit {
 
 extension Double {
     /// Degrees, to some centimetres.
-    var coordinate: String { String((self * 1_000_000).rounded() / 1_000_000) }
+    var coordinate: String { ((self * 1_000_000).rounded() / 1_000_000).plain }
+
+    /// As people write it: a whole number without a point.
+    var plain: String {
+        self == rounded() && magnitude < 1e15 ? String(Int(self)) : String(self)
+    }
 }

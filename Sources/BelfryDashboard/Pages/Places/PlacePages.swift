@@ -183,7 +183,7 @@ struct PlacePages {
         let place = location.place
         return Form(
             location.address(in: application), "Save",
-            fields(place.name, String(place.latitude), String(place.longitude), String(place.radius)))
+            fields(place.name, place.latitude.plain, place.longitude.plain, place.radius.plain))
     }
 
     private static func fields(_ name: String, _ latitude: String, _ longitude: String, _ radius: String) -> [Field] {
