@@ -57,9 +57,10 @@ extension LoginRoutes {
         try await failing(request, context) {
             let query = try FormData(urlEncoded: request.uri.query ?? "")
             var fault = SignOnFault("")
-            let found = try await services.requestLimiter.checkCredentials(
-                "sign-on \(client.issuer.name)", of: request, context
-            ) { () -> (PersonService.Login, SignOnState)? in
+            // By the visit: colleagues behind one address do not wait for one another.
+            let name = "sign-on \(Cookie.visit.value(in: request)?.prefix(64) ?? "")"
+            let found = try await services.requestLimiter.checkCredentials(name, of: request, context) {
+                () -> (PersonService.Login, SignOnState)? in
                 do {
                     return try await logIn(by: client, query, request, context)
                 } catch let error as SignOnFault {

@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import Foundation
 import NIOCore
+import NIOHTTP1
 
 /// Every page of the dashboard that a link leads to, on a full table and 10,000 pushes: the time of the server, what the first page
 /// brings over the wire, and the count of an audience.
@@ -155,7 +156,9 @@ private struct DashboardVisitor {
             let page = try await get(path)
             guard page.text.hasPrefix("<!doctype html>") else { continue }
             found[kind] = path
-            let links = page.text.matches(of: /href="(\/dashboard[^"#]*)"/).map { $0.1.replacing("&amp;", with: "&") }
+            let links = page.text.matches(of: /href="(\/dashboard[^"#]*)"/).map {
+                String($0.1.replacing("&amp;", with: "&"))
+            }
             waiting += links.filter { !$0.hasPrefix("/dashboard/assets") && found[Self.kind($0)] == nil }
         }
         return found
@@ -169,8 +172,10 @@ private struct DashboardVisitor {
     private static func kind(_ path: String) -> String {
         let parts = path.split(separator: "?", maxSplits: 1)
         let names = parts.count == 2 ? parts[1].split(separator: "&").map { $0.prefix { $0 != "=" } }.sorted() : []
-        let place = parts[0].replacing(/[0-9a-f]{8}-[0-9a-f-]{27}/, with: "*").replacing(/topics\/.+/, with: "topics/*")
-            .replacing(/\/[0-9]+/, with: "/*")
+        let place = String(parts[0]).replacing(/[0-9a-f]{8}-[0-9a-f-]{27}/, with: "*").replacing(
+            /topics\/.+/, with: "topics/*"
+        )
+        .replacing(/\/[0-9]+/, with: "/*")
         return names.isEmpty ? place : "\(place)?\(names.joined(separator: "&"))"
     }
 
