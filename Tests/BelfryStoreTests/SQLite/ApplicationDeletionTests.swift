@@ -55,6 +55,12 @@ import Testing
             try await store.writer.write { try SQLiteSubscriptionMerge(session: $0).step() }
             let before = try await rows(in: store)
             #expect(before.count == Self.tables.count)
+            // A copy goes on behind the last row of each table, whatever its key is made of.
+            for table in BulkTable.all {
+                let last = try await store.lastKey(of: table)
+                guard let last else { continue }
+                #expect(try await store.rows(of: table, after: last, limit: 9).isEmpty, "\(table.name)")
+            }
             // Its pushes are not fanned out: a claim would take the batches of both.
             let beingDeleted = try await TestStore(store: store, clock: ManualClock())
             for number in 0..<40 { try await beingDeleted.register("\(number)", topics: .replace(["a"])) }
