@@ -131,6 +131,44 @@ import Testing
                 ].sorted { $0.token < $1.token })
     }
 
+    private static let details: [(ImportFormat, String, DeviceDetail.Change)] = [
+        (
+            .onesignal,
+            "id,identifier,device_type,language,timezone,badge_count\nx,fcm-1,1,de,-28800,3\n",
+            DeviceDetail.Change(badge: 3, language: "de")
+        ),
+        (
+            .onesignal, "id,identifier,device_type,timezone_id,badge_count\nx,fcm-1,1,Europe/Vienna,0\n",
+            DeviceDetail.Change(timeZone: "Europe/Vienna")
+        ),
+        (
+            .parse,
+            #"{"results":[{"deviceType":"ios","deviceToken":"ab","badge":7,"localeIdentifier":"de-AT","timeZone":"Europe/Vienna"}]}"#,
+            DeviceDetail.Change(badge: 7, language: "de-AT", timeZone: "Europe/Vienna")
+        ),
+        (
+            .airship,
+            #"{"channels":[{"channel_id":"x","device_type":"ios","push_address":"AB","ios":{"badge":2,"tz":"America/Los_Angeles"}}]}"#,
+            DeviceDetail.Change(badge: 2, timeZone: "America/Los_Angeles")
+        ),
+        (
+            .jsonl, #"{"registration_token":"ab","type":"ios","language":"sv","time_zone":"Asia/Tokyo","badge":5}"#,
+            DeviceDetail.Change(badge: 5, language: "sv", timeZone: "Asia/Tokyo")
+        ),
+        (
+            .csv, "registration_token,type,language,badge\nab,ios,no language,-3\n",
+            DeviceDetail.Change()
+        ),
+    ]
+
+    @Test(arguments: details.indices)
+    func `a list may tell the badge, the language and the time zone`(index: Int) throws {
+        let (format, text, detail) = Self.details[index]
+        var reader = ImportReader(format)
+        let rows = try reader.read(Array(text.utf8)) + reader.finish()
+        #expect(try rows.map { try $0.outcome.get().detail } == [detail])
+    }
+
     /// Source: Amazon SNS API reference, `ListEndpointsByPlatformApplication`.
     @Test func `the endpoints of SNS`() async throws {
         let text = """

@@ -2,7 +2,6 @@ import BelfryCore
 import BelfrySimulators
 import BelfryTesting
 import Foundation
-import GRDB
 import Testing
 
 /// Old senders in another language against the real program.
@@ -189,65 +188,6 @@ extension ServerTests.GatewayTests {
             #expect(["closed", "broken"].contains(revoked["end"]?.stringValue), "\(revoked)")
             #expect(gateway.simulator.ledger.totals().told == 0)
             try await program.end(SIGTERM)
-        }
-    }
-
-    @Test func `a planned stop names the last record taken, and just those up to it are delivered`() async throws {
-        try await TestGateway.with { gateway in
-            let (first, ports) = try await gateway.serve()
-            defer { first.endAtOnce() }
-            async let ended = gateway.send(
-                "stream", to: ports.gateway, ["--count", "30000", "--pause", "0.0005", "--silence", "20"])
-            try await eventually("records come") { gateway.simulator.ledger.totals().told > 200 }
-            try await first.end(SIGTERM)
-            let end = try await ended
-            #expect(end["status"] == .integer(10), "\(end)")
-            let last = try #require(end["identifier"]?.stringValue.flatMap { Int($0, radix: 16) })
-            #expect(last > 200 && last < 30_000)
-            let (second, _) = try await gateway.serve()
-            defer { second.endAtOnce() }
-            try await eventually("all up to it are told") { gateway.told(1...last).count == last }
-            #expect(gateway.told((last + 1)...(last + 2_000)).isEmpty)
-            try await second.end(SIGTERM)
-        }
-    }
-
-    @Test func `after kill -9 all that was accepted is delivered, and no more than a window before the end is missing`()
-        async throws
-    {
-        try await TestGateway.with { gateway in
-            let (first, ports) = try await gateway.serve(Program.shortLeases)
-            defer { first.endAtOnce() }
-            async let ended = gateway.send("stream", to: ports.gateway, ["--count", "20000", "--silence", "20"])
-            try await eventually("records come") { gateway.simulator.ledger.totals().told > 1_500 }
-            try await first.end(SIGKILL)
-            let end = try await ended
-            #expect(["closed", "broken"].contains(end["end"]?.stringValue), "\(end)")
-            let (second, _) = try await gateway.serve(Program.shortLeases)
-            defer { second.endAtOnce() }
-            let accepted = try await eventually("all accepted ones are settled") { () -> Int? in
-                let counts = try gateway.pushes()
-                return counts.open == 0 ? counts.all : nil
-            }
-            let told = gateway.told(1...20_000)
-            #expect(told.count == accepted, "every accepted record is delivered")
-            let newest = try #require(told.max())
-            #expect(newest - told.count <= 1_000, "\(newest) were read, \(told.count) of them accepted")
-            let twice = gateway.simulator.ledger.totals().tokensToldTwice
-            #expect(twice <= 250 * 32, "no more than was in flight")
-            try await second.end(SIGTERM)
-        }
-    }
-}
-
-extension TestGateway {
-    /// How many pushes were accepted, and how many of them are open.
-    fileprivate func pushes() throws -> (all: Int, open: Int) {
-        let database = try DatabaseQueue(path: installation.data + "/belfry.sqlite")
-        defer { try? database.close() }
-        return try database.read { db in
-            let all = try Int.fetchOne(db, sql: "SELECT count(*) FROM push") ?? 0
-            return (all, try Int.fetchOne(db, sql: "SELECT count(*) FROM batch WHERE is_open") ?? 0)
         }
     }
 }

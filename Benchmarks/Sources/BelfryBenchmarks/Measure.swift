@@ -8,6 +8,7 @@ struct Measure: AsyncParsableCommand {
         case client, slowAnswers = "slow-answers", wholePath = "whole-path", idle, urgent, registrations, schedules
         case audience, search, imports
         case smallPushes = "small-pushes", filling
+        case gateway, calls
         case fcm, webPush = "web-push", posting, mixed, isolation
         case dashboard
         case postgres
@@ -58,6 +59,8 @@ struct Measure: AsyncParsableCommand {
         case .imports: try await ImportRows(environment: environment).measure()
         case .smallPushes: try await SmallPushRows(environment: environment).measure()
         case .filling: try await FillingRows(environment: environment).measure()
+        case .gateway: try await GatewayRows(environment: environment).measure()
+        case .calls: try await CallRow(environment: environment).measure()
         case .search: try await SearchRow(environment: environment).measure()
         case .registrations: try await RegistrationRow(environment: environment).measure()
         case .fcm: try await FCMClientRows(environment: environment).measure()

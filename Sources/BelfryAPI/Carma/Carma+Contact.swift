@@ -88,7 +88,8 @@ extension JSONValue {
     /// Milliseconds since 1970, or a time in ISO 8601.
     fileprivate func time(_ field: String) throws(InvalidInput) -> Instant? {
         switch self {
-        case .null, .string(""): nil
+        // Clients in Go write 0 for none.
+        case .null, .string(""), .integer(0): nil
         case .integer(let milliseconds): Instant(milliseconds: milliseconds)
         case .string(let text): try Instant(text, field: field)
         default: throw InvalidInput(field: field, "has to be a time, it is \(typeName)")

@@ -15,6 +15,7 @@ extension CarmaService.MessageRequest {
             case "deliveryTime":
                 guard let text = try reader.string(name), !text.isEmpty else { return }
                 request.deliveryTime = try Instant(Self.spelled(text), field: name)
+            case "saveProps": request.savesProperties = try reader.bool(name) ?? false
             default: try reader.skip()
             }
         }

@@ -6,11 +6,10 @@ import Metrics
 
 /// The routes of Carma's REST API that pushes need, and the pages that its pushes lead to.
 package struct CarmaRoutes: Sendable {
-    private let carma: CarmaService
-    private let store: any Store
+    let carma: CarmaService
+    let shares: ShareLimiter
     private let authenticator: CarmaAuthenticator
     private let requestLimiter: RequestLimiter
-    private let shares: ShareLimiter
     private let options: Carma.Options
     private let registered = Counter(metric: .registrations)
 
@@ -23,7 +22,6 @@ package struct CarmaRoutes: Sendable {
         shares: ShareLimiter = ShareLimiter(),
         pushObserver: any PushObserver = NoPushObserver()
     ) {
-        self.store = store
         self.requestLimiter = requestLimiter ?? RequestLimiter(clock: clock)
         authenticator = CarmaAuthenticator(
             store: store, requestLimiter: self.requestLimiter, passwords: KnownPasswords(passwords))
@@ -47,14 +45,13 @@ package struct CarmaRoutes: Sendable {
         }
         router.serve(
             RouterPath("\(customer)/triggers/:trigger_id/messages"), [.post: answering(send)])
-        router.serve(
-            RouterPath("\(customer)/lists/:list_id/contacts/:original_id/messages"), [.get: answering(history)])
+        addLists(to: router, customer)
         router.serve("carma/content/:page", [.get: page { $0 }])
         router.serve("carma/read/:page", [.get: page { _ in nil }])
     }
 
     /// A request whose sender is known.
-    private struct Call: Sendable {
+    struct Call: Sendable {
         let request: Request
         let parameters: Parameters
         let customerID: Int64
@@ -63,11 +60,13 @@ package struct CarmaRoutes: Sendable {
             parameters.get(name).map { String(percentDecoding: $0[...], plusIsSpace: false) } ?? ""
         }
 
+        func number(_ name: String) -> Int64 { Int64(part(name)) ?? 0 }
+
         func body() async throws -> [UInt8] { try await request.bytes(atMost: Carma.bodyBytesMax) }
     }
 
-    private func answering(
-        _ answer: @escaping @Sendable (Call) async throws -> Response
+    func answering(
+        atMost bytesMax: Int = Carma.bodyBytesMax, _ answer: @escaping @Sendable (Call) async throws -> Response
     ) -> Router<APIContext>.Handler {
         { request, context in
             do {
@@ -75,7 +74,7 @@ package struct CarmaRoutes: Sendable {
                 let account = try await authenticator.account(customerID, of: request, context)
                 try requestLimiter.admit(Principal(.sender, -account.key.rawValue))
                 return try await shares.uploading(
-                    request, atMost: Carma.bodyBytesMax, for: ShareHolder(application: nil)
+                    request, atMost: bytesMax, for: ShareHolder(application: nil)
                 ) {
                     try await answer(
                         Call(request: request, parameters: context.parameters, customerID: customerID))
@@ -113,7 +112,10 @@ package struct CarmaRoutes: Sendable {
 
     /// - Parameter name: still percent-encoded. An id may hold a `+`, and Go clients write blanks so: it is tried as it is first.
     private func show(_ call: Call, _ name: String) async throws -> Response {
-        let app = try await app(call)
+        try await show(name, in: try await app(call))
+    }
+
+    func show(_ name: String, in app: CarmaApp) async throws -> Response {
         for plusIsSpace in [false, true] {
             let id = String(percentDecoding: name[...], plusIsSpace: plusIsSpace)
             if let contact = try await carma.contact(id, in: app) { return Self.reply(contact.json) }
@@ -121,7 +123,7 @@ package struct CarmaRoutes: Sendable {
         throw APIError(.notFound, "There is no such contact")
     }
 
-    private static func reply(_ json: JSONValue) -> Response { Response(json: ByteBuffer(bytes: json.encoded)) }
+    static func reply(_ json: JSONValue) -> Response { Response(json: ByteBuffer(bytes: json.encoded)) }
 
     // MARK: Messages
 
@@ -131,17 +133,6 @@ package struct CarmaRoutes: Sendable {
         let request = try CarmaService.MessageRequest(try await call.body())
         let message = try await carma.send(trigger, of: app, request, address: address(call.request))
         return Self.reply(.object(["message": .string("Message \(message.key) is on its way")]))
-    }
-
-    private func history(_ call: Call) async throws -> Response {
-        let list = Int64(call.part("list_id")) ?? 0
-        let apps = try await store.carmaApps()
-        guard let app = apps.first(where: { $0.listID == list && $0.customerID == call.customerID }) else {
-            throw APIError.missing("list")
-        }
-        let id = call.part("original_id")
-        let messages = try await carma.messages(to: id, of: app)
-        return Self.reply(.array(messages.map { $0.json(contactID: id) }))
     }
 
     /// Where devices find the pages.

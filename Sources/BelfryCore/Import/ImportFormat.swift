@@ -17,9 +17,10 @@ package enum ImportFormat: String, Sendable, Hashable, CaseIterable {
 /// Which column or member of a row is what: `token=registration_token,uuid=device_uuid`.
 package struct ImportMapping: Sendable, Hashable {
     package enum Field: String, Sendable, Hashable, CaseIterable {
-        case token, uuid, type, mode, topics, user, os, model, manufacturer, alias, active
+        case token, uuid, type, mode, topics, user, os, model, manufacturer, alias, active, language, badge
         case osVersion = "os_version"
         case lastSeen = "last_seen"
+        case timeZone = "time_zone"
     }
 
     private var columns: [Field: String]
@@ -29,6 +30,7 @@ package struct ImportMapping: Sendable, Hashable {
         .token: "registration_token", .uuid: "device_uuid", .type: "type", .mode: "mode", .topics: "tags",
         .user: "custom_user_id", .os: "os", .osVersion: "os_version", .model: "device_model",
         .manufacturer: "device_manufacturer", .alias: "device_alias", .active: "active", .lastSeen: "last_seen",
+        .language: "language", .timeZone: "time_zone", .badge: "badge",
     ])
 
     private init(columns: [Field: String]) { self.columns = columns }

@@ -14,6 +14,8 @@ package struct ImportRow: Sendable, Hashable {
     package var topics: [String] = []
     package var isActive = true
     package var lastSeenAt: Instant?
+    /// Its badge, language and time zone, as far as its service tells them.
+    package var detail = DeviceDetail.Change()
 
     package init() {}
 
@@ -33,6 +35,20 @@ package struct ImportRow: Sendable, Hashable {
                 token: try DeviceToken(token, for: kind), about: about,
                 customUserID: user.map { .set($0) } ?? .clear,
                 topics: .replace(Set(try Topic.normalized(topics, field: "topics")))),
-            uuid: uuid, isActive: isActive, lastSeenAt: lastSeenAt ?? .zero)
+            uuid: uuid, isActive: isActive, lastSeenAt: lastSeenAt ?? .zero, detail: detail)
+    }
+
+    /// What is no language tag or name of a time zone is passed over: a device is worth more than its language.
+    package mutating func note(language: String?, timeZone: String? = nil) {
+        detail.language = (try? DeviceDetail.Change(told: language, timeZone: nil))?.language
+        // Some services have an offset in seconds there.
+        detail.timeZone = (try? DeviceDetail.Change(told: nil, timeZone: timeZone))?.timeZone.flatMap {
+            $0.contains { $0.isLetter } ? $0 : nil
+        }
+    }
+
+    /// 0 is what is kept anyway, and a number that no icon can show is passed over.
+    package mutating func note(badge: Int64?) {
+        detail.badge = badge.flatMap { 1...BadgeChange.keptMax ~= $0 ? $0 : nil }
     }
 }

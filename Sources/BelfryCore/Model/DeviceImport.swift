@@ -9,12 +9,18 @@ package struct DeviceImport: Sendable, Hashable {
     package let isActive: Bool
     /// When the other server last heard of it. A provider's verdict that is older does not count; where nothing is known, any does.
     package let lastSeenAt: Instant
+    /// What is kept beside its row, where nothing is kept yet.
+    package let detail: DeviceDetail.Change
 
-    package init(registration: Registration, uuid: UUID?, isActive: Bool = true, lastSeenAt: Instant = .zero) {
+    package init(
+        registration: Registration, uuid: UUID?, isActive: Bool = true, lastSeenAt: Instant = .zero,
+        detail: DeviceDetail.Change = DeviceDetail.Change()
+    ) {
         self.registration = registration
         self.uuid = uuid
         self.isActive = isActive
         self.lastSeenAt = lastSeenAt
+        self.detail = detail
     }
 
     /// So many are written in one step.

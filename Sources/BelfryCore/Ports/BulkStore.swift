@@ -95,8 +95,8 @@ extension BulkTable {
         idempotency,
         brokerInstance, brokerBinding, appUser, userAttribute, openEndpoint, gatewayCredential, gatewayFeedback,
         deviceDetail,
-        acrobitsAppID, acrobitsRegistration, carmaAccount, carmaApp, carmaTrigger, carmaDevice, carmaMessage, person,
-        recoveryCode, personIdentity,
+        acrobitsAppID, acrobitsRegistration, carmaAccount, carmaApp, carmaTrigger, carmaDevice, carmaMessage,
+        carmaImport, person, recoveryCode, personIdentity,
     ]
 
     private static let tenant = BulkTable(
@@ -313,6 +313,13 @@ extension BulkTable {
             "id": .integer, "application_id": .integer, "trigger_id": .integer, "contact": .text, "name": .text,
             "html": .text, "page_hash": .bytes, "receipt_id": .uuid, "schedule_id": .integer, "sent_at_ms": .integer,
             "read_at_ms": .integer,
+        ])
+
+    private static let carmaImport = BulkTable(
+        "carma_import",
+        [
+            "id": .integer, "app_key": .integer, "import_uuid": .uuid, "settings": .text, "state": .integer,
+            "taken_count": .integer, "refused_count": .integer, "reason": .text, "created_at_ms": .integer,
         ])
 
     private static let geofenceGroup = BulkTable(

@@ -21,7 +21,7 @@ package protocol CarmaStore: Sendable {
     ) async throws -> CarmaApp
     func carmaApps() async throws -> [CarmaApp]
     func carmaApp(_ appID: String, of customerID: Int64) async throws -> CarmaApp?
-    /// With its triggers.
+    /// With its triggers and imports.
     func delete(_ app: Key<CarmaApp>) async throws -> Bool
 
     func createCarmaTrigger(_ template: CarmaTemplate, of app: CarmaApp) async throws -> CarmaTrigger
@@ -42,6 +42,16 @@ package protocol CarmaStore: Sendable {
     func markRead(_ message: Key<CarmaMessage>) async throws -> Bool
     /// The latest first.
     func carmaMessages(of contact: String, _ application: Key<Application>) async throws -> [CarmaMessage]
+    /// Writes down what an import will be; those of the app beyond `CarmaImport.perApp` are forgotten.
+    func createCarmaImport(
+        _ uuid: UUID, _ settings: CarmaImport.Settings, of app: Key<CarmaApp>
+    ) async throws -> CarmaImport
+    func carmaImport(_ uuid: UUID, of app: Key<CarmaApp>) async throws -> CarmaImport?
+    func carmaImport(_ key: Key<CarmaImport>) async throws -> CarmaImport?
+    /// Says that its list has come, and returns the time at which it did; nil where there is no such import.
+    func beginCarmaImport(_ key: Key<CarmaImport>) async throws -> Instant?
+    func endCarmaImport(_ key: Key<CarmaImport>, _ end: CarmaImportEnd) async throws
+
     /// Forgets the tokens and messages of a contact.
     func forgetCarmaContact(_ contact: String, of application: Key<Application>) async throws
 }

@@ -7,6 +7,8 @@ package protocol UserStore: Sendable {
     func users(
         of application: Key<Application>, containing text: String?, after id: String?, limit: Int
     ) async throws -> [User]
+    /// The next users behind one, in the order of the bytes of their ids; nil where there is no such user.
+    func users(of application: Key<Application>, after: Key<User>?, limit: Int) async throws -> [FoundUser]?
     /// The next users, behind one, whose attribute has this value and type, in the order in which they were made. It walks an index: other
     /// users cost nothing.
     func users(
@@ -28,7 +30,7 @@ package protocol UserStore: Sendable {
     func forgetUser(of devices: [Key<Device>]) async throws
 }
 
-/// A user that was found by an attribute, and where it stands in that list.
+/// A user in a list, and where it stands there.
 package struct FoundUser: Sendable, Hashable {
     package let key: Key<User>
     package let user: User

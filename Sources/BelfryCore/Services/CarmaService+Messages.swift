@@ -6,6 +6,8 @@ extension CarmaService {
         package var originalID: String?
         package var properties: [String: String] = [:]
         package var deliveryTime: Instant?
+        /// Whether the contact keeps the properties.
+        package var savesProperties = false
 
         package init() {}
     }
@@ -28,6 +30,10 @@ extension CarmaService {
         let user = try await store.user(id, of: app.applicationKey)
         let rows = try await store.carmaDevices(of: id, app.applicationKey)
         guard user != nil || !rows.isEmpty else { throw StoreError.unknown("such contact") }
+        if request.savesProperties {
+            let saved = request.properties.map { (CarmaAttribute.property + $0, UserAttribute?.some(.text($1))) }
+            try await set(id, Dictionary(saved) { first, _ in first }, in: app)
+        }
         let texts = try trigger.template.texts(
             in: user?.profile.language, values: Self.values(id, user, request.properties))
         let page = (0..<2).map { _ in UUID().lowercased.replacing("-", with: "") }.joined()

@@ -38,10 +38,7 @@ package struct CarmaService: Sendable {
                 token: token, about: device.about, customUserID: .set(id), topics: .keep)
             return (device, registration, platform)
         }
-        let attributes = change.attributes
-        _ = try await store.setUser(id, of: app.applicationKey) {
-            try $0.changed(by: UserProfile.Change(attributes: attributes))
-        }
+        try await set(id, change.attributes, in: app)
         for (device, registration, platform) in devices {
             let made = try await store.register(registration, as: nil, on: platform)
             try await store.note(
@@ -53,10 +50,14 @@ package struct CarmaService: Sendable {
         return try await contact(id, in: app) ?? CarmaContact(app: app, user: User(id: id), devices: [])
     }
 
-    private static func checked(_ change: CarmaContactChange) throws(InvalidInput) -> String {
+    static func checked(
+        _ change: CarmaContactChange, needsDevices: Bool = true
+    ) throws(InvalidInput) -> String {
         guard let id = change.originalID, !id.isEmpty else { throw InvalidInput(field: "originalId", "is missing") }
         do { try User.check(id: id) } catch { throw error.renamed(["user_id": "originalId"]) }
-        guard !change.devices.isEmpty else { throw InvalidInput(field: "deviceInfo", "has no devicetoken") }
+        guard !change.devices.isEmpty || !needsDevices else {
+            throw InvalidInput(field: "deviceInfo", "has no devicetoken")
+        }
         guard change.devices.count <= CarmaDevice.perContact else {
             throw InvalidInput(
                 field: "deviceInfo", "has \(change.devices.count) devices, the limit is \(CarmaDevice.perContact)")

@@ -39,7 +39,15 @@ extension SQLStore {
                 table.columns.indices.map { row.value(Int32($0), table.columns[$0].kind) }
             }
             guard let key else { return try statement.all(limit, as: values) }
-            if case .bytes(let name) = key[0] { return try statement.all(name, limit, as: values) }
+            switch (key[0], key.count) {
+            case (.bytes(let name), _): return try statement.all(name, limit, as: values)
+            case (.text(let name), 3):
+                return try statement.all(name, try key[1].number, try key[2].number, limit, as: values)
+            case (.integer(let number), 2):
+                guard case .bytes(let code) = key[1] else { break }
+                return try statement.all(number, code, limit, as: values)
+            default: break
+            }
             let numbers = try key.map { try $0.number }
             return switch numbers.count {
             case 1: try statement.all(numbers[0], limit, as: values)

@@ -22,6 +22,7 @@ extension SQLStore {
     package func delete(_ app: Key<CarmaApp>) async throws -> Bool {
         try await write { session in
             try session.prepared(CarmaAppStatements.deleteTriggers).send(app)
+            try session.prepared(CarmaImportStatements.deleteAll).send(app)
             return try session.prepared(CarmaAppStatements.delete).run(app) > 0
         }
     }

@@ -89,6 +89,7 @@ enum ApplicationDeletionStatements {
         OwnedTable("acrobits_registration", key: "id"),
         OwnedTable("carma_message", key: "id"),
         OwnedTable("carma_device", key: "id"),
+        OwnedTable("carma_import", key: "id", of: "carma_app", by: "app_key"),
         OwnedTable("carma_trigger", key: "id", of: "carma_app", by: "app_key"),
         OwnedTable("carma_app", key: "id"),
         OwnedTable("acrobits_app_id", key: "app_id", "application_id", "platform_id"),

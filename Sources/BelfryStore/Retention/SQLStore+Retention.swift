@@ -75,9 +75,10 @@ extension WriteSession {
             note(-Int(row.integer(1)), .content, of: Key(row.integer(0)))
         }
         let messages = try prepared(CarmaContactStatements.deleteExpired).run(before, DeletedRows.rowsMax)
+        let imports = try prepared(CarmaImportStatements.deleteExpired).run(before, DeletedRows.rowsMax)
         return DeletedRows(
-            rows: pushes.count + messages,
-            isMore: pushes.count == DeletedRows.pushesMax || messages == DeletedRows.rowsMax)
+            rows: pushes.count + messages + imports,
+            isMore: pushes.count == DeletedRows.pushesMax || max(messages, imports) == DeletedRows.rowsMax)
     }
 
     fileprivate func deleteExpiredAudit(before: Instant) throws -> DeletedRows {

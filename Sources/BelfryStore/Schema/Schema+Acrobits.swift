@@ -2,7 +2,7 @@
 extension Schema {
     static let acrobits: SQLText = """
         CREATE TABLE acrobits_app_id (
-            app_id text NOT NULL CHECK (length(app_id) > 0),
+            app_id text \(postgres: "COLLATE \"C\"") NOT NULL CHECK (length(app_id) > 0),
             application_id \(.bigint) NOT NULL REFERENCES application (id),
             platform_id \(.bigint) NOT NULL REFERENCES platform (id),
             payload text,

@@ -61,5 +61,20 @@ extension Schema {
         ) \(.byID);
         CREATE INDEX carma_message_sent ON carma_message (sent_at_ms);
         CREATE INDEX carma_message_contact ON carma_message (application_id, contact\(postgres: ", id"));
+
+        -- The lists that back ends bring in, and what came of them. `settings`: JSON; see `CarmaImport.Settings`.
+        CREATE TABLE carma_import (
+            id \(.key),
+            app_key \(.bigint) NOT NULL REFERENCES carma_app (id),
+            \(uuid: "import_uuid", "NOT NULL UNIQUE"),
+            settings text NOT NULL,
+            state \(.bigint) NOT NULL DEFAULT 0 CHECK (state BETWEEN 0 AND 3),
+            taken_count \(.bigint) NOT NULL DEFAULT 0,
+            refused_count \(.bigint) NOT NULL DEFAULT 0,
+            reason text,
+            created_at_ms \(.bigint) NOT NULL
+        ) \(.byID);
+        CREATE INDEX carma_import_app ON carma_import (app_key\(postgres: ", id"));
+        CREATE INDEX carma_import_created ON carma_import (created_at_ms);
         """
 }

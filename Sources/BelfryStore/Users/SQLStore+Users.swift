@@ -19,6 +19,27 @@ extension SQLStore {
     }
 
     package func users(
+        of application: Key<Application>, after: Key<User>?, limit: Int
+    ) async throws -> [FoundUser]? {
+        try await search(for: application, isShort: true) { [damagedRows] db, _ in
+            var first = ""
+            if let after {
+                guard let id = try db.prepared(UserStatements.idOf).first(after, application, as: { $0.text(0) }) else {
+                    return nil
+                }
+                first = id
+            }
+            return try DamagedRows.slice(of: limit, after: first) { last, limit in
+                try db.prepared(UserStatements.behind).all(application, last, "", limit) { row in
+                    let key = Key<User>(row.integer(0))
+                    let found = try damagedRows.readable("user \(key)") { FoundUser(key: key, user: try User(row)) }
+                    return (row.text(1), found)
+                }
+            }
+        }
+    }
+
+    package func users(
         of application: Key<Application>, having name: String, _ value: UserAttribute, after: Key<User>?, limit: Int
     ) async throws -> [FoundUser] {
         let value = value.indexed
@@ -127,6 +148,10 @@ enum UserStatements {
         SELECT id, public_id, language, time_zone, attributes, created_at_ms, updated_at_ms /* users.by_id */
           FROM app_user
          WHERE application_id = $1 AND public_id = $2
+        """
+
+    static let idOf: SQLText = """
+        SELECT public_id /* users.id_of */ FROM app_user WHERE id = $1 AND application_id = $2
         """
 
     /// Scans `app_user_public`.

@@ -58,6 +58,21 @@ extension WrappedStore {
     package func carmaMessages(of contact: String, _ application: Key<Application>) async throws -> [CarmaMessage] {
         try await base.carmaMessages(of: contact, application)
     }
+    package func createCarmaImport(
+        _ uuid: UUID, _ settings: CarmaImport.Settings, of app: Key<CarmaApp>
+    ) async throws -> CarmaImport { try await base.createCarmaImport(uuid, settings, of: app) }
+    package func carmaImport(_ uuid: UUID, of app: Key<CarmaApp>) async throws -> CarmaImport? {
+        try await base.carmaImport(uuid, of: app)
+    }
+    package func carmaImport(_ key: Key<CarmaImport>) async throws -> CarmaImport? {
+        try await base.carmaImport(key)
+    }
+    package func beginCarmaImport(_ key: Key<CarmaImport>) async throws -> Instant? {
+        try await base.beginCarmaImport(key)
+    }
+    package func endCarmaImport(_ key: Key<CarmaImport>, _ end: CarmaImportEnd) async throws {
+        try await base.endCarmaImport(key, end)
+    }
     package func forgetCarmaContact(_ contact: String, of application: Key<Application>) async throws {
         try await base.forgetCarmaContact(contact, of: application)
     }

@@ -9,6 +9,9 @@ extension WrappedStore {
     ) async throws -> [User] {
         try await base.users(of: application, containing: text, after: id, limit: limit)
     }
+    package func users(
+        of application: Key<Application>, after: Key<User>?, limit: Int
+    ) async throws -> [FoundUser]? { try await base.users(of: application, after: after, limit: limit) }
     package func setUser(
         _ id: String, of application: Key<Application>,
         change: @escaping @Sendable (UserProfile) throws -> UserProfile

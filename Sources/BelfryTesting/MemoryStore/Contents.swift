@@ -23,6 +23,7 @@ package struct Contents: Sendable {
     package var carmaApps: [CarmaApp] = []
     package var carmaTriggers: [CarmaTrigger] = []
     package var carmaDevices: [CarmaDevice] = []
+    package var carmaImports: [CarmaImport] = []
     package var carmaMessages: [(message: CarmaMessage, pageHash: [UInt8])] = []
     package var acrobitsAppIDs: [AcrobitsAppID] = []
     /// Those seen last come last.

@@ -69,6 +69,7 @@ extension MemoryStore {
     package func delete(_ app: Key<CarmaApp>) async throws -> Bool {
         transaction { contents in
             contents.carmaTriggers.removeAll { $0.app == app }
+            contents.carmaImports.removeAll { $0.app == app }
             return contents.carmaApps.removeOne { $0.key == app }
         }
     }
@@ -180,10 +181,59 @@ extension MemoryStore {
     }
 }
 
+extension MemoryStore {
+    package func createCarmaImport(
+        _ uuid: UUID, _ settings: CarmaImport.Settings, of app: Key<CarmaApp>
+    ) async throws -> CarmaImport {
+        let now = clock.now
+        return transaction { contents in
+            let made = CarmaImport(
+                key: contents.nextKey(), uuid: uuid, app: app, settings: settings, createdAt: now)
+            contents.carmaImports.append(made)
+            let surplus = Set(contents.carmaImports.filter { $0.app == app }.dropLast(CarmaImport.perApp))
+            contents.carmaImports.removeAll { surplus.contains($0) }
+            return made
+        }
+    }
+
+    package func carmaImport(_ uuid: UUID, of app: Key<CarmaApp>) async throws -> CarmaImport? {
+        contents.carmaImports.first { $0.uuid == uuid && $0.app == app }
+    }
+
+    package func carmaImport(_ key: Key<CarmaImport>) async throws -> CarmaImport? {
+        contents.carmaImports.first { $0.key == key }
+    }
+
+    package func beginCarmaImport(_ key: Key<CarmaImport>) async throws -> Instant? {
+        change(key) { $0.with(.running, CarmaImportEnd(taken: 0, refused: 0, reason: nil)) } ? clock.now : nil
+    }
+
+    package func endCarmaImport(_ key: Key<CarmaImport>, _ end: CarmaImportEnd) async throws {
+        _ = change(key) { $0.with(end.state, end) }
+    }
+
+    private func change(_ key: Key<CarmaImport>, _ change: (CarmaImport) -> CarmaImport) -> Bool {
+        transaction { contents in
+            guard let place = contents.carmaImports.firstIndex(where: { $0.key == key }) else { return false }
+            contents.carmaImports[place] = change(contents.carmaImports[place])
+            return true
+        }
+    }
+}
+
+extension CarmaImport {
+    fileprivate func with(_ state: State, _ end: CarmaImportEnd) -> CarmaImport {
+        CarmaImport(
+            key: key, uuid: uuid, app: app, settings: settings, state: state, taken: end.taken, refused: end.refused,
+            reason: end.reason, createdAt: createdAt)
+    }
+}
+
 extension Contents {
     mutating func removeCarma(of application: Key<Application>? = nil, on platform: Key<Platform>? = nil) {
         let apps = Set(carmaApps.filter { $0.applicationKey == application }.map(\.key))
         carmaTriggers.removeAll { apps.contains($0.app) }
+        carmaImports.removeAll { apps.contains($0.app) }
         carmaApps.removeAll { apps.contains($0.key) }
         carmaDevices.removeAll { $0.applicationKey == application || $0.platformKey == platform }
         carmaMessages.removeAll { $0.message.applicationKey == application }

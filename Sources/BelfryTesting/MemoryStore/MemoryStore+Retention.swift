@@ -36,7 +36,9 @@ extension Contents {
         }
         let messages = carmaMessages.count
         carmaMessages.removeAll { $0.message.sentAt < before }
-        return gone.count + messages - carmaMessages.count
+        let imports = carmaImports.count
+        carmaImports.removeAll { $0.createdAt < before }
+        return gone.count + messages - carmaMessages.count + imports - carmaImports.count
     }
 
     fileprivate mutating func deleteExpiredAudit(before: Instant) -> Int {

@@ -17,13 +17,26 @@ extension MemoryStore {
         return Array(found.prefix(limit))
     }
 
+    package func users(
+        of application: Key<Application>, after: Key<User>?, limit: Int
+    ) async throws -> [FoundUser]? {
+        let all = placedUsers(of: application).sorted { $0.user.id.utf8.lexicographicallyPrecedes($1.user.id.utf8) }
+        guard let after else { return Array(all.prefix(limit)) }
+        guard let place = all.firstIndex(where: { $0.key == after }) else { return nil }
+        return Array(all.dropFirst(place + 1).prefix(limit))
+    }
+
     /// The position among all users stands for the key.
+    private func placedUsers(of application: Key<Application>) -> [FoundUser] {
+        contents.users.filter { $0.key.application == application }.values
+            .sorted { ($0.createdAt ?? .zero, $0.id) < ($1.createdAt ?? .zero, $1.id) }
+            .enumerated().map { FoundUser(key: Key(Int64($0) + 1), user: $1) }
+    }
+
     package func users(
         of application: Key<Application>, having name: String, _ value: UserAttribute, after: Key<User>?, limit: Int
     ) async throws -> [FoundUser] {
-        let all = contents.users.filter { $0.key.application == application }.values
-            .sorted { ($0.createdAt ?? .zero, $0.id) < ($1.createdAt ?? .zero, $1.id) }
-        let found = all.enumerated().map { FoundUser(key: Key(Int64($0) + 1), user: $1) }
+        let found = placedUsers(of: application)
             .filter { $0.user.profile.attributes[name]?.indexed == value.indexed && $0.key > after ?? Key(0) }
         return Array(found.prefix(limit))
     }

@@ -93,6 +93,21 @@ import Testing
         }
     }
 
+    @Test func `properties are kept where the sender says so`() async throws {
+        try await CarmaServer.with { server in
+            try await Self.register(server)
+            _ = try await server.send("POST", Self.trigger(server), Self.request)
+            let before = try await server.contact("GET", CarmaServer.devices + "/o")
+            #expect(before["properties"] == .object(["drink": .string("tea"), "food": .string("fish")]))
+            let saving = Self.request.replacing(#""saveProps":false"#, with: #""saveProps":true"#)
+            #expect(try await server.send("POST", Self.trigger(server), saving).status == 200)
+            let after = try await server.contact("GET", CarmaServer.devices + "/o")
+            #expect(
+                after["properties"]
+                    == .object(["drink": .string("tea"), "food": .string("meat"), "dish": .string("a < b")]))
+        }
+    }
+
     @Test func `a delivery time in the future makes a schedule`() async throws {
         try await CarmaServer.with { server in
             try await Self.register(server)

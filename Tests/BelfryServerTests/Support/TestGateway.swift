@@ -18,8 +18,12 @@ struct TestGateway: Sendable {
     var simulator: APNsSimulator { installation.simulator }
 
     /// The credential is made by the command, and taken apart by openssl as an operator would.
-    static func with(_ body: (TestGateway) async throws -> Void) async throws {
-        try await TestInstallation.with(simulate: { $0.listening.ledgerDetail = .payloads }) { installation in
+    ///
+    /// - Parameter database: a PostgreSQL; nil for a file.
+    static func with(database: String? = nil, _ body: (TestGateway) async throws -> Void) async throws {
+        try await TestInstallation.with(
+            database: database, simulate: { $0.listening.ledgerDetail = .payloads }
+        ) { installation in
             let scratch = installation.scratch
             let pair = try await OpenSSL(scratch: scratch).pair("gateway")
             let word = try scratch.write(passphrase + "\n", to: "passphrase")

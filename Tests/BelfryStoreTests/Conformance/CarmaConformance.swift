@@ -115,4 +115,60 @@ import Testing
             #expect(try await store.carmaMessage(pageHash: message(1).pageHash) == nil)
         }
     }
+
+    @Test(arguments: Engine.allCases)
+    func `an import is found by its id within its app, says what came of its list, and goes with its app or in time`(
+        engine: Engine
+    ) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, application) = (fixture.store, fixture.application.key)
+            let app = try await store.createCarmaApp(customerID: 7, appID: "a.b", for: application)
+            let other = try await store.createCarmaApp(customerID: 7, appID: "c.d", for: application)
+            let settings = CarmaImport.Settings(
+                kind: .replace, delimiter: 9, encoding: .latin1, identityColumn: "mail \"x\"")
+            let (uuid, second) = (UUID(), UUID())
+            let made = try await store.createCarmaImport(uuid, settings, of: app.key)
+            #expect(made.state == .waiting && made.createdAt == fixture.clock.now)
+            #expect(try await store.carmaImport(uuid, of: app.key) == made)
+            #expect(try await store.carmaImport(uuid, of: other.key) == nil)
+            #expect(try await store.carmaImport(made.key) == made)
+            fixture.clock.advance(by: .seconds(1))
+            #expect(try await store.beginCarmaImport(made.key) == fixture.clock.now)
+            #expect(try await store.beginCarmaImport(Key(made.key.rawValue + 1)) == nil)
+            #expect(try await store.carmaImport(made.key)?.state == .running)
+            try await store.endCarmaImport(made.key, CarmaImportEnd(taken: 3, refused: 2, reason: "line 4: no"))
+            let ended = try #require(try await store.carmaImport(made.key))
+            #expect(ended.state == .finished && ended.taken == 3 && ended.refused == 2 && ended.reason == "line 4: no")
+            _ = try await store.beginCarmaImport(made.key)
+            #expect(try await store.carmaImport(made.key)?.taken == 0)
+            try await store.endCarmaImport(made.key, CarmaImportEnd(taken: 0, refused: 0, reason: "no column"))
+            #expect(try await store.carmaImport(made.key)?.state == .failed)
+            let later = try await store.createCarmaImport(second, settings, of: other.key)
+            #expect(try await store.deleteExpired(.pushes, before: later.createdAt).rows == 1)
+            #expect(try await store.carmaImport(made.key) == nil)
+            #expect(try await store.delete(other.key))
+            #expect(try await store.carmaImport(later.key) == nil)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `the latest imports of an app are kept`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
+            let app = try await store.createCarmaApp(customerID: 7, appID: "a.b", for: fixture.application.key)
+            let settings = CarmaImport.Settings(
+                kind: .add, delimiter: 44, encoding: .utf8, identityColumn: "originalId")
+            let first = try await store.createCarmaImport(UUID(), settings, of: app.key)
+            let second = try await store.createCarmaImport(UUID(), settings, of: app.key)
+            try await withThrowingDiscardingTaskGroup { group in
+                for _ in 2..<CarmaImport.perApp {
+                    group.addTask { _ = try await store.createCarmaImport(UUID(), settings, of: app.key) }
+                }
+            }
+            #expect(try await store.carmaImport(first.key) == first)
+            _ = try await store.createCarmaImport(UUID(), settings, of: app.key)
+            #expect(try await store.carmaImport(first.key) == nil)
+            #expect(try await store.carmaImport(second.key) == second)
+        }
+    }
 }

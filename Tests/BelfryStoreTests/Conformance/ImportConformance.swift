@@ -44,6 +44,41 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a badge and a language come with a device, and what is kept of one that was there stays`(
+        engine: Engine
+    ) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, platform) = (fixture.store, fixture.platform)
+            let service = ImportService(store: store, platforms: [platform])
+            func tokens(_ byte: UInt8) -> DeviceToken { DeviceToken(bytes: [UInt8](repeating: byte, count: 32)) }
+            func run(_ badges: [UInt8: Int]) async throws -> [String] {
+                var reader = ImportReader(.jsonl)
+                let lines = badges.sorted { $0.key < $1.key }.map { byte, badge in
+                    #"{"registration_token":"\#(tokens(byte).bytes.hex)","type":"ios","language":"sv","badge":\#(badge)}"#
+                }
+                let rows = try reader.read(Array(lines.joined(separator: "\n").utf8)) + reader.finish()
+                return try await service.run(rows).map(\.outcome.name)
+            }
+            func kept(_ byte: UInt8) async throws -> DeviceDetail? {
+                let holder = try await store.holders(of: [tokens(byte)], on: platform.key)[tokens(byte)]
+                return try await store.detail(of: try #require(holder).device, on: platform.key)
+            }
+            let known = try await store.register(
+                try Registration(token: tokens(1), about: Device.About(), customUserID: .keep, topics: .keep), as: nil,
+                on: platform)
+            try await store.setDetail(of: known.key, on: platform.key, DeviceDetail.Change(badge: 9))
+            #expect(try await run([1: 3, 2: 4]) == ["duplicate", "new"])
+            #expect(try await kept(1) == DeviceDetail(badge: 9))
+            #expect(try await kept(2) == DeviceDetail(badge: 4, language: "sv"))
+            try await store.setDetail(
+                of: try #require(try await store.holders(of: [tokens(2)], on: platform.key)[tokens(2)]).device,
+                on: platform.key, DeviceDetail.Change(badge: 6))
+            #expect(try await run([2: 1]) == ["duplicate"])
+            #expect(try await kept(2) == DeviceDetail(badge: 6, language: "sv"))
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `the UUID of another server names no device of another platform`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let store = fixture.store

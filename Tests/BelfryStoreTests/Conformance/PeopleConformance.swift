@@ -98,6 +98,12 @@ import Testing
             #expect(try await store.takeRecoveryCode([1], of: person))
             #expect(try await store.takeRecoveryCode([1], of: person) == false)
             #expect(try await store.twoFactor(of: person)?.recoveryCodeCount == 1)
+            if let copied = store as? any BulkStore,
+                let table = BulkTable.all.first(where: { $0.name == "recovery_code" })
+            {
+                let last = try #require(try await copied.lastKey(of: table))
+                #expect(try await copied.rows(of: table, after: last, limit: 9).isEmpty)
+            }
 
             try await store.setTwoFactor(
                 of: person, to: Sealed(bytes: [3]), lastStep: 101, recoveryCodeHashes: [[4], [5], [6]])

@@ -52,6 +52,25 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `users are listed behind one of their own application, by its key`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, mine) = (fixture.store, fixture.application.key)
+            let other = try await store.create(.named("other")).key
+            for id in ["b", "Z", "a", "c"] {
+                _ = try await store.setUser(id, of: mine) { $0 }
+                fixture.clock.advance(by: .seconds(1))
+            }
+            let first = try #require(try await store.users(of: mine, after: nil, limit: 3))
+            #expect(first.map(\.user.id) == ["Z", "a", "b"])
+            let rest = try await store.users(of: mine, after: first[2].key, limit: 3)
+            #expect(rest?.map(\.user.id) == ["c"])
+            #expect(try await store.users(of: mine, after: rest?.last?.key, limit: 3) == [])
+            #expect(try await store.users(of: mine, after: Key(999), limit: 3) == nil)
+            #expect(try await store.users(of: other, after: first[0].key, limit: 3) == nil)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `an application has no more users than its quota, and a deleted one makes room`(engine: Engine) async throws {
         try await TestStore.play(on: engine, quotas: Quotas([.users: 2])) { fixture in
             let (store, mine) = (fixture.store, fixture.application.key)

@@ -1,5 +1,6 @@
 import BelfryCore
 import BelfryTesting
+import Foundation
 import GRDB
 import Testing
 
@@ -16,7 +17,8 @@ import Testing
         "mirror_entry", "import_job", "import_verdict", "app_user", "user_attribute", "open_endpoint",
         "gateway_credential",
         "device_detail", "acrobits_app_id",
-        "acrobits_registration", "carma_app", "carma_trigger", "carma_device", "carma_message", "gateway_feedback",
+        "acrobits_registration", "carma_app", "carma_trigger", "carma_device", "carma_message", "carma_import",
+        "gateway_feedback",
     ]
 
     /// An application with something in each table, some of its devices merged and some not.
@@ -53,6 +55,12 @@ import Testing
             try await store.writer.write { try SQLiteSubscriptionMerge(session: $0).step() }
             let before = try await rows(in: store)
             #expect(before.count == Self.tables.count)
+            // A copy goes on behind the last row of each table, whatever its key is made of.
+            for table in BulkTable.all {
+                let last = try await store.lastKey(of: table)
+                guard let last else { continue }
+                #expect(try await store.rows(of: table, after: last, limit: 9).isEmpty, "\(table.name)")
+            }
             // Its pushes are not fanned out: a claim would take the batches of both.
             let beingDeleted = try await TestStore(store: store, clock: ManualClock())
             for number in 0..<40 { try await beingDeleted.register("\(number)", topics: .replace(["a"])) }
@@ -112,6 +120,9 @@ extension TestStore {
             customerID: 7, appID: "\(application.key)", for: application.key)
         let template = try CarmaTemplate(try JSONValue(json: #"{"languages":{"en":{"alert":"Hi"}}}"#.utf8))
         let trigger = try await store.createCarmaTrigger(template, of: carma)
+        _ = try await store.createCarmaImport(
+            UUID(), CarmaImport.Settings(kind: .add, delimiter: 44, encoding: .utf8, identityColumn: "originalId"),
+            of: carma.key)
         try await store.note(
             CarmaDevice(
                 applicationKey: application.key, contact: "kim", token: "ab", platformKey: platform.key,

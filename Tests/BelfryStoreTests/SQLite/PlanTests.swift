@@ -146,6 +146,7 @@ import Testing
         Plan(AcrobitsStatements.appIDsNamed, "USING PRIMARY KEY (app_id=?)"),
         Plan(AcrobitsStatements.ofSelector, "INDEX acrobits_registration_selector (application_id=? AND selector=?)"),
         Plan(CarmaAppStatements.byAppID, "INDEX carma_app_app_id (app_id=? AND customer_id=?)"),
+        Plan(CarmaImportStatements.byUUID, "USING INDEX sqlite_autoindex_carma_import_1 (import_uuid=?)"),
         Plan(CarmaContactStatements.devices, "INDEX carma_device_contact (application_id=? AND contact=?)"),
         Plan(CarmaContactStatements.takeFromOthers, "INDEX carma_device_"),
         Plan(CarmaContactStatements.messages, "INDEX carma_message_contact (application_id=? AND contact=?)"),

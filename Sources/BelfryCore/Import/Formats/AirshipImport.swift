@@ -22,6 +22,8 @@ struct AirshipImport: ImportRowParser {
         row.about.alias = channel["alias"]?.stringValue
         row.customUserID = channel["named_user_id"]?.stringValue
         row.topics = try Self.topics(of: channel)
+        row.note(language: nil, timeZone: channel["ios"]?["tz"]?.stringValue)
+        row.note(badge: channel["ios"]?["badge"]?.whole)
         row.lastSeenAt =
             (channel["last_registration"]?.stringValue ?? channel["created"]?.stringValue).flatMap(ImportTime.read)
         row.isActive = channel["installed"] != .bool(false) && channel["opt_in"] != .bool(false)

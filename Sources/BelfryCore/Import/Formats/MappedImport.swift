@@ -35,6 +35,8 @@ struct MappedImport: ImportRowParser {
             alias: text(.alias))
         row.customUserID = text(.user)
         row.topics = topics(value(.topics))
+        row.note(language: text(.language), timeZone: text(.timeZone))
+        row.note(badge: text(.badge).flatMap { Int64($0) })
         if let active = value(.active) { row.isActive = try isActive(active) }
         if let time = text(.lastSeen) {
             guard let read = ImportTime.read(time) else {

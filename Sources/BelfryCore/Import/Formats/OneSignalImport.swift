@@ -15,6 +15,8 @@ struct OneSignalImport: ImportRowParser {
         row.about.model = fields["device_model"].given
         row.customUserID = fields["external_user_id"].given
         row.topics = try Self.topics(fields["tags"] ?? "")
+        row.note(language: fields["language"].given, timeZone: (fields["timezone_id"] ?? fields["timezone"]).given)
+        row.note(badge: fields["badge_count"].flatMap { Int64($0) })
         row.lastSeenAt = fields["last_active"].flatMap(ImportTime.read)
         let isInvalid = ["t", "true"].contains(fields["invalid_identifier"]?.lowercased() ?? "")
         let isUnsubscribed = fields["notification_types"].flatMap { Int($0) }.map { $0 <= 0 } ?? false
@@ -60,6 +62,9 @@ extension String? {
 }
 
 extension JSONValue {
+    /// A whole number.
+    var whole: Int64? { if case .integer(let number) = self { number } else { nil } }
+
     /// The value of a tag as a part of a topic's name.
     var importedText: String {
         if case .string(let text) = self { return text }

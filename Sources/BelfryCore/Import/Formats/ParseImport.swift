@@ -5,6 +5,7 @@ struct ParseImport: ImportRowParser {
     func row(_ bytes: [UInt8]) throws(InvalidInput) -> ImportRow {
         var row = ImportRow()
         var (type, service, object) = ("", "", JSONValue.null)
+        var (language, zone): (String?, String?)
         try JSONReader.document(bytes) { reader, name throws(InvalidInput) in
             switch name {
             case "deviceType": type = try reader.string(name) ?? ""
@@ -13,6 +14,9 @@ struct ParseImport: ImportRowParser {
             case "installationId": row.id = try reader.string(name)
             case "channels": row.topics = try reader.strings(name)?.filter { !$0.isEmpty } ?? []
             case "user": object = try reader.value(name)
+            case "localeIdentifier": language = try reader.string(name)
+            case "timeZone": zone = try reader.string(name)
+            case "badge": row.note(badge: try reader.value(name).whole)
             case "updatedAt": row.lastSeenAt = Self.time(try reader.value(name))
             default: try reader.skip()
             }
@@ -23,6 +27,7 @@ struct ParseImport: ImportRowParser {
         row.kinds = kinds
         row.about.os = type
         row.customUserID = object["objectId"]?.stringValue
+        row.note(language: language, timeZone: zone)
         return row
     }
 

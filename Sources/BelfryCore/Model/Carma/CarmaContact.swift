@@ -63,6 +63,12 @@ package struct CarmaContact: Sendable {
     package let app: CarmaApp
     package let user: User
     package let devices: [(row: CarmaDevice, device: Device?)]
+
+    package init(app: CarmaApp, user: User, devices: [(row: CarmaDevice, device: Device?)]) {
+        self.app = app
+        self.user = user
+        self.devices = devices
+    }
 }
 
 /// What names the attributes of a contact.

@@ -1,0 +1,89 @@
+package import FoundationEssentials
+
+/// A list of contacts that a back end brings in, and what came of it.
+package struct CarmaImport: Sendable, Hashable {
+    /// Told as the id of the batch.
+    package let key: Key<CarmaImport>
+    package let uuid: UUID
+    package let app: Key<CarmaApp>
+    package let settings: Settings
+    package let state: State
+    package let taken: Int
+    package let refused: Int
+    /// Why the first row that was refused was, or why nothing was taken.
+    package let reason: String?
+    package let createdAt: Instant
+
+    /// What is known of a list before it comes. Source: help.symplify.com, "API database import".
+    package struct Settings: Sendable, Hashable {
+        package let kind: Kind
+        /// A byte of ASCII.
+        package let delimiter: UInt8
+        package let encoding: Encoding
+        /// The column that holds the contact's `originalId`.
+        package let identityColumn: String
+
+        package enum Kind: String, Sendable, Hashable, CaseIterable {
+            case add = "ADD"
+            /// Contacts that the list does not name become inactive.
+            case replace = "REPLACE"
+            /// The contacts that it names are opted out.
+            case unsubscribe = "UNSUBSCRIBE"
+        }
+
+        package enum Encoding: String, Sendable, Hashable, CaseIterable {
+            case utf8 = "UTF8"
+            case latin1 = "ISO-8859-1"
+        }
+
+        package init(kind: Kind, delimiter: UInt8, encoding: Encoding, identityColumn: String) {
+            self.kind = kind
+            self.delimiter = delimiter
+            self.encoding = encoding
+            self.identityColumn = identityColumn
+        }
+    }
+
+    package enum State: Int64, Sendable, Hashable {
+        case waiting = 0
+        /// Since its list came; for good where the server died meanwhile.
+        case running = 1
+        case finished = 2
+        case failed = 3
+    }
+
+    /// The most imports that are kept of an app: the latest.
+    package static let perApp = 1_000
+    package static let reasonBytesMax = 1_024
+
+    package init(
+        key: Key<CarmaImport>, uuid: UUID, app: Key<CarmaApp>, settings: Settings, state: State = .waiting,
+        taken: Int = 0, refused: Int = 0, reason: String? = nil, createdAt: Instant
+    ) {
+        self.key = key
+        self.uuid = uuid
+        self.app = app
+        self.settings = settings
+        self.state = state
+        self.taken = taken
+        self.refused = refused
+        self.reason = reason
+        self.createdAt = createdAt
+    }
+}
+
+/// What came of the list of an import.
+package struct CarmaImportEnd: Sendable, Hashable {
+    package let taken: Int
+    package let refused: Int
+    package let reason: String?
+
+    package init(taken: Int, refused: Int, reason: String?) {
+        self.taken = taken
+        self.refused = refused
+        self.reason = reason
+    }
+
+    /// A list of which nothing could be taken has failed; one without rows has not.
+    package var state: CarmaImport.State { taken == 0 && reason != nil ? .failed : .finished }
+}

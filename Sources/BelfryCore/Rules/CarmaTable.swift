@@ -1,0 +1,170 @@
+import FoundationEssentials
+
+/// The contacts of a list: a line of column names, then a line for each, its values between delimiters.
+///
+/// An empty value leaves what is stored. A column that is no field of a contact is a property of that name. Source: help.symplify.com,
+/// "API database import" and "Scheduled import".
+package struct CarmaTable: Sendable {
+    /// A contact, or why the line says none. The line of names is the first.
+    package typealias Line = (number: Int, contact: Result<CarmaContactChange, InvalidInput>)
+
+    fileprivate enum Column: Sendable, Hashable {
+        case identity
+        case token, manufacturer, model, osVersion
+        case active
+        case text(String)
+        case time(String)
+        case property(String)
+        case none
+    }
+
+    package static let columnsMax = 256
+    /// The longest line, in bytes.
+    package static let lineBytesMax = 65_536
+
+    private let bytes: [UInt8]
+    private let settings: CarmaImport.Settings
+    private var columns: [Column] = []
+    private var position = 0
+    private var number = 0
+
+    /// Throws where the first line names no column that holds the ids of contacts.
+    package init(_ bytes: [UInt8], _ settings: CarmaImport.Settings) throws(InvalidInput) {
+        self.bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
+        self.settings = settings
+        let names = try nextLine().map { line throws(InvalidInput) in try values(of: line) } ?? []
+        guard names.count <= Self.columnsMax else {
+            throw InvalidInput(
+                field: "the first line", "has \(names.count) columns, the limit is \(Self.columnsMax)")
+        }
+        let identity = settings.identityColumn.lowercased()
+        guard names.contains(where: { $0.lowercased() == identity }) else {
+            throw InvalidInput(
+                field: "the first line",
+                "has no column '\(settings.identityColumn)', with delimiter \(settings.delimiter) it has "
+                    + (names.isEmpty ? "none" : names.prefix(8).map { "'\($0.prefix(64))'" }.joined(separator: ", ")))
+        }
+        columns = names.map { $0.lowercased() == identity ? .identity : Column($0) }
+    }
+
+    /// The next contact; nil behind the last.
+    package mutating func next() -> Line? {
+        guard let line = nextLine() else { return nil }
+        do throws(InvalidInput) {
+            return (number, .success(try contact(try values(of: line))))
+        } catch {
+            return (number, .failure(error))
+        }
+    }
+
+    private mutating func nextLine() -> ArraySlice<UInt8>? {
+        while position < bytes.count {
+            let rest = bytes[position...]
+            let end = rest.firstIndex { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") } ?? bytes.count
+            position = end + 1
+            if end + 1 < bytes.count, bytes[end] == UInt8(ascii: "\r"), bytes[end + 1] == UInt8(ascii: "\n") {
+                position += 1
+            }
+            number += 1
+            if rest.startIndex < end { return bytes[rest.startIndex..<end] }
+        }
+        return nil
+    }
+
+    private func values(of line: ArraySlice<UInt8>) throws(InvalidInput) -> [String] {
+        guard line.count <= Self.lineBytesMax else {
+            throw InvalidInput(field: "the line", "is \(line.count) bytes, the limit is \(Self.lineBytesMax)")
+        }
+        var values: [String] = []
+        for value in line.split(separator: settings.delimiter, omittingEmptySubsequences: false) {
+            values.append(try text(of: value).trimmed)
+        }
+        return values
+    }
+
+    private func text(of bytes: ArraySlice<UInt8>) throws(InvalidInput) -> String {
+        switch settings.encoding {
+        case .utf8:
+            guard let text = String(validating: bytes, as: UTF8.self) else {
+                throw InvalidInput(field: "the line", "is no UTF-8")
+            }
+            return text
+        case .latin1: return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+        }
+    }
+
+    private func contact(_ values: [String]) throws(InvalidInput) -> CarmaContactChange {
+        guard values.count <= columns.count else {
+            throw InvalidInput(field: "the line", "has \(values.count) values for \(columns.count) columns")
+        }
+        var change = CarmaContactChange()
+        var device = CarmaContactChange.Device()
+        for (column, value) in zip(columns, values) where !value.isEmpty {
+            switch column {
+            case .identity: change.originalID = value
+            case .token: device.token = value
+            case .manufacturer: device.about.manufacturer = value
+            case .model: device.about.model = value
+            case .osVersion: device.about.osVersion = value
+            case .active: change.attributes["active"] = .flag(["1", "true", "yes"].contains(value.lowercased()))
+            case .text(let name): change.attributes[name] = .text(value)
+            case .time(let name): change.attributes[name] = .time(try Self.time(value, name))
+            case .property(let name): change.attributes[CarmaAttribute.property + name] = .text(value)
+            case .none: continue
+            }
+        }
+        guard change.originalID != nil else {
+            throw InvalidInput(field: settings.identityColumn, "is missing")
+        }
+        if device.token != nil { change.devices = [device] }
+        return change
+    }
+
+    private static func time(_ value: String, _ name: String) throws(InvalidInput) -> Instant {
+        if let milliseconds = Int64(value) { return Instant(milliseconds: milliseconds) }
+        guard let time = Instant(text: value) else {
+            throw InvalidInput(
+                field: name,
+                "is '\(value.prefix(64))', it has to be milliseconds or a time such as 2017-01-31T08:30:00Z")
+        }
+        return time
+    }
+}
+
+extension CarmaTable.Column {
+    fileprivate init(_ name: String) {
+        let lowercased = name.lowercased()
+        func known(_ names: [String]) -> String? { names.first { $0.lowercased() == lowercased } }
+        self =
+            switch lowercased {
+            case "": .none
+            case "devicetoken": .token
+            case "manufacturer": .manufacturer
+            case "model": .model
+            case "osversion": .osVersion
+            case "active": .active
+            default:
+                known(CarmaAttribute.texts).map { .text($0) } ?? known(CarmaAttribute.times).map { .time($0) }
+                    ?? .property(name)
+            }
+    }
+}
+
+extension String {
+    /// Without blanks around it, and without the quotation marks that spreadsheets put around values.
+    fileprivate var trimmed: String {
+        let text = self[...].trimmed
+        guard text.utf8.count >= 2, text.first == "\"", text.last == "\"" else { return String(text) }
+        return String(text.dropFirst().dropLast()).replacing("\"\"", with: "\"")
+    }
+}
+
+extension Substring {
+    fileprivate var trimmed: Substring {
+        let isBlank = { (character: Character) in character == " " || character == "\t" }
+        guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {
+            return ""
+        }
+        return self[first...last]
+    }
+}
