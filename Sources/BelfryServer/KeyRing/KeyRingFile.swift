@@ -73,11 +73,13 @@ package final class KeyRingFile: Vault {
 
     private static func version(of path: String) -> Version? {
         // Foundation's attributes look up the owner's name too, at each seal.
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        return Version(
-            inode: UInt64(status.st_ino), bytes: Int(status.st_size), seconds: status.st_mtim.tv_sec,
-            nanoseconds: status.st_mtim.tv_nsec)
+        guard let status = try? Stat(FilePath(path)) else { return nil }
+        // As bytes, since which C module defines `timespec` and its members depends on what is compiled together.
+        return withUnsafeBytes(of: status.st_mtim) { modified in
+            Version(
+                inode: UInt64(status.inode.rawValue), bytes: Int(status.size), seconds: modified.load(as: Int.self),
+                nanoseconds: modified.load(fromByteOffset: MemoryLayout<Int>.size, as: Int.self))
+        }
     }
 
     private static func read(_ path: String) throws(KeyRingError) -> KeyRing {
