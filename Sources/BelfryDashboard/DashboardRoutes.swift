@@ -24,6 +24,16 @@ package struct DashboardRoutes: Sendable {
             router.serve(RouterPath(path.isEmpty ? Dashboard.root : "\(Dashboard.root)/\(path)"), handlers)
         }
         loginRoutes.add(to: router)
+        // Browsers are given the server's bare address; a program is told that nothing is there.
+        router.on("/", method: .get) { request, _ in
+            guard request.headers[.accept]?.contains("text/html") == true else {
+                throw APIError(
+                    .notFound,
+                    "There is nothing at '/': SDKs register at '/v1/registration', people find the dashboard at '\(Dashboard.root)'"
+                )
+            }
+            return Response.seeOther(Address.path())
+        }
         for name in Asset.names {
             router.serve(
                 RouterPath("\(Dashboard.root)/assets/\(name)"), [.get: { _, _ in try AssetResponse.make(name) }])

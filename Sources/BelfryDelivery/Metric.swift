@@ -51,7 +51,8 @@ enum Metric {
     }()
 
     private static let answers: [Answer: Counter] = {
-        let all = (UInt8.min...UInt8.max).compactMap(Answer.init(code:))
+        // What is pending is no answer.
+        let all = (UInt8.min...UInt8.max).compactMap(Answer.init(code:)).filter { $0 != .pending }
         return Dictionary(
             uniqueKeysWithValues: all.map { answer in
                 (answer, Counter(label: "belfry_devices_answered_total", dimensions: [("answer", answer.name)]))

@@ -1,5 +1,6 @@
 package import BelfryCore
 package import FoundationEssentials
+import NIOSSL
 
 /// Validates and seals the credentials entered for a platform, by the rules of its provider.
 package struct CredentialsService: ProviderCredentials {
@@ -20,6 +21,7 @@ package struct CredentialsService: ProviderCredentials {
             if author == .tenant, let field = credentials.unguardedAddresses.first {
                 throw InvalidInput(field: field, "names an address of its own, which needs a key of scope operator")
             }
+            try credentials.checkTrustRoots()
             try credentials.check(for: kind)
             try credentials.check(mode: mode, now: dependencies.clock.now)
             return try credentials.sealed(by: dependencies.vault, platform: platform)
@@ -66,6 +68,21 @@ package struct CredentialsService: ProviderCredentials {
 
     package func published(of platform: Platform) throws -> [String: String] {
         guard let provider = platform.kind.provider else { return [:] }
-        return try provider.init(opening: platform, with: dependencies.vault).published()
+        let credentials = try provider.init(opening: platform, with: dependencies.vault)
+        var published = try credentials.published()
+        // Another endpoint than the provider's own is what explains most of what a platform does.
+        published["endpoint"] = credentials.entered["endpoint"]?.stringValue
+        return published
+    }
+}
+
+extension PlatformCredentials {
+    /// Throws `InvalidInput` where the certificates to trust are none.
+    fileprivate func checkTrustRoots() throws(InvalidInput) {
+        guard let pem = entered["trust_root"]?.stringValue else { return }
+        let roots = try? NIOSSLCertificate.fromPEMBytes(Array(pem.utf8))
+        guard roots?.isEmpty == false else {
+            throw InvalidInput(field: "trust_root", "holds no certificate in PEM")
+        }
     }
 }

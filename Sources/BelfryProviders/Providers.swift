@@ -55,7 +55,7 @@ package final class Providers: ProviderDirectory {
             return try provider.init(opening: platform, with: dependencies.vault).makeProvider(
                 for: platform, with: dependencies)
         } catch {
-            throw .credentials("the credentials of platform \(platform.uuid) cannot be used: \(error)")
+            throw .credentials("the credentials of platform \(platform.uuid.lowercased) cannot be used: \(error)")
         }
     }
 }

@@ -53,7 +53,16 @@ package struct Server: Sendable {
                 "settings of PCF have no meaning here",
                 metadata: ["names": "\(configuration.strayOldNames.joined(separator: ", "))"])
         }
+        try configuration.demandListeners()
         let resources = try await ServerResources(configuration, logger: logger)
+        let lock: DirectoryLock?
+        do {
+            lock = try await resources.isShared ? nil : DirectoryLock.take(configuration.storage.directory)
+        } catch {
+            try await resources.close()
+            throw error
+        }
+        defer { withExtendedLifetime(lock) {} }
         let providers = Providers(dependencies: resources.dependencies)
         let served = await Result { try await serve(resources, providers, until: stop, onReady) }
         await providers.shutdown(within: min(configuration.shutdownTimeout, Self.providerShutdownTimeout))
@@ -246,7 +255,7 @@ private struct StopSignal: Service {
     }
 }
 
-/// A listener whose failure to open names its address and settings.
+/// A listener whose failure to open names its address and settings: its port was free when the server started.
 private struct NamedListener: Service {
     let name: String
     let address: ListenerConfiguration
@@ -256,12 +265,7 @@ private struct NamedListener: Service {
         do {
             try await server.run()
         } catch let error as IOError {
-            let reason =
-                error.errnoCode == EADDRINUSE
-                ? "the port is in use already" : String(cString: strerror(error.errnoCode))
-            throw ConfigurationFaults(lines: [
-                "cannot listen on \(address.host):\(address.port) (\(name).host, \(name).port): \(reason)"
-            ])
+            throw ConfigurationFaults(lines: [address.fault(error.errnoCode, name: name)])
         } catch let error as SocketAddressError {
             throw ConfigurationFaults(lines: [
                 "\(name).host: \(address.host) is not an address of this machine: \(error)"

@@ -18,6 +18,7 @@ package struct ServerResources: Sendable {
     /// Whether other nodes may use the same database.
     package let isShared: Bool
     let passwords: any PasswordHashing
+    private let storage: StorageConfiguration
     private let closeStore: @Sendable () async throws -> Void
 
     package var operatorService: OperatorService { OperatorService(store: store, dependencies: dependencies) }
@@ -27,6 +28,7 @@ package struct ServerResources: Sendable {
     /// - Parameter makesDatabase: whether the directory, the key ring and the database are created if they are missing.
     package init(_ configuration: ServerConfiguration, logger: Logger, makesDatabase: Bool = true) async throws {
         let storage = configuration.storage
+        self.storage = storage
         isShared = storage.databaseURL != nil
         let isNew = try await storage.isNew
         guard makesDatabase || !isNew else {
@@ -70,6 +72,16 @@ package struct ServerResources: Sendable {
             logger: logger)
     }
 
+    /// Why nothing is sent at present; nil while a server runs on the database.
+    package func serverAbsence() async throws -> String? {
+        if isShared {
+            let isServed = try await store.nodes().contains { $0.state != .gone }
+            return isServed ? nil : "no server is running on the database that database.url names"
+        }
+        return DirectoryLock.isHeld(storage.directory)
+            ? nil : "no server is running on \(storage.databaseFile)"
+    }
+
     package func close() async throws {
         try await dependencies.routes.close()
         try await closeStore()
@@ -87,6 +99,7 @@ package struct ServerResources: Sendable {
         if configuration.http.port != 0, configuration.http.port == configuration.management.port {
             faults.append("http.port and management.port are both \(configuration.http.port)")
         }
+        faults += configuration.hostFaults
         let files = [
             ("http", configuration.http.tls), ("management", configuration.management.tls),
             ("gateway", configuration.gateway?.tls),
@@ -126,8 +139,11 @@ package struct ServerResources: Sendable {
         do {
             let (isNewer, lacks) = try await schemaDistance(storage)
             if isNewer { return "it was written by a later version of Belfry" }
+            if !lacks, try await !storage.isNew { try await storage.demandServable() }
             let isBehind = lacks && !storage.migrates
             return isBehind ? "its schema is an earlier one and database.migrate is false: run `belfry migrate`" : nil
+        } catch StoreError.unavailable(let why) {
+            return why
         } catch {
             return "\(error)"
         }
@@ -161,6 +177,12 @@ extension StorageConfiguration {
         for file in files where !file.makePrivate() {
             logger.warning("other users may be able to read a file that holds secrets", metadata: ["file": "\(file)"])
         }
+    }
+
+    /// Throws when the database is half a copy, or was copied away.
+    fileprivate func demandServable() async throws {
+        guard let databaseURL else { return try SQLiteStore.demandServable(at: databaseFile) }
+        try await PostgresStore.demandServable(databaseURL)
     }
 
     /// The first secrets of a kind, read without opening the database for writing.

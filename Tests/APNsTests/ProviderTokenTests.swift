@@ -90,11 +90,15 @@ import Testing
             }
             #expect(error?.code == .key)
         }
-        let error = #expect(throws: APNsCredentialsError.self) {
-            try APNsCredentials.token(
-                p8: P256.Signing.PrivateKey().pemRepresentation, keyID: "A\"B", teamID: "TEAM123456")
+        for (keyID, teamID, code) in [
+            ("A\"B", "TEAM123456", APNsCredentialsError.Code.keyIdentifier), ("ABCDE12345", "TEAM", .teamIdentifier),
+        ] {
+            let error = #expect(throws: APNsCredentialsError.self) {
+                try APNsCredentials.token(
+                    p8: P256.Signing.PrivateKey().pemRepresentation, keyID: keyID, teamID: teamID)
+            }
+            #expect(error?.code == code)
         }
-        #expect(error?.code == .identifier)
     }
 
     private static func decode(_ text: String) -> Data? {

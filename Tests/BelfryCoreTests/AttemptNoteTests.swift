@@ -12,8 +12,17 @@ import Testing
     }
 
     @Test func `what is accepted at once, or dead, is not noted`() {
-        #expect(noted([.accepted, .gone(since: nil), .moved(to: DeviceToken(bytes: [1]))]) == nil)
+        #expect(noted([.accepted, .gone(since: Self.now), .moved(to: DeviceToken(bytes: [1]))]) == nil)
         #expect(noted([nil, nil]) == nil)
+    }
+
+    @Test func `a verdict that may deactivate nobody is noted with its time and its words`() throws {
+        let old = Instant(milliseconds: 1_600_000_000_000)
+        let note = try #require(
+            noted([.gone(since: nil).saying("410 Gone"), .gone(since: old).saying("410 Unregistered"), .accepted]))
+        #expect(note.answer(at: 0) == #"gone: the token is dead, since when is not said, "410 Gone""#)
+        #expect(note.answer(at: 1) == #"gone: the token is dead since 2020-09-13T12:26:40.000Z, "410 Unregistered""#)
+        #expect(note.answer(at: 2) == nil)
     }
 
     @Test func `a note keeps the provider's words for each device`() throws {
@@ -35,7 +44,8 @@ import Testing
 
     @Test func `a later attempt is noted even where it is accepted`() throws {
         let note = try #require(noted([.accepted, .gone(since: nil)], attempt: 2))
-        #expect(note.answer(at: 0) == "accepted" && note.answer(at: 1) == "gone: the token is dead")
+        #expect(
+            note.answer(at: 0) == "accepted" && note.answer(at: 1) == "gone: the token is dead, since when is not said")
     }
 
     @Test func `a line cannot be broken by the words of a provider`() throws {

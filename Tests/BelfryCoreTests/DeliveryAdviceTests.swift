@@ -13,7 +13,7 @@ import Testing
 
     @Test func `a device behind a parked platform is told of the platform and of what helps`() throws {
         for delivery in [delivery(.pending, next: .attempt(at: .zero)), nil] {
-            let advice = DeliveryAdvice(delivery, isActive: true, parked: Self.parked)
+            let advice = DeliveryAdvice(delivery, isActive: true, parked: Self.parked, now: .zero)
             #expect(advice.next.contains(Self.parked.uuid.lowercased) && advice.next.contains("iPhones"))
             let help = try #require(advice.help)
             #expect(help.contains("403 InvalidProviderToken") && help.contains("belfry platform credentials"))
@@ -21,14 +21,32 @@ import Testing
     }
 
     @Test func `an answer stands, whatever became of the platform since`() {
-        let advice = DeliveryAdvice(delivery(.refused(.badToken)), isActive: true, parked: Self.parked)
+        let advice = DeliveryAdvice(delivery(.refused(.badToken)), isActive: true, parked: Self.parked, now: .zero)
         #expect(advice.next == "nothing: the device has its answer")
         #expect(advice.help?.contains("mode") == true)
-        #expect(DeliveryAdvice(delivery(.accepted), isActive: true, parked: nil).help == nil)
+        #expect(DeliveryAdvice(delivery(.accepted), isActive: true, parked: nil, now: .zero).help == nil)
+    }
+
+    @Test func `a time that is over is not named as the time of the next attempt`() {
+        let due = Instant(milliseconds: 1_000)
+        let delivery = delivery(.pending, next: .attempt(at: due))
+        func next(_ now: Instant) -> String {
+            DeliveryAdvice(delivery, isActive: true, parked: nil, now: now).next
+        }
+        #expect(next(.zero) == "it is sent at \(due.text), again")
+        #expect(next(due + .seconds(4)).hasPrefix("it is due") && !next(due + .seconds(4)).contains(due.text))
+    }
+
+    @Test func `a device that stays active although it is gone is told why`() {
+        let active = DeliveryAdvice(delivery(.gone), isActive: true, parked: nil, now: .zero)
+        #expect(active.help?.contains("stays active") == true)
+        let inactive = DeliveryAdvice(delivery(.gone), isActive: false, parked: nil, now: .zero)
+        #expect(inactive.help?.contains("gets a new token") == true)
     }
 
     @Test(arguments: Refusal.allCases) func `every refusal has a sentence on what helps`(refusal: Refusal) {
-        #expect(DeliveryAdvice(delivery(.refused(refusal)), isActive: true, parked: nil).help?.isEmpty == false)
+        #expect(
+            DeliveryAdvice(delivery(.refused(refusal)), isActive: true, parked: nil, now: .zero).help?.isEmpty == false)
     }
 
     @Test(arguments: Parking.Cause.allCases) func `every cause of parking names a command`(cause: Parking.Cause) {

@@ -288,7 +288,7 @@ import Testing
         }
         checkTimeout(settlement, of: batch, outcomes, to: recipients, seed: seed)
         let deadTokens = zip(recipients, outcomes).compactMap { device, outcome in
-            if case .gone(let since?) = outcome { Settlement.DeadToken(device: device, since: since) } else { nil }
+            if case .gone(let since?, _) = outcome { Settlement.DeadToken(device: device, since: since) } else { nil }
         }
         #expect(settlement.deadTokens == deadTokens, "seed \(seed)")
         let areCredentialsRefused = outcomes.contains { if case .credentialsRefused = $0 { true } else { false } }

@@ -48,6 +48,13 @@ import Testing
         #expect(dashboard.store.contents.audit.last?.change.keyID == "ann@a.example")
     }
 
+    @Test func `the server's bare address leads a browser to the dashboard, and a program nowhere`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.send(.get, "/", [.accept: "text/html,application/xhtml+xml,*/*;q=0.8"])
+        #expect(browser.status == .seeOther && browser.location == "/dashboard")
+        #expect(try await dashboard.send(.get, "/", [.accept: "*/*"]).status == .notFound)
+    }
+
     @Test func `under TLS the cookie is for TLS alone`() async throws {
         let dashboard = try TestDashboard(isSecure: true)
         _ = try await dashboard.person("ann@a.example")

@@ -313,6 +313,10 @@ extension ServerTests.AuditedCommandTests {
             ], in: scratch)
         #expect(ended.status == 0, "\(ended.err)")
         try await runner.expect("database.copy", by: "database copy", in: directory)
+        let reopened = try await Program.run(
+            ["database", "reopen", "sqlite:\(runner.installation.data)/belfry.sqlite"], in: scratch)
+        #expect(reopened.status == 0, "\(reopened.err)")
+        try await runner.expect("database.reopen", by: "database reopen", in: runner.installation.data)
     }
 
     /// Every command that has none beneath it, as the program itself lists them; without those of `simulate` and `help`.

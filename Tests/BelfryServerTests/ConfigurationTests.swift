@@ -70,6 +70,26 @@ extension ServerTests.ConfigurationTests {
                 ["data.directory: \(URL(fileURLWithPath: file).standardizedFileURL.path) is not a directory"]
             )
         },
+        Faulty(testDescription: "hosts that are not this machine's") { _ in
+            (
+                #"{"http": {"host": "nohost.invalid"}, "management": {"host": "192.0.2.1"}}"#,
+                [
+                    "http.host: `nohost.invalid` has no address",
+                    "management.host: `192.0.2.1` is not an address of this machine",
+                ]
+            )
+        },
+        Faulty(testDescription: "a misspelt name, before what follows from it") { scratch in
+            let openssl = OpenSSL(scratch: scratch)
+            let (certificate, key) = try await openssl.pair("one")
+            return (
+                #"{"http": {"tls": {"certficate": "\#(certificate)", "key": "\#(key)"}}}"#,
+                [
+                    "✗ http.tls.certficate is not a setting of docs/Configuration.md; the nearest is http.tls.certificate",
+                    "http.tls.certificate and http.tls.key go together",
+                ]
+            )
+        },
         Faulty(testDescription: "a key of another certificate, and all that is wrong beside it") { scratch in
             let openssl = OpenSSL(scratch: scratch)
             let (certificate, _) = try await openssl.pair("one")
@@ -99,6 +119,7 @@ extension ServerTests.ConfigurationTests {
             #expect(check.status == 1)
             for words in words { #expect(check.err.contains(words), "\(check.err)") }
             #expect(check.err.split(separator: "\n").count == words.count, "nothing is told twice: \(check.err)")
+            if words.first?.hasPrefix("✗") == true { #expect(check.err.hasPrefix(words[0]), "\(check.err)") }
             let serve = try await Program.run(["serve", "--config", file], environment, in: scratch)
             #expect(serve.status != 0)
             #expect(!FileManager.default.fileExists(atPath: scratch.file("data/belfry.sqlite")))

@@ -25,7 +25,7 @@ extension CrashTests.DatabaseCopyTests {
                 let kills = try await killAgainAndAgain(file, url, installation)
                 #expect(kills > 0, "the copy was over too soon to be killed")
                 let back = "sqlite:\(installation.scratch.file("back.sqlite"))"
-                let there = try await copy(url, back, installation)
+                let there = try await copy(url, back, installation, "--keep-source")
                 #expect(there.first { $0.table == "device" }?.rows == 3_000)
                 try await expectSame(installation, crowd, push, on: database)
             }
@@ -48,6 +48,29 @@ extension CrashTests.DatabaseCopyTests {
                     ["serve", "--data-directory", installation.data, "--database", url], in: installation.scratch)
                 #expect(served.status != 0)
                 #expect(served.err.contains("a copy into it was not finished"), "\(served.err)")
+            }
+        }
+    }
+
+    @Test func `on PostgreSQL too, a database that was copied away is refused until it is reopened`() async throws {
+        try await PostgresServer.with { database in
+            let url = database.url(of: "postgres")
+            try await TestInstallation.with(database: url) { installation in
+                let push = ["push", "--app", installation.application, "--topic", "town", "--body", "x"]
+                let waiting = try await installation.run(push)
+                #expect(
+                    waiting.status == 0 && waiting.err.contains("no server is running on the database"), "\(waiting)")
+                let target = "sqlite:\(installation.scratch.file("moved.sqlite"))"
+                _ = try await copy(url, target, installation)
+                for command in [push, ["check"], ["nodes"]] {
+                    let refused = try await installation.run(command)
+                    #expect(
+                        refused.status != 0 && refused.err.contains("it was copied to \(target) at "),
+                        "\(command): \(refused)")
+                }
+                let reopened = try await Program.run(["database", "reopen", url], in: installation.scratch)
+                #expect(reopened.status == 0 && reopened.out.contains("can be used again"), "\(reopened)")
+                #expect(try await installation.run(push).status == 0)
             }
         }
     }
@@ -76,9 +99,11 @@ extension CrashTests.DatabaseCopyTests {
         let digest: UInt64
     }
 
-    private func copy(_ source: String, _ target: String, _ installation: TestInstallation) async throws -> [Copied] {
+    private func copy(
+        _ source: String, _ target: String, _ installation: TestInstallation, _ more: String...
+    ) async throws -> [Copied] {
         try await Program.run(
-            ["database", "copy", "--json", "--from", source, "--to", target], in: installation.scratch
+            ["database", "copy", "--json", "--from", source, "--to", target] + more, in: installation.scratch
         )
         .decoded()
     }

@@ -237,6 +237,10 @@ extension ServerTests.FirstDayCommandTests {
 
     @Test func `what is taken although it is hardly meant is warned of`() async throws {
         try await TestInstallation.with { installation in
+            _ = try await installation.crowd(1)
+            let server = try await installation.serve()
+            defer { server.endAtOnce() }
+            _ = try await server.addresses()
             let push = ["push", "--app", installation.application, "--topic", "town", "--body", "Hello"]
             let late = try await installation.run(
                 push + ["--send-at", "2001-01-01T00:00:00Z", "--expires-at", "2001-01-02T00:00:00Z"])
@@ -258,6 +262,7 @@ extension ServerTests.FirstDayCommandTests {
             #expect(broken.status != 0 && broken.err.contains("--custom is not valid JSON"), "\(broken)")
             let fine = try await installation.run(push)
             #expect(fine.status == 0 && fine.err == "", "\(fine)")
+            try await server.end(SIGTERM)
         }
     }
 
@@ -396,6 +401,102 @@ extension ServerTests.FirstDayCommandTests {
                 let ended = try await installation.run(arguments)
                 #expect(ended.status != 0 && ended.err.contains(words), "\(ended)")
             }
+        }
+    }
+}
+
+// MARK: - Small things
+
+extension ServerTests.FirstDayCommandTests {
+    @Test func `refusals name the one option that is at fault`() async throws {
+        try await TestInstallation.with { installation in
+            let openSSL = OpenSSL(scratch: installation.scratch)
+            let key = try await openSSL.key("push", curve: "P-256")
+            let create = [
+                "platform", "create", "--app", installation.application, "--type", "ios", "--mode", "production",
+                "--name", "x", "--topic", TestServer.topic, "--apns-key", key,
+            ]
+            let cases: [([String], String)] = [
+                (create + ["--key-id", "A", "--team-id", "ABCDEFGHIJ"], "--key-id cannot be used"),
+                (create + ["--key-id", "ABCDEFGHIJ", "--team-id", "B"], "--team-id cannot be used"),
+                (
+                    create + ["--key-id", "ABCDEFGHIJ", "--team-id", "ABCDEFGHIJ", "--trust-root", key],
+                    "--trust-root holds no certificate in PEM"
+                ),
+                (["admin", "create", "--scope", "sender"], "which needs --tenant or --app"),
+                (
+                    [
+                        "push", "--app", installation.application, "--topic", "town", "--body", "x", "--send-at",
+                        "2199-01-31T09:00",
+                    ], "send_at has no time zone: write 2199-01-31T09:00"
+                ),
+            ]
+            for (arguments, words) in cases {
+                let ended = try await installation.run(arguments)
+                #expect(ended.status != 0 && ended.err.contains(words), "\(arguments): \(ended)")
+            }
+            let folder = installation.scratch.file("not-there")
+            let backup = try await installation.run("backup", "--to", folder + "/copy")
+            #expect(backup.status != 0 && backup.err.contains("there is no folder \(folder)"), "\(backup)")
+        }
+    }
+
+    @Test func `commands say what they did, and what they did not`() async throws {
+        try await TestInstallation.with { installation in
+            _ = try await installation.crowd(3)
+            let app = ["--app", installation.application]
+            let list = try await installation.run(["device", "list", "--limit", "2"] + app)
+            #expect(list.err == "warning: 2 are shown, and there are more: --limit prints more\n", "\(list)")
+            #expect(try await installation.run(["device", "list", "--limit", "3"] + app).err == "")
+            let resumed = try await installation.run("platform", "resume", installation.platform)
+            #expect(resumed.status == 0 && resumed.out.contains("was not parked"), "\(resumed)")
+            let made: [String: String] = try await installation.run(
+                ["push", "--topic", "town", "--body", "x", "--send-at", "2199-01-31T09:00:00Z", "--json"] + app
+            ).decoded()
+            let id = try #require(made["schedule_id"])
+            #expect(try await installation.run(["schedule", "cancel", id] + app).out == "cancelled \(id)\n")
+            #expect(try await installation.run(["schedule", "list"] + app).out.contains("  receipt_id  "))
+            let web = try TestInstallation.CreatedPlatform(
+                try await installation.run(["platform", "create", "--type", "web", "--name", "Web", "--json"] + app))
+            let pages = try await installation.run("platform", "web", web.platform_uuid)
+            #expect(pages.status == 0 && pages.out.contains("no page registers browsers"), "\(pages)")
+            let copy = installation.scratch.file("copy")
+            #expect(try await installation.run("backup", "--to", copy).status == 0)
+            let restored = try await installation.run("restore", "--from", copy, "--force")
+            #expect(
+                restored.status == 0
+                    && restored.out.contains("What was there is in \(installation.data)/before-restore-"),
+                "\(restored)")
+        }
+    }
+
+    @Test func `a refused request names the field that was meant, and a wrong system is warned of`() async throws {
+        try await TestInstallation.with { installation in
+            let server = try await installation.serve()
+            defer { server.endAtOnce() }
+            let base = try await server.addresses().http
+            for (body, words) in [
+                (#"{"message":{"body":"x"},"targets":{"topics":["a"]}}"#, "targets was ignored (is target meant?)"),
+                (
+                    #"{"message":{"body":"x"},"target":{"topic":["a"]}}"#,
+                    "target.topic was ignored (is target.topics meant?)"
+                ),
+            ] {
+                let reply = try await installation.sender(at: base).send("POST", "/v1/push", body)
+                #expect(reply.status == 400 && reply.body.contains(words), "\(reply)")
+            }
+            let token = String(repeating: "ab", count: 32)
+            let misspelt = try await installation.app(at: base).send(
+                "POST", "/v1/registration", #"{"registrationToken":"\#(token)"}"#)
+            #expect(
+                misspelt.status == 400
+                    && misspelt.body.contains("registrationToken was ignored (is registration_token meant?)"),
+                "\(misspelt)")
+            let android = try await installation.app(at: base).send(
+                "POST", "/v1/registration", #"{"registration_token":"\#(token)","os":"android"}"#)
+            #expect(android.status == 200)
+            #expect(android.headers["warning"] == #"299 - "os is android, the platform is of type ios""#, "\(android)")
+            try await server.end(SIGTERM)
         }
     }
 }

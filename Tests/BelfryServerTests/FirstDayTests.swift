@@ -217,6 +217,81 @@ extension ServerTests.FirstDayTests {
         }
     }
 
+    @Test func `commands say where no server runs, and a second server on the same data is refused`() async throws {
+        try await TestInstallation.with { installation in
+            let push = ["push", "--app", installation.application, "--body", "x"]
+            let absent = "no server is running on \(installation.data)/belfry.sqlite"
+            let waiting = try await installation.run(push + ["--everyone", "--yes"])
+            #expect(waiting.status == 0 && waiting.err.contains("\(absent): it is sent once one starts"), "\(waiting)")
+            #expect(try await installation.run("nodes").err.contains(absent))
+            let server = try await installation.serve()
+            defer { server.endAtOnce() }
+            _ = try await server.addresses()
+            let nodes = try await installation.run("nodes")
+            #expect(nodes.err == "" && nodes.out.contains("  up  "), "\(nodes)")
+            let mistyped = try await installation.run(push + ["--topic", "diary"])
+            #expect(mistyped.status == 0 && mistyped.err == "warning: nobody subscribes to diary\n", "\(mistyped)")
+            let second = try await installation.run("serve", "--port", "0", "--management-port", "0")
+            #expect(
+                second.status != 0 && second.err.contains("another server is running on \(installation.data)"),
+                "\(second)")
+            #expect(try await installation.run("check").status == 0, "a server that runs is no fault")
+            try await server.end(SIGKILL)
+            let killed = try await installation.run("nodes")
+            #expect(killed.err.contains(absent) && killed.out.contains("  gone  "), "\(killed)")
+            #expect(!killed.out.contains("  up  "), "\(killed)")
+            let next = try await installation.serve()
+            defer { next.endAtOnce() }
+            _ = try await next.addresses()
+            try await next.end(SIGTERM)
+        }
+    }
+
+    @Test func `a device that a verdict leaves active is told why, and its platform shows topic and endpoint`()
+        async throws
+    {
+        try await TestInstallation.with { installation in
+            let crowd = try await installation.crowd(2)
+            let old: Int64 = 1_700_000_000_000
+            installation.simulator.script.answer(
+                ScriptedAnswer("Unregistered", status: 410, timestamp: old), for: [crowd.tokens[0]])
+            let server = try await installation.serve()
+            defer { server.endAtOnce() }
+            let base = try await server.addresses().http
+            let push = try await installation.sender(at: base).push("Hello", toTopic: "town")
+            #expect(try await installation.settled(push).counts == ["accepted": 1, "gone": 1])
+            let story = try await installation.run(
+                "receipt", push.lowercased, "--device", crowd.devices[0].uuid.lowercased
+            ).out
+            #expect(story.contains(#"since 2023-11-14T22:13:20.000Z, "410 Unregistered""#), "\(story)")
+            #expect(story.contains(#/active +yes/#) && story.contains("the device stays active"), "\(story)")
+            let shown = try await installation.run("platform", "show", installation.platform).out
+            #expect(shown.contains(#/topic +org\.example\.system/#), "\(shown)")
+            #expect(shown.contains(#/endpoint +https:\/\/localhost:/#), "\(shown)")
+            try await server.end(SIGTERM)
+        }
+    }
+
+    @Test func `following a push tells once why its provider cannot be reached`() async throws {
+        // Nothing listens at port 1.
+        try await TestInstallation.with(reachingProviderBy: { _ in 1 }) { installation in
+            _ = try await installation.crowd(1)
+            let server = try await installation.serve(["BELFRY_APNS_DEADLINE_SECONDS": "2"])
+            defer { server.endAtOnce() }
+            _ = try await server.addresses()
+            let following = try Program.start(
+                ["push", "--app", installation.application, "--topic", "town", "--body", "Hello", "--follow"]
+                    + installation.storageFlags, [:], log: installation.scratch.file("following"))
+            defer { following.endAtOnce() }
+            try await eventually("the reason is told, and the progress after it", within: .seconds(60)) {
+                following.logged.contains(#/unreachable  connect: [^\n]+\n0 of 1  /#)
+            }
+            #expect(following.logged.split(separator: "\n").count { $0.hasPrefix("unreachable  ") } == 1)
+            try await following.end(SIGKILL)
+            try await server.end(SIGTERM)
+        }
+    }
+
     @Test func `a database that a server has is not copied`() async throws {
         try await TestInstallation.with { installation in
             let server = try await installation.serve()
@@ -229,9 +304,27 @@ extension ServerTests.FirstDayTests {
             let refused = try await Program.run(copy, in: installation.scratch)
             #expect(refused.status != 0 && refused.err.contains("in use, stop the server first"), "\(refused)")
             try await server.end(SIGTERM)
+            let trial = try await Program.run(
+                Array(copy.dropLast()) + ["sqlite:\(installation.scratch.file("trial.sqlite"))", "--keep-source"],
+                in: installation.scratch)
+            #expect(trial.status == 0 && trial.out.contains("The old database stays in use"), "\(trial)")
+            #expect(try await installation.run("app", "list").status == 0)
             let copied = try await Program.run(copy, in: installation.scratch)
             #expect(
                 copied.status == 0 && copied.out.contains("Next:") && copied.out.contains("belfry check"), "\(copied)")
+            for command in [["app", "list"], ["check"], ["serve", "--port", "0", "--management-port", "0"]] {
+                let moved = try await installation.run(command)
+                #expect(
+                    moved.status != 0
+                        && moved.err.contains("copied to sqlite:\(installation.scratch.file("copy.sqlite")) at "),
+                    "\(command): \(moved)")
+            }
+            let database = "sqlite:\(installation.data)/belfry.sqlite"
+            for words in ["can be used again", "was not copied away"] {
+                let reopened = try await Program.run(["database", "reopen", database], in: installation.scratch)
+                #expect(reopened.status == 0 && reopened.out.contains(words), "\(reopened)")
+            }
+            #expect(try await installation.run("app", "list").status == 0)
         }
     }
 }

@@ -122,7 +122,7 @@ extension ServerTests.RemoteTests {
             let tenants = try await installation.run("tenant", "list").out
             #expect(tenants.contains("Dairy") && tenants.contains("default"))
             let bad = try await installation.run("admin", "create", "--scope", "sender")
-            #expect(bad.status != 0 && bad.err.contains("needs a tenant or an application"), "\(bad.err)")
+            #expect(bad.status != 0 && bad.err.contains("needs --tenant or --app"), "\(bad.err)")
         }
     }
 }

@@ -55,8 +55,10 @@ public struct APNsCredentialsError: Error, Sendable, Hashable, CustomStringConve
 
         /// The p8 text is not PEM, not PKCS#8, or not a P-256 key.
         public static let key = Code(number: 1)
-        /// The key id or the team id is empty or contains characters other than letters and digits.
-        public static let identifier = Code(number: 2)
+        /// The key id is not ten letters and digits.
+        public static let keyIdentifier = Code(number: 2)
+        /// The team id is not ten letters and digits.
+        public static let teamIdentifier = Code(number: 12)
         /// The bytes are not PKCS#12, or use an encryption that is not supported.
         public static let p12 = Code(number: 3)
         public static let passphrase = Code(number: 4)

@@ -9,8 +9,8 @@ struct APNsSigningKey: Sendable {
     private let teamID: String
 
     init(p8: String, keyID: String, teamID: String) throws(APNsCredentialsError) {
-        try Self.check(keyID, "key id")
-        try Self.check(teamID, "team id")
+        try Self.check(keyID, "key id", .keyIdentifier)
+        try Self.check(teamID, "team id", .teamIdentifier)
         self.keyID = keyID
         self.teamID = teamID
         do {
@@ -36,7 +36,9 @@ struct APNsSigningKey: Sendable {
 
     /// They are put into JSON unescaped. Source: Apple, "Establishing a token-based connection to APNs", both have ten
     /// characters.
-    private static func check(_ identifier: String, _ name: String) throws(APNsCredentialsError) {
+    private static func check(
+        _ identifier: String, _ name: String, _ code: APNsCredentialsError.Code
+    ) throws(APNsCredentialsError) {
         let isPlain = identifier.utf8.allSatisfy { byte in
             switch byte {
             case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
@@ -44,7 +46,7 @@ struct APNsSigningKey: Sendable {
             }
         }
         guard identifier.utf8.count == 10, isPlain else {
-            throw APNsCredentialsError(.identifier, "the \(name) must be letters and digits, ten of them")
+            throw APNsCredentialsError(code, "the \(name) must be letters and digits, ten of them")
         }
     }
 }

@@ -114,7 +114,11 @@ extension JSONReader {
 extension Instant {
     init(_ text: String, field: String) throws(InvalidInput) {
         guard let instant = Instant(text: text) else {
-            throw InvalidInput(field: field, "is not a time such as 2026-01-31T08:30:00Z")
+            let inUTC = ["Z", ":00Z"].map { text + $0 }.first { Instant(text: $0) != nil }
+            throw InvalidInput(
+                field: field,
+                inUTC.map { "has no time zone: write \($0) for UTC, or an offset such as +01:00 in place of Z" }
+                    ?? "is not a time such as 2026-01-31T08:30:00Z")
         }
         self = instant
     }

@@ -112,7 +112,7 @@ extension Admin {
             else { throw APIError.missing("device in this push") }
             let delivery = try await factory.store.delivery(of: device.key, in: receipt.push.key)
             guard delivery != nil || !receipt.isFannedOut else { throw APIError.missing("device in this push") }
-            return try Response(DeviceAnswerReply(device, on: platform, delivery))
+            return try Response(DeviceAnswerReply(device, on: platform, delivery, now: factory.clock.now))
         }
     }
 }

@@ -26,19 +26,21 @@ extension PCFv1 {
             return response
         }
 
-        /// Old SDKs name a system that is not that of their platform; their devices are registered all the same.
-        func note(_ os: String?, on platform: Platform, _ logger: Logger) {
+        /// The system that the caller named, where it is not that of its platform, as old SDKs do; their devices are registered all
+        /// the same.
+        func otherSystem(_ os: String?, on platform: Platform, _ logger: Logger) -> String? {
             guard let os, let system = platform.kind.system, let named = System(os),
                 named != system
-            else { return }
+            else { return nil }
             mismatched.increment()
-            guard strangers.isFirst(platform.key) else { return }
+            guard strangers.isFirst(platform.key) else { return named.rawValue }
             logger.warning(
                 "devices register with another system than that of their platform",
                 metadata: [
                     "platform.uuid": "\(platform.uuid.lowercased)", "platform.type": "\(platform.kind.rawValue)",
                     "os": "\(named.rawValue)",
                 ])
+            return named.rawValue
         }
     }
 

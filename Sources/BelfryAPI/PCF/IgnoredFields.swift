@@ -52,6 +52,9 @@ struct IgnoredFields: Sendable, Hashable {
         (fields.map { "\($0.written) was ignored (is \($0.meant) meant?)" } + remarks).joined(separator: "; ")
     }
 
+    /// The end of a sentence that refuses a request; empty where nothing looks misspelt.
+    var hint: String { fields.isEmpty ? "" : "; \(text)" }
+
     /// The value of the header that warns of them. Source: RFC 7234 §5.5, code 299, miscellaneous persistent warning.
     var warning: String { "299 - \"\(text)\"" }
 

@@ -13,7 +13,7 @@ extension PCFv1 {
         package static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
             let draft = try PushDraft.parse(bytes)
             guard let message = try draft.content() else { throw PushDraft.messageIsMissing }
-            guard let target = try draft.target() else { throw PushDraft.targetIsMissing }
+            guard let target = try draft.target() else { throw draft.targetIsMissing }
             return Self(message: message, target: target, times: try draft.times(), ignored: draft.ignored)
         }
 

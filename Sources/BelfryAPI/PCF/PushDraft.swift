@@ -29,8 +29,12 @@ extension PCFv1 {
 
         static let messageIsMissing = InvalidInput(
             field: "message", "needs a body or a custom part, it has neither")
-        static let targetIsMissing = InvalidInput(
-            field: "target", "needs at least one of devices, topics, custom_user_ids, platforms or platform")
+        /// With what the caller may have meant.
+        var targetIsMissing: InvalidInput {
+            InvalidInput(
+                field: "target",
+                "needs at least one of devices, topics, custom_user_ids, platforms or platform\(ignored.hint)")
+        }
 
         /// nil when there is no message; throws when it is empty.
         func content() throws(InvalidInput) -> Push.Content? {
@@ -51,7 +55,7 @@ extension PCFv1 {
         /// nil when there is no target; throws when it names no device.
         func target() throws(InvalidInput) -> Target? {
             guard let names else { return nil }
-            guard names.isGiven else { throw Self.targetIsMissing }
+            guard names.isGiven else { throw targetIsMissing }
             return try Target(names)
         }
 

@@ -83,8 +83,10 @@ extension PCFv1 {
                 try await mirror(MirrorCall(isNew ? .post : .put, body: bytes), of: device, on: platform)
             }
             registered.increment()
-            mistakes.note(body.about.os, on: platform, logger)
             var ignored = body.ignored
+            if let other = mistakes.otherSystem(body.about.os, on: platform, logger) {
+                ignored.remark("os is \(other), the platform is of type \(platform.kind.rawValue)")
+            }
             if let bytes = registration.token.missingBytes(for: platform.kind) {
                 ignored.remark("registration_token is \(bytes.found) bytes, tokens of APNs have \(bytes.usual) so far")
             }
@@ -99,7 +101,7 @@ extension PCFv1 {
         ) async throws -> DeviceToken {
             if let sent = body.registrationToken { return try sent.deviceToken(for: platform.kind) }
             guard let uuid, let token = try await store.device(uuid, on: platform.key)?.token else {
-                throw InvalidInput(field: "registration_token", "is missing")
+                throw InvalidInput(field: "registration_token", "is missing\(body.ignored.hint)")
             }
             return token
         }

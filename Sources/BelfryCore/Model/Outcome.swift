@@ -7,7 +7,7 @@ package enum Outcome: Sendable, Hashable {
     /// Refused for good: the same bytes would be refused again.
     case refused(Refusal, said: ProviderWords = .none)
     /// The token is dead. Devices that registered before `since` are deactivated; without it, none are.
-    case gone(since: Instant?)
+    case gone(since: Instant?, said: ProviderWords = .none)
     /// The provider asked us to wait; `retryAfter` is its own figure, when it gave one.
     case throttled(retryAfter: Duration?, said: ProviderWords = .none)
     /// Certainly not delivered: the provider had an internal error. Retried.
@@ -28,6 +28,7 @@ extension Outcome {
     /// The same outcome, with the words that the provider answered with.
     package func saying(_ words: @autoclosure () -> String) -> Outcome {
         switch self {
+        case .gone(let since, let said) where said.text.isEmpty: .gone(since: since, said: ProviderWords(words()))
         case .refused(let refusal, let said) where said.text.isEmpty: .refused(refusal, said: ProviderWords(words()))
         case .throttled(let wait, let said) where said.text.isEmpty:
             .throttled(retryAfter: wait, said: ProviderWords(words()))
@@ -43,7 +44,9 @@ extension Outcome {
         case .accepted: "accepted"
         case .moved: "accepted, with a new token for later"
         case .refused(let refusal, let said): "refused: \(refusal)" + said.afterComma
-        case .gone: "gone: the token is dead"
+        case .gone(let since, let said):
+            "gone: the token is dead" + (since.map { " since \($0.text)" } ?? ", since when is not said")
+                + said.afterComma
         case .throttled(_, let said): "the provider asked to wait" + said.afterComma
         case .failed(_, let said): "failed" + said.afterComma
         case .unreachable(let fault): "unreachable (\(fault.kind.rawValue)): \(fault.detail)"
@@ -64,8 +67,15 @@ package struct ProviderWords: Sendable, Hashable {
     private static let bytesMax = 120
 
     package init(_ text: String) {
-        self.text = String(
-            decoding: text.utf8.prefix(Self.bytesMax).map { 0x20..<0x7F ~= $0 ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+        self.text = Self.printable(text, bytesMax: Self.bytesMax)
+    }
+
+    /// In printable ASCII; where it is longer, its beginning and three dots.
+    static func printable(_ text: String, bytesMax: Int) -> String {
+        let isWhole = text.utf8.count <= bytesMax
+        let kept = text.utf8.prefix(isWhole ? bytesMax : bytesMax - 3)
+        return String(decoding: kept.map { 0x20..<0x7F ~= $0 ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+            + (isWhole ? "" : "...")
     }
 
     fileprivate var afterComma: String { text.isEmpty ? "" : ", \"\(text)\"" }

@@ -9,6 +9,12 @@ package protocol BulkStore: Sendable {
     func beginImport(with secrets: [String: [UInt8]]) async throws
     /// Marks the import complete, so that servers may open the database.
     func endImport() async throws
+    /// Marks the database as copied to another, so that neither a server nor a command uses it by mistake.
+    ///
+    /// - Parameter name: of the other, as it was given.
+    func recordMove(to name: String, at now: Instant) async throws
+    /// Lets the database be used again after `recordMove`; false when it was not marked.
+    func forgetMove() async throws -> Bool
 
     /// The next rows after a key, in the order of the key.
     func rows(of table: BulkTable, after key: [BulkValue]?, limit: Int) async throws -> [[BulkValue]]
@@ -33,6 +39,16 @@ package enum DatabaseImport {
     package static let refused = StoreError.conflict("the database is not empty")
     package static let unfinished = StoreError.unavailable(
         "a copy into it was not finished; run `belfry database copy` again")
+
+    /// The name of the setting that says where the database was copied to, and when.
+    package static let moveSettingName = "moved_to"
+
+    /// - Parameter move: what `moveSettingName` holds.
+    package static func moved(_ move: String) -> StoreError {
+        .unavailable(
+            "it was copied to \(move), and is not used any more: give the command the new one (--database, --data-directory or the "
+                + "settings), or go back to this one with `belfry database reopen`")
+    }
 }
 
 /// A value of a row.

@@ -11,6 +11,8 @@ package struct AttemptNote: Sendable, Hashable {
 
     /// A batch's history keeps its newest bytes.
     package static let historyBytesMax = 4_096
+    /// A verdict that is older may be of the time before the device registered, so its words are noted.
+    private static let plainDeathAge = Duration.seconds(30 * 86_400)
     private static let answersMax = 12
     private static let answerBytesMax = 160
     /// Of more runs, only the first are noted.
@@ -38,15 +40,16 @@ package struct AttemptNote: Sendable, Hashable {
 
         package mutating func add(_ outcome: Outcome, at place: Int) {
             switch outcome {
-            // What was sent at once and accepted, or is dead, needs no history.
-            case .accepted, .moved, .gone: guard attempt > 1 else { return }
+            // What was sent at once and accepted, or is dead and is deactivated for it, needs no history.
+            case .accepted, .moved: guard attempt > 1 else { return }
+            case .gone(let since?, _) where at - since < AttemptNote.plainDeathAge: guard attempt > 1 else { return }
             default: break
             }
             places[place] = answerPlace(of: outcome)
         }
 
         private mutating func answerPlace(of outcome: Outcome) -> Int {
-            let words = AttemptNote.printable(outcome.summary)
+            let words = ProviderWords.printable(outcome.summary, bytesMax: AttemptNote.answerBytesMax)
             if let known = answers.firstIndex(of: words) { return known }
             if answers.count < AttemptNote.answersMax { answers.append(words) }
             return answers.count - 1
@@ -84,12 +87,6 @@ package struct AttemptNote: Sendable, Hashable {
             if place < end { return run.answer.flatMap { answers.indices.contains($0) ? answers[$0] : nil } }
         }
         return nil
-    }
-
-    private static func printable(_ text: String) -> String {
-        String(
-            decoding: text.utf8.prefix(answerBytesMax).map { 0x20..<0x7F ~= $0 ? $0 : UInt8(ascii: "?") },
-            as: UTF8.self)
     }
 }
 

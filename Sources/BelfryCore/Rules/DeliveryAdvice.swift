@@ -8,7 +8,7 @@ package struct DeliveryAdvice: Sendable, Hashable {
     /// - Parameters:
     ///   - delivery: nil while the push's audience is still being looked up.
     ///   - parked: the device's platform, if it is parked.
-    package init(_ delivery: DeviceDelivery?, isActive: Bool, parked: ParkedPlatform?) {
+    package init(_ delivery: DeviceDelivery?, isActive: Bool, parked: ParkedPlatform?, now: Instant) {
         if let answer = delivery?.answer, answer != .pending {
             next = "nothing: the device has its answer"
             help = answer.help(isActive: isActive)
@@ -22,6 +22,8 @@ package struct DeliveryAdvice: Sendable, Hashable {
             return
         }
         switch delivery?.next {
+        case .attempt(let at)? where at <= now:
+            next = "it is due: it is sent as soon as a server has room for it at its provider"
         case .attempt(let at)?: next = "it is sent at \(at.text)" + (delivery?.claims == 0 ? "" : ", again")
         case .inFlight(let until)?:
             next = "it is being sent; should this node die, another sends it after \(until.text)"
@@ -35,6 +37,9 @@ extension Answer {
     fileprivate func help(isActive: Bool) -> String? {
         switch self {
         case .pending, .accepted: nil
+        case .gone where isActive:
+            "the device stays active, and is sent the next push: the verdict names no time, or one before the device registered, "
+                + "or the app has registered since"
         case .gone: "the app gets a new token when it is opened, and registers it"
         case .expired: "send it again, with a later expiry"
         case .unknown: "it may have arrived: a push that is at most once is not sent again"

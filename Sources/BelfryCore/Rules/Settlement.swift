@@ -213,7 +213,7 @@ private struct Draft {
             moves.append(Settlement.Move(device: recipient.device, from: recipient.token, to: token))
         case .refused(let refusal, _):
             answers[index] = .refused(refusal)
-        case .gone(let since):
+        case .gone(let since, _):
             answers[index] = .gone
             if let since { deadTokens.append(Settlement.DeadToken(device: batch.devices[index], since: since)) }
         case .throttled(let retryAfter, _), .failed(let retryAfter, _):

@@ -229,7 +229,7 @@ struct PlatformPages {
         var (editing, replacing, danger) = (
             Section("Name and environment"),
             Section("Replace the credentials", text: CredentialFields.explanation(of: platform.kind)),
-            Section("Delete the platform", text: "Its \(devices.grouped) devices go with it.")
+            Section("Delete the platform", text: "Its \(devices.grouped) devices, inactive ones included, go with it.")
         )
         (editing.form, replacing.form, danger.form, danger.isDanger) = (edit, replace, delete, true)
         page.sections +=

@@ -64,8 +64,8 @@ package struct APNsPlatformCredentials: PlatformCredentials {
     }
 
     package func published() -> [String: String] {
-        guard case .key(_, let keyID, let teamID) = identity else { return [:] }
-        return ["key_id": keyID, "team_id": teamID]
+        guard case .key(_, let keyID, let teamID) = identity else { return ["topic": topic] }
+        return ["key_id": keyID, "team_id": teamID, "topic": topic]
     }
 
     package func expiry(now: Instant) -> Instant? {
@@ -114,7 +114,8 @@ package struct APNsPlatformCredentials: PlatformCredentials {
 
     private func field(of error: APNsCredentialsError) -> String {
         switch error.code {
-        case .identifier: "key_id or team_id"
+        case .keyIdentifier: "key_id"
+        case .teamIdentifier: "team_id"
         case .passphrase: "passphrase"
         case .trustRoots: "trust_root"
         default: if case .key = identity { "apns_key" } else { "apns_certificate" }

@@ -24,6 +24,10 @@ package struct Backup: Sendable {
             throw BackupFault("there is no database at \(storage.databaseFile)")
         }
         guard !FileManager.default.fileExists(atPath: folder) else { throw BackupFault("\(folder) exists already") }
+        let parent = (folder.absolutePath as NSString).deletingLastPathComponent
+        guard FileManager.default.fileExists(atPath: parent) else {
+            throw BackupFault("there is no folder \(parent), in which \(folder) is to be made")
+        }
         let draft = Backup(at: folder + ".part")
         try FileManager.default.createDirectory(
             atPath: draft.folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -55,7 +59,11 @@ package struct Backup: Sendable {
 
     /// Restores the copies to the paths in the configuration. Existing files are never overwritten: with `force` they
     /// are moved into a folder beside it.
-    package func restore(to storage: StorageConfiguration, force: Bool, at now: Instant) throws -> BackupManifest {
+    ///
+    /// Returns also where they were moved to.
+    package func restore(
+        to storage: StorageConfiguration, force: Bool, at now: Instant
+    ) throws -> (manifest: BackupManifest, aside: String?) {
         try storage.demandSQLite()
         let manifest = try verify()
         let files = FileManager.default
@@ -74,10 +82,10 @@ package struct Backup: Sendable {
         }
         try files.createDirectory(
             atPath: storage.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        try storage.putAside("before-restore-\(now.milliseconds)")
+        let aside = try storage.putAside("before-restore-\(now.milliseconds)")
         try file(Self.database).copyPrivately(to: storage.databaseFile)
         try file(Self.keyRing).copyPrivately(to: storage.keyRingFile)
-        return manifest
+        return (manifest, aside)
     }
 
     /// Throws unless the folder contains what its list says, the database is intact, and the ring opens its seals.
@@ -139,16 +147,18 @@ extension StorageConfiguration {
         return inDirectory + ring
     }
 
-    fileprivate func putAside(_ name: String) throws {
+    /// Returns the folder; nil where there was nothing.
+    fileprivate func putAside(_ name: String) throws -> String? {
         let aside = directory + "/" + name
         let old = [databaseFile, databaseFile + "-wal", databaseFile + "-shm", keyRingFile]
             .filter { FileManager.default.fileExists(atPath: $0) }
-        guard !old.isEmpty else { return }
+        guard !old.isEmpty else { return nil }
         try FileManager.default.createDirectory(
             atPath: aside, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         for path in old {
             let name = (path as NSString).lastPathComponent
             try FileManager.default.moveItem(atPath: path, toPath: aside + "/" + name)
         }
+        return aside
     }
 }

@@ -150,13 +150,15 @@ package struct ServerConfiguration: Sendable {
             for fault in file.faults { settings.note(fault) }
             unknown += settings.unknownKeys(in: file)
         }
+        var refused: [String] = []
         for words in unknown {
             switch unknownVariables {
-            case .refused: settings.note(words)
+            case .refused: refused.append(words)
             case .told(let tell): tell(words)
             }
         }
-        return (configuration, settings.faults)
+        // A misspelt name is the cause of what follows from its absence.
+        return (configuration, refused + settings.faults)
     }
 
     private static func provider(_ name: String, _ values: [String: String]) -> InMemoryProvider {

@@ -20,8 +20,11 @@ package enum DatabaseLocation: Sendable, Hashable {
     }
 
     /// Copies everything to an empty database, which is created if it is missing, and records that in its audit log.
+    ///
+    /// - Parameter keepsSource: whether this database stays in use; otherwise it is marked, and refused from then on.
     package func copy(
-        to target: DatabaseLocation, by author: AuditAuthor, logger: Logger, _ report: (DatabaseCopy.Progress) -> Void
+        to target: DatabaseLocation, keepsSource: Bool, by author: AuditAuthor, logger: Logger,
+        _ report: (DatabaseCopy.Progress) -> Void
     ) async throws -> [DatabaseCopy.Verdict] {
         if case .sqlite(let path) = self, !FileManager.default.fileExists(atPath: path) {
             throw StoreError.unknown("database at \(path)")
@@ -36,7 +39,28 @@ package enum DatabaseLocation: Sendable, Hashable {
             }
             let change = AuditedChange(by: author, "database.copy", "database", of: .everything, ["from": engine])
             try await target.with(for: .serving, logger) { try await $0.audited(change) {} }
+            if !keepsSource { try await source.recordMove(to: target.name, at: SystemClock().now) }
             return verdicts
+        }
+    }
+
+    /// Lets a database be used again that was copied to another; false when it was not.
+    package func reopen(by author: AuditAuthor, logger: Logger) async throws -> Bool {
+        if case .sqlite(let path) = self, !FileManager.default.fileExists(atPath: path) {
+            throw StoreError.unknown("database at \(path)")
+        }
+        return try await with(for: .copyingFrom, logger) { store in
+            guard try await store.forgetMove() else { return false }
+            try await store.audited(AuditedChange(by: author, "database.reopen", "database", of: .everything)) {}
+            return true
+        }
+    }
+
+    /// As it is given on a command line; without a password, which none may have.
+    private var name: String {
+        switch self {
+        case .sqlite(let path): "sqlite:\(path.absolutePath)"
+        case .postgres(let url): url
         }
     }
 

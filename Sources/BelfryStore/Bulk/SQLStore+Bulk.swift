@@ -30,6 +30,24 @@ extension SQLStore {
         }
     }
 
+    package func recordMove(to name: String, at now: Instant) async throws {
+        try await write { session in
+            try session.prepared(BulkStatements.forget).send(DatabaseImport.moveSettingName)
+            try session.prepared(SecretStatements.insert).run(
+                DatabaseImport.moveSettingName, Array("\(name) at \(now.text)".utf8))
+        }
+    }
+
+    package func forgetMove() async throws -> Bool {
+        try await write { session in
+            guard try session.prepared(SecretStatements.value).hasRow(DatabaseImport.moveSettingName) else {
+                return false
+            }
+            try session.prepared(BulkStatements.forget).send(DatabaseImport.moveSettingName)
+            return true
+        }
+    }
+
     package func rows(
         of table: BulkTable, after key: [BulkValue]?, limit: Int
     ) async throws -> [[BulkValue]] {
@@ -72,8 +90,14 @@ extension SQLStore {
 }
 
 extension DatabaseImport {
-    static func check(_ db: some SQLConnection) throws {
+    /// Throws where the database is half a copy, or was copied away and is to be served from.
+    static func check(_ db: some SQLConnection, for use: StoreUse) throws {
+        guard use != .copyingTo else { return }
         guard try !db.prepared(SecretStatements.value).hasRow(settingName) else { throw unfinished }
+        guard use == .serving,
+            let move = try db.prepared(SecretStatements.value).first(moveSettingName, as: { $0.blob(0) })
+        else { return }
+        throw moved(String(decoding: move, as: UTF8.self))
     }
 }
 

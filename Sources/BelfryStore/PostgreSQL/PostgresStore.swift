@@ -76,7 +76,7 @@ package final class PostgresStore: SQLStore {
         do {
             let (secrets, now) = try await pool.run { connection in
                 try PostgresSchema.version(of: connection).check()
-                if options.use != .copyingTo { try DatabaseImport.check(connection) }
+                try DatabaseImport.check(connection, for: options.use)
                 return (try Secrets(of: connection), try connection.now())
             }
             return try PostgresStore(
@@ -92,6 +92,11 @@ package final class PostgresStore: SQLStore {
     /// What migrations the database has.
     package static func schemaVersion(of connection: String) async throws -> SchemaVersion {
         try await once(ConnectionOptions(connection)) { try PostgresSchema.version(of: $0) }
+    }
+
+    /// Throws when the database, whose schema is current, is not to be served from.
+    package static func demandServable(_ connection: String) async throws {
+        try await once(ConnectionOptions(connection)) { try DatabaseImport.check($0, for: .serving) }
     }
 
     /// The first secrets of a kind.

@@ -40,7 +40,7 @@ package final class SQLiteStore: SQLStore {
             let pool = try DatabasePool(path: path, configuration: .store)
             if migrate { try SQLiteSchema.migrate(pool) }
             try pool.read { try SQLiteSchema.version(of: $0).check() }
-            if use != .copyingTo { try pool.read(DatabaseImport.check) }
+            try pool.read { try DatabaseImport.check($0, for: use) }
             return SQLiteStore(
                 pool: pool, flusher: try LogFlusher(path: path),
                 checkpoints: try Checkpoints(pool: pool, logger: logger),
@@ -60,6 +60,19 @@ package final class SQLiteStore: SQLStore {
             return try DatabaseQueue(path: path, configuration: configuration).read(SQLiteSchema.version)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_CANTOPEN {
             return nil
+        } catch {
+            throw error.asStoreError
+        }
+    }
+
+    /// Throws when the database at `path`, whose schema is current, is not to be served from.
+    package static func demandServable(at path: String) throws {
+        do {
+            var configuration = Configuration()
+            configuration.readonly = true
+            try DatabaseQueue(path: path, configuration: configuration).read {
+                try DatabaseImport.check($0, for: .serving)
+            }
         } catch {
             throw error.asStoreError
         }

@@ -187,6 +187,6 @@ struct Verdict {
 
 extension Outcome {
     fileprivate func isDeadToken(after registeredAt: Instant) -> Bool {
-        if case .gone(let since?) = self { registeredAt < since } else { false }
+        if case .gone(let since?, _) = self { registeredAt < since } else { false }
     }
 }

@@ -33,6 +33,8 @@ protocol AdminBackend: Sendable {
     func writeOff(_ receipt: UUID) async throws -> Admin.WriteOffReply
 
     func nodes() async throws -> [Admin.NodeReply]
+    /// Why nothing is sent at present; nil while a server works.
+    func serverAbsence() async throws -> String?
 
     /// What the admin API answers to this request; nil where it answers with no body.
     ///

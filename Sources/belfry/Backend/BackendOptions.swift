@@ -38,8 +38,9 @@ struct BackendOptions: ParsableArguments {
         let variable = environment["BELFRY_SERVER"].flatMap { $0.isEmpty ? nil : $0 }
         let named = common.dataDirectory == nil ? variable : nil
         guard let server = server ?? named else {
-            return try await common.withOperatorService {
-                try await body(LocalBackend(service: $0))
+            return try await common.withResources { resources in
+                try await body(
+                    LocalBackend(service: resources.operatorService, absence: { try await resources.serverAbsence() }))
             }
         }
         let client = try AdminClient(

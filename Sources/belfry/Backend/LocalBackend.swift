@@ -7,6 +7,8 @@ import Logging
 /// Works on the database of this machine, beside a running server.
 struct LocalBackend: AdminBackend {
     let service: OperatorService
+    /// Why nothing is sent at present; the demo's own server works.
+    var absence: @Sendable () async throws -> String? = { nil }
 
     private var store: any Store { service.store }
 
@@ -156,4 +158,6 @@ struct LocalBackend: AdminBackend {
     }
 
     func nodes() async throws -> [Admin.NodeReply] { try await store.nodes().map(Admin.NodeReply.init) }
+
+    func serverAbsence() async throws -> String? { try await absence() }
 }

@@ -126,6 +126,9 @@ struct RemoteBackend: AdminBackend {
         try await client.send("POST", "pushes/\(receipt.lowercased)/write-off")
     }
 
+    /// It answers.
+    func serverAbsence() async throws -> String? { nil }
+
     func nodes() async throws -> [Admin.NodeReply] {
         let reply: Admin.NodesReply = try await client.send("GET", "nodes")
         return reply.nodes

@@ -12,6 +12,9 @@ extension Admin.PlatformReply {
     /// `active`, or `parked` and the reason.
     var stateAndCause: String { parked.first.map { "parked (\($0.cause)): \($0.detail)" } ?? state }
 
+    /// For a column.
+    var stateInShort: String { parked.first.map { "parked (\($0.cause))" } ?? state }
+
     var published: [(String, String)] { `public`.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
 }
 
@@ -25,6 +28,8 @@ extension Admin.ReceiptReply {
                 ? "the audience is still being looked up"
                 : "devices of a parked platform are looked up once it is resumed")
     }
+    /// Why providers could not be connected to.
+    var faults: [String] { (connection_faults ?? []).map { "\($0.fault): \($0.detail)" } }
     /// Devices that have their final answer.
     var answered: Int { devices - counts[Answer.pending.name, default: 0] }
 
@@ -43,7 +48,7 @@ extension Admin.ReceiptReply {
                 fields.append((place == 0 ? "help" : "", command))
             }
         }
-        for fault in connection_faults ?? [] { fields.append(("unreachable", "\(fault.fault): \(fault.detail)")) }
+        for words in faults { fields.append(("unreachable", words)) }
         fields += unmatched?.fields ?? []
         if damaged_batches > 0 { fields.append(("damaged_batches", damaged_batches.grouped)) }
         if damaged_fan_outs > 0 { fields.append(("damaged_fan_outs", damaged_fan_outs.grouped)) }
@@ -52,6 +57,17 @@ extension Admin.ReceiptReply {
 }
 
 extension Admin.UnmatchedReply {
+    /// A sentence for each kind of name.
+    var warnings: [String] {
+        var warnings: [String] = []
+        if device_count > 0 { warnings.append("there is no device \(devices.joined(separator: ", "))") }
+        if !topics.isEmpty { warnings.append("nobody subscribes to \(topics.joined(separator: ", "))") }
+        if !custom_user_ids.isEmpty {
+            warnings.append("no device has the user \(custom_user_ids.joined(separator: ", "))")
+        }
+        return warnings
+    }
+
     /// What nothing has, a line for each kind of name.
     fileprivate var fields: [(String, String)] {
         var fields: [(String, String)] = []
@@ -75,7 +91,9 @@ extension Admin.DeviceAnswerReply {
             ("active", is_active ? "yes" : "no: it is not told of pushes"),
         ]
         for attempt in attempts { fields.append(("attempt \(attempt.number)", "\(attempt.at)  \(attempt.answer)")) }
-        if attempts.isEmpty, attempt_count > 0 { fields.append(("attempts", String(attempt_count))) }
+        if attempts.isEmpty, attempt_count > 0 {
+            fields.append(("taken up", attempt_count == 1 ? "once" : "\(attempt_count) times"))
+        }
         if let answered_at { fields.append(("answered_at", answered_at)) }
         fields.append(("next", next))
         if let help { fields.append(("help", help)) }

@@ -28,8 +28,13 @@ struct AdminCommand: AsyncParsableCommand {
             let scope = try AdminKey.Scope(argument: scope)
             guard tenant == nil || app == nil else { throw ValidationError("give --tenant or --app, not both") }
             let created = try await common.withOperatorService { operatorService in
-                try await operatorService.createKey(
-                    name: try Name(name), scope: scope, tenant: tenant, application: app)
+                do {
+                    return try await operatorService.createKey(
+                        name: try Name(name), scope: scope, tenant: tenant, application: app)
+                } catch let error as InvalidInput where error.field == "scope" {
+                    let problem = error.problem.replacing("a tenant", with: "--tenant")
+                    throw ValidationError("--scope \(problem.replacing("an application", with: "--app"))")
+                }
             }
             let fields = [("key_id", created.key.id), ("scope", scope.rawValue), ("key", created.text.text)]
             if output.json { return try Output.json(Dictionary(uniqueKeysWithValues: fields)) }
@@ -113,7 +118,10 @@ extension CommonOptions {
 
 extension Admin.KeyReply {
     fileprivate var boundTo: String {
-        app_uuid.map { "app \($0)" } ?? tenant_uuid.map { "tenant \($0)" } ?? "everything"
+        // The key of an application that was deleted is revoked, and its row names the tenant alone.
+        let mayBeOfDeletedApp = revoked_at != nil && scope != AdminKey.Scope.tenantAdmin.rawValue
+        return app_uuid.map { "app \($0)" }
+            ?? tenant_uuid.map { "tenant \($0)\(mayBeOfDeletedApp ? ", or a deleted app of it" : "")" } ?? "everything"
     }
 
     fileprivate var state: String {

@@ -40,7 +40,7 @@ struct RestoreCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try await common.configuration()
-        let manifest = try Backup(at: from).restore(
+        let (manifest, aside) = try Backup(at: from).restore(
             to: configuration.storage, force: force, at: SystemClock().now)
         let directory = configuration.storage.directory
         try await common.withOperatorService(migrates: true) { service in
@@ -52,7 +52,7 @@ struct RestoreCommand: AsyncParsableCommand {
         print(
             """
 
-            Restored to \(directory). Next:
+            Restored to \(directory).\(aside.map { " What was there is in \($0)." } ?? "") Next:
               1. `belfry check`, then start the server: batches that were open in the backup are sent again
               2. `belfry platform test PLATFORM` for each platform
             The file of the first admin key is in no backup; `belfry admin create` makes another key.

@@ -6,14 +6,16 @@ import Logging
 
 struct DatabaseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "database", abstract: "Move everything from one database to another.", subcommands: [Copy.self])
+        commandName: "database", abstract: "Move everything from one database to another.",
+        subcommands: [Copy.self, Reopen.self])
 
     struct Copy: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Copy a whole database into an empty one of another kind, and compare both.",
             discussion: """
                 Refused while a server has either; stop them first. A copy that was interrupted goes on where it was when it is started again,
-                and no server can serve from it before it is done. The key ring goes with it as it is.
+                and no server can serve from it before it is done. The key ring goes with it as it is. From then on servers and commands
+                refuse the old database, unless --keep-source is given; `belfry database reopen` lets it be used again.
                 """)
 
         @Option(help: ArgumentHelp("What is copied.", valueName: "sqlite:path or postgres://…"))
@@ -22,14 +24,14 @@ struct DatabaseCommand: AsyncParsableCommand {
         @Option(help: ArgumentHelp("Where to.", valueName: "sqlite:path or postgres://…"))
         var to: String
 
+        @Flag(help: "A trial: the old database stays the one that is used.")
+        var keepSource = false
+
         @OptionGroup var output: OutputOptions
 
         func validate() throws {
-            for (name, url) in [("--from", from), ("--to", to)] where DatabasePassword.stands(in: url) {
-                throw ValidationError(
-                    "\(name) holds a password, which every user of this machine can read in the arguments of a process: leave "
-                        + "it out and put it into ~/.pgpass or the file that PGPASSFILE names")
-            }
+            try refusePassword(in: from, of: "--from")
+            try refusePassword(in: to, of: "--to")
         }
 
         func run() async throws {
@@ -40,7 +42,7 @@ struct DatabaseCommand: AsyncParsableCommand {
             logger.logLevel = .warning
             let line = ProgressLine()
             let verdicts = try await source.copy(
-                to: target, by: .local(systemUser: SystemUser.name), logger: logger
+                to: target, keepsSource: keepSource, by: .local(systemUser: SystemUser.name), logger: logger
             ) { progress in
                 line.show("\(progress.table): \(progress.rows) of \(progress.rowsInAll)")
             }
@@ -50,10 +52,13 @@ struct DatabaseCommand: AsyncParsableCommand {
             Output.table(
                 ["table", "rows", "digest"],
                 rows.map { [$0.table, String($0.rows), String($0.digest, radix: 16)] })
+            if keepSource {
+                return print("\nBoth are the same. The old database stays in use; the new one is of this moment.")
+            }
             print(
                 """
 
-                Both are the same. Next:
+                Both are the same. Servers and commands refuse the old database from now on. Next:
                   1. name the new database in the configuration of every node: \(target.setting)
                   2. give every node the key ring file that the old ones have: without it no secret can be opened
                   3. `belfry check`, then start the servers
@@ -61,6 +66,38 @@ struct DatabaseCommand: AsyncParsableCommand {
                 """)
         }
     }
+}
+
+extension DatabaseCommand {
+    struct Reopen: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Let a database be used again that was copied to another.",
+            discussion: """
+                For the way back, before the new database has served: what it took since the copy is not in the old one.
+                """)
+
+        @Argument(help: ArgumentHelp("The database.", valueName: "sqlite:path or postgres://…"))
+        var database: String
+
+        func validate() throws { try refusePassword(in: database, of: "the database") }
+
+        func run() async throws {
+            guard let location = DatabaseLocation(database) else {
+                throw ValidationError("the database is `\(database)`, it has to be sqlite: and a path, or postgres://…")
+            }
+            var logger = Logger(label: "belfry") { StreamLogHandler.lines(label: $0) }
+            logger.logLevel = .warning
+            let isReopened = try await location.reopen(by: .local(systemUser: SystemUser.name), logger: logger)
+            print(isReopened ? "\(database) can be used again" : "\(database) was not copied away; nothing was changed")
+        }
+    }
+}
+
+private func refusePassword(in url: String, of name: String) throws {
+    guard DatabasePassword.stands(in: url) else { return }
+    throw ValidationError(
+        "\(name) holds a password, which every user of this machine can read in the arguments of a process: leave "
+            + "it out and put it into ~/.pgpass or the file that PGPASSFILE names")
 }
 
 /// A table of both databases, as scripts see it.

@@ -27,9 +27,13 @@ struct Follower {
         let bar = ProgressBar()
         var answered = -1
         var idleLooks = 0
+        var told: Set<String> = []
         while true {
             let receipt = try await backend.receipt(receiptID)
-            if !isQuiet { bar.show(receipt) }
+            if !isQuiet {
+                for words in receipt.faults where told.insert(words).inserted { bar.tell("unreachable  \(words)") }
+                bar.show(receipt)
+            }
             idleLooks = receipt.answered == answered ? idleLooks + 1 : 0
             answered = receipt.answered
             if receipt.isSettled || !receipt.parked.isEmpty && idleLooks >= Self.patience {

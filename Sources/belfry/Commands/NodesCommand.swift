@@ -7,20 +7,25 @@ struct NodesCommand: AsyncParsableCommand {
         discussion: """
             A node is `up`, `draining` when it was told to stop and finishes what it began, or `gone` when it has not been
             heard of for 20 seconds and did not deregister: look at its machine. Nodes share a PostgreSQL, which --database or
-            BELFRY_DATABASE_URL names; a server on SQLite is a single node.
+            BELFRY_DATABASE_URL names; a server on SQLite is a single node,
+            whose row stays for a while when it was killed.
             """)
 
     @OptionGroup var backend: BackendOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let rows = try await backend.withBackend { try await $0.nodes() }
+        let (rows, absence) = try await backend.withBackend { backend in
+            (try await backend.nodes(), try await backend.serverAbsence())
+        }
+        if let absence { Notice.show(absence) }
         if output.json { return try Output.json(rows) }
         Output.table(
             ["host", "address", "state", "batches", "version", "since", "last_seen_at", "node_uuid"],
             rows.map {
                 [
-                    $0.host, $0.address, $0.state, String($0.batches_in_flight), $0.version, $0.since, $0.last_seen_at,
+                    $0.host, $0.address, absence == nil ? $0.state : "gone", String($0.batches_in_flight), $0.version,
+                    $0.since, $0.last_seen_at,
                     $0.node_uuid,
                 ]
             })

@@ -2,6 +2,9 @@ import FoundationEssentials
 
 /// Prints values as aligned lines or tables, or for scripts as JSON.
 enum Output {
+    /// Stands where there is no value.
+    private static let nothing = "-"
+
     static func json(_ value: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -12,6 +15,7 @@ enum Output {
     static func fields(_ fields: [(String, String)]) {
         let width = fields.map(\.0.columns).max() ?? 0
         for (name, value) in fields {
+            let value = value.isEmpty && !name.isEmpty ? nothing : value
             let lines = Terminal.width.map { value.wrapped(to: $0 - width - 2) } ?? [value]
             for (number, line) in lines.enumerated() {
                 print(((number == 0 ? name : "").padded(to: width) + "  " + line).trimmingEnd)
@@ -22,7 +26,7 @@ enum Output {
     /// A head, a rule and rows, columns aligned; those of numbers to the right. On a terminal that is too narrow, the widest columns
     /// are cut; where that is not enough, each row is a list of fields. `--json` has all.
     static func table(_ head: [String], _ rows: [[String]]) {
-        let rows = rows.map { $0.map(\.onOneLine) }
+        let rows = rows.map { $0.map { $0.isEmpty ? nothing : $0.onOneLine } }
         let natural = head.indices.map { column in ([head] + rows).map { $0[column].columns }.max() ?? 0 }
         let isWhole = head.map { $0.hasSuffix("_uuid") || $0.hasSuffix("_id") }
         guard let widths = Terminal.width.map({ TableLayout.widths(natural, isWhole, within: $0) }) ?? natural else {

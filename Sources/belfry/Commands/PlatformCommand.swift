@@ -54,8 +54,7 @@ struct PlatformCommand: AsyncParsableCommand {
             if output.json { return try Output.json(created) }
             var fields = [("platform_uuid", created.platform_uuid)]
             if secretFile == nil { fields.append(("platform_secret", created.platform_secret ?? "")) }
-            Output.fields(fields)
-            Output.fields(created.published)
+            Output.fields(fields + created.published)
         }
 
         /// A platform of Apple's needs credentials; of the other types some need none, and all refuse APNs' options.
@@ -164,8 +163,15 @@ struct PlatformCommand: AsyncParsableCommand {
         @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
 
         func run() async throws {
-            let test = try await backend.withBackend { try await $0.testCredentials(of: platform) }
+            let (test, isLocal) = try await backend.withBackend {
+                (try await $0.testCredentials(of: platform), $0 is LocalBackend)
+            }
             print(test.detail.map { "\(test.result): \($0)" } ?? test.result)
+            if isLocal, test.detail?.contains("is not public") == true {
+                Notice.show(
+                    "this command goes by its own settings; a server with other ones in a file has to be asked with the same "
+                        + "--config (providers.addresses.allow)")
+            }
             guard test.result == "works" else { throw ExitCode.failure }
         }
     }
@@ -177,8 +183,14 @@ struct PlatformCommand: AsyncParsableCommand {
         @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
 
         func run() async throws {
-            try await backend.withBackend { try await $0.resume(platform) }
-            print("resumed \(platform.lowercased)")
+            let wasParked = try await backend.withBackend { backend in
+                let wasParked = !(try await backend.platform(platform).parked.isEmpty)
+                try await backend.resume(platform)
+                return wasParked
+            }
+            print(
+                wasParked
+                    ? "resumed \(platform.lowercased)" : "\(platform.lowercased) was not parked; nothing was changed")
         }
     }
 

@@ -9,7 +9,7 @@ struct PlatformWebCommand: AsyncParsableCommand {
         commandName: "web", abstract: "Let web pages register browsers on a platform, or end that.",
         discussion: """
             Prints the registration key, which a page gives to belfry.js: it is no secret, and only registers. What is not said stays \
-            as it is. docs/SDK.md takes a page from nothing to its first push.
+            as it is; without options it shows what is. docs/SDK.md takes a page from nothing to its first push.
             """)
 
     @OptionGroup var backend: BackendOptions
@@ -34,12 +34,24 @@ struct PlatformWebCommand: AsyncParsableCommand {
             print("no page registers browsers on \(platform.lowercased) any more")
             return
         }
+        guard !origin.isEmpty || proof != nil || newKey else { return try await show() }
         let edit = WebAccessEdit(
             origins: origin.isEmpty ? nil : try origin.map { try WebOrigin($0, field: "--origin") },
             provesRegistrations: proof, replacesKey: newKey)
         let reply = try await backend.withBackend { try await $0.setWebAccess(of: platform, edit) }
         if output.json { return try Output.json(reply) }
         Output.fields([("platform_uuid", reply.platform_uuid)] + (reply.web.map { $0.fields } ?? []))
+    }
+
+    /// What is so at present.
+    private func show() async throws {
+        let reply = try await backend.withBackend { try await $0.platform(platform) }
+        if output.json { return try Output.json(reply) }
+        Output.fields(
+            [("platform_uuid", reply.platform_uuid)]
+                + (reply.web.map { $0.fields } ?? [
+                    ("web", "no page registers browsers; --origin https://host lets its pages")
+                ]))
     }
 }
 

@@ -13,7 +13,7 @@ final class ProgressBar: Sendable {
 
     func show(_ receipt: Admin.ReceiptReply) {
         let devices = receipt.devices
-        let total = receipt.fanned_out ? devices.grouped : "\(devices.grouped)+"
+        let total = receipt.fanned_out ? devices.grouped : "\(devices.grouped) found so far"
         let line = "\(receipt.answered.grouped) of \(total)  \(receipt.state)"
         guard isTerminal else { return writeLine(line) }
         let share = devices == 0 ? 0 : Double(receipt.answered) / Double(devices)
@@ -26,6 +26,9 @@ final class ProgressBar: Sendable {
         let full = Int(min(max(share, 0), 1) * Double(width))
         return String(repeating: "█", count: full) + String(repeating: "░", count: width - full) + " "
     }
+
+    /// A line that stays above the bar.
+    func tell(_ text: String) { write((isTerminal ? "\r\u{1B}[K" : "") + text + "\n") }
 
     func end() {
         guard isTerminal else { return }

@@ -66,6 +66,11 @@ struct PushCommand: AsyncParsableCommand {
         try await backend.withBackend { backend in
             if everyone, !yes { try await confirm(backend) }
             let created = try await backend.push(draft, of: app)
+            // The push is accepted: what is said beside it must not make the command fail.
+            if let absence = try? await backend.serverAbsence() {
+                Notice.show("\(absence): it is sent once one starts")
+            }
+            if !follow { await warnOfNobody(created, backend) }
             guard follow, let id = created.receipt_id.flatMap({ UUID(uuidString: $0) }) else {
                 return try show(created)
             }
@@ -73,6 +78,15 @@ struct PushCommand: AsyncParsableCommand {
             try end.receipt.show(json: output.json)
             if let code = end.code { throw code }
         }
+    }
+
+    /// Names of the target that no device has are usually mistyped.
+    /// A key that only sends may not read the receipt, and hears nothing.
+    private func warnOfNobody(_ created: CreatedPush, _ backend: any AdminBackend) async {
+        guard let id = created.receipt_id.flatMap({ UUID(uuidString: $0) }),
+            let receipt = try? await backend.receipt(id)
+        else { return }
+        for words in receipt.unmatched?.warnings ?? [] { Notice.show(words) }
     }
 
     /// The body of the admin API's request: `POST /admin/v1/apps/{app_uuid}/pushes`.
@@ -109,10 +123,12 @@ struct PushCommand: AsyncParsableCommand {
         }
         let details = try await backend.application(app)
         let devices = details.platforms.reduce(0) { $0 + $1.devices }
-        let question = "Send to all \(devices.grouped) devices of \(details.application.name)? [y/N] "
+        let question =
+            "Send to all active devices of \(details.application.name)? It has \(devices.grouped), inactive ones included. [y/N] "
         FileHandle.standardError.write(Data(question.utf8))
         guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
-            throw ValidationError("nothing was sent")
+            FileHandle.standardError.write(Data("nothing was sent\n".utf8))
+            throw ExitCode.failure
         }
     }
 

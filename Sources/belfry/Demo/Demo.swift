@@ -56,6 +56,14 @@ struct Demo: AsyncParsableCommand {
         let wantsMore = !once
         let (stop, stopper) = AsyncStream.makeStream(of: Void.self)
         let played = Mutex<Result<Bool, any Error>?>(nil)
+        do { try configuration.demandListeners() } catch {
+            // It reads no settings, so that its flags are all there is to change.
+            throw ConfigurationFaults(
+                lines: error.lines.map {
+                    $0.replacing("http.host, http.port", with: "--port")
+                        .replacing("management.host, management.port", with: "--management-port")
+                })
+        }
         try await server.run(until: stop) { addresses, resources in
             let demoRun = DemoRun(
                 providers: providers, operatorService: resources.operatorService, addresses: addresses,

@@ -31,20 +31,21 @@ struct ResourceOptions: ParsableArguments {
         var rows: [JSONValue] = []
         var cursor: String?
         repeat {
-            // The lists of the map have 50 at a time.
-            let page = [("limit", String(min(limit - rows.count, 50))), ("cursor", cursor)]
+            // The lists of the map have 50 at a time; one more than is printed tells whether there are more.
+            let page = [("limit", String(min(limit - rows.count + 1, 50))), ("cursor", cursor)]
             let reply = try await ask("GET", path, query: query + page)
             if case .array(let found)? = reply?[member] { rows += found }
             cursor = reply?["next_cursor"]?.stringValue
-        } while cursor != nil && rows.count < limit
-        try output.show(rows, columns: columns)
+        } while cursor != nil && rows.count <= limit
+        try output.show(Array(rows.prefix(limit)), columns: columns)
+        if rows.count > limit { Notice.show("\(limit) are shown, and there are more: --limit prints more") }
     }
 
     func show(_ thing: JSONValue?) throws { try output.show(thing) }
 
-    func delete(_ path: [String]) async throws {
+    func delete(_ path: [String], done: String = "deleted") async throws {
         _ = try await ask("DELETE", path)
-        print("deleted \(path.last ?? "")")
+        print("\(done) \(path.last ?? "")")
     }
 }
 

@@ -15,7 +15,9 @@ struct ScheduleCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await options.list(
-                ["schedules"], "schedules", columns: ["schedule_id", "state", "due_at", "body"], atMost: list.limit,
+                ["schedules"], "schedules",
+                columns: ["schedule_id", "state", "due_at"] + (state == "waiting" ? [] : ["receipt_id"]) + ["body"],
+                atMost: list.limit,
                 query: [("state", state)])
         }
     }
@@ -73,7 +75,7 @@ struct ScheduleCommand: AsyncParsableCommand {
         @OptionGroup var options: ResourceOptions
         @Argument(help: "Its id.") var id: String
 
-        func run() async throws { try await options.delete(["schedules", id]) }
+        func run() async throws { try await options.delete(["schedules", id], done: "cancelled") }
     }
 }
 

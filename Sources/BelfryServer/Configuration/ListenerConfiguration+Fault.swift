@@ -1,0 +1,62 @@
+import Foundation
+
+extension ServerConfiguration {
+    /// All listeners, by the names of their settings.
+    private var listeners: [(name: String, address: ListenerConfiguration)] {
+        var all: [(name: String, address: ListenerConfiguration)] = [("http", http), ("management", management)]
+        if let genero { all.append(("genero", genero.listener)) }
+        if let gateway {
+            for (name, port) in [("gateway", gateway.port), ("gateway.feedback", gateway.feedbackPort)] {
+                if let port { all.append((name, ListenerConfiguration(host: gateway.host, port: port))) }
+            }
+        }
+        if let address = dashboard.listener { all.append(("dashboard", address)) }
+        return all
+    }
+
+    /// Why listeners cannot have their hosts, whatever their ports: a server that runs may have those.
+    var hostFaults: [String] {
+        var faults: [String] = []
+        for (name, address) in listeners {
+            guard let fault = address.fault(name: name, port: 0), !faults.contains(fault) else { continue }
+            faults.append(fault)
+        }
+        return faults
+    }
+
+    /// Throws while a listener cannot have its address, before anything is made on this machine.
+    package func demandListeners() throws(ConfigurationFaults) {
+        let faults = listeners.compactMap { $0.address.fault(name: $0.name, port: $0.address.port) }
+        guard faults.isEmpty else { throw ConfigurationFaults(lines: faults) }
+    }
+}
+
+extension ListenerConfiguration {
+    /// Why the address with this port cannot be listened on; nil when it can.
+    fileprivate func fault(name: String, port: Int) -> String? {
+        var hints = addrinfo()
+        hints.ai_flags = AI_PASSIVE
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var found: UnsafeMutablePointer<addrinfo>?
+        let result = getaddrinfo(host, String(port), &hints, &found)
+        guard result == 0, let first = found else {
+            return "\(name).host: `\(host)` has no address: \(String(cString: gai_strerror(result)))"
+        }
+        defer { freeaddrinfo(found) }
+        let descriptor = socket(first.pointee.ai_family, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
+        guard descriptor >= 0 else { return fault(errno, name: name) }
+        defer { close(descriptor) }
+        var yes: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        guard bind(descriptor, first.pointee.ai_addr, first.pointee.ai_addrlen) != 0 else { return nil }
+        return errno == EADDRNOTAVAIL
+            ? "\(name).host: `\(host)` is not an address of this machine" : fault(errno, name: name)
+    }
+
+    /// Why it could not be listened on, in words that name the settings.
+    func fault(_ code: Int32, name: String) -> String {
+        let reason = code == EADDRINUSE ? "the port is in use already" : String(cString: strerror(code))
+        let setting = name == "gateway.feedback" ? "gateway.host, gateway.feedback.port" : "\(name).host, \(name).port"
+        return "cannot listen on \(host):\(port) (\(setting)): \(reason)"
+    }
+}

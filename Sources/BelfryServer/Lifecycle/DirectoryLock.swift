@@ -1,0 +1,39 @@
+import Foundation
+import SystemPackage
+
+/// The lock of a server on its data directory, which keeps a second one from working through the same file.
+///
+/// The kernel releases it when the process ends, however it ends, so none is ever left behind. Source: flock(2).
+final class DirectoryLock: Sendable {
+    private let directory: FileDescriptor
+
+    private static let attempts = 20
+    private static let pause = Duration.milliseconds(25)
+
+    /// Throws `ConfigurationFaults` while another server has the directory. A file system that keeps no locks refuses nobody.
+    static func take(_ path: String) async throws -> DirectoryLock {
+        let lock = DirectoryLock(try FileDescriptor.open(FilePath(path), .readOnly, options: .closeOnExec))
+        for attempt in 1...attempts {
+            guard flock(lock.directory.rawValue, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK else { return lock }
+            // A command that asks whether a server runs has the lock for a moment.
+            if attempt < attempts { try await Task.sleep(for: pause) }
+        }
+        throw ConfigurationFaults(lines: [
+            "another server is running on \(path) (data.directory): stop it first. Nodes that share the work need a PostgreSQL "
+                + "(database.url)"
+        ])
+    }
+
+    private init(_ directory: FileDescriptor) { self.directory = directory }
+
+    deinit { try? directory.close() }
+
+    /// Whether a server has the directory; true where that cannot be told.
+    static func isHeld(_ path: String) -> Bool {
+        guard let directory = try? FileDescriptor.open(FilePath(path), .readOnly, options: .closeOnExec) else {
+            return false
+        }
+        defer { try? directory.close() }
+        return flock(directory.rawValue, LOCK_SH | LOCK_NB) != 0
+    }
+}
