@@ -88,6 +88,19 @@ package struct Invitation: Sendable, Hashable {
     }
 }
 
+extension Invitation {
+    /// Whoever may invite for less takes no invitation of others away.
+    package static func madeByOthers(_ email: EmailAddress) -> StoreError {
+        .conflict(
+            "somebody who may do more has invited \(email.text): that link has to be withdrawn, used or over first")
+    }
+}
+
+extension Person {
+    /// What making a link for them is refused with.
+    package var isShutOut: StoreError { .conflict("\(email.text) is shut out: let them in first") }
+}
+
 /// An invitation before it is stored.
 package struct NewInvitation: Sendable, Hashable {
     package let tokenHash: [UInt8]

@@ -43,7 +43,8 @@ package protocol PersonStore: Sendable {
 
     /// Stores the invitation in place of earlier ones for the same e-mail address, and deletes those that expired.
     ///
-    /// Throws `StoreError.conflict` when it is to make a person and somebody has the address.
+    /// Throws `StoreError.conflict` when it is to make a person and somebody has the address, or an open invitation for it
+    /// reaches further; and when it is for a person who is shut out.
     func create(_ invitation: NewInvitation) async throws
     /// Those that may be used, the newest first; at most 1,000.
     func invitations(within bounds: AdminKey.Bounds) async throws -> [Invitation]

@@ -34,7 +34,9 @@ extension SQLStore {
         try await write { write in
             let since: Instant? = isDisabled ? write.now : nil
             try write.change(PersonStatements.setDisabled, since, person, of: "person \(person)")
-            if isDisabled { try write.prepared(SessionStatements.endOthers).send(person, Key<DashboardSession>(0)) }
+            guard isDisabled else { return }
+            try write.prepared(SessionStatements.endOthers).send(person, Key<DashboardSession>(0))
+            try write.prepared(InvitationStatements.deleteOfDisabled).send(person)
         }
     }
 }
@@ -86,6 +88,13 @@ extension WriteSession {
         guard try !prepared(PersonStatements.isTaken).hasRow(email.text) else {
             throw StoreError.conflict("there is a person with the e-mail address \(email.text)")
         }
+    }
+
+    func checkIsLetIn(_ key: Key<Person>) throws {
+        guard let person = try prepared(PersonStatements.byKey).first(key, as: Person.init) else {
+            throw StoreError.unknown("person \(key)")
+        }
+        guard person.disabledAt == nil else { throw person.isShutOut }
     }
 
     func insert(_ new: NewPerson) throws -> Person {

@@ -40,7 +40,14 @@ extension SQLStore {
 
     package func create(_ new: NewInvitation) async throws {
         try await write { write in
-            if new.person == nil, let email = new.email { try write.checkIsFree(email) }
+            if let person = new.person {
+                try write.checkIsLetIn(person)
+            } else if let email = new.email {
+                try write.checkIsFree(email)
+                let open = try write.prepared(InvitationStatements.openOf).all(
+                    email.text, write.now, as: Invitation.init)
+                guard open.allSatisfy({ new.bounds.contains($0.bounds) }) else { throw Invitation.madeByOthers(email) }
+            }
             try write.prepared(InvitationStatements.deleteEarlier).send(write.now, new.email?.text)
             _ = try write.prepared(InvitationStatements.insert).run(
                 new.tokenHash, new.email?.text, new.person, new.scope.rawValue, new.bounds.tenant,
@@ -174,6 +181,16 @@ enum InvitationStatements {
          WHERE expires_at_ms > $1
          ORDER BY id DESC
          LIMIT $2
+        """
+
+    static let openOf: SQLText = """
+        SELECT id, email, person_id, scope, tenant_id, application_id, expires_at_ms /* invitations.open_of */
+          FROM invitation
+         WHERE email = $1 AND expires_at_ms > $2
+        """
+
+    static let deleteOfDisabled: SQLText = """
+        DELETE FROM invitation /* invitations.delete_of_disabled */ WHERE person_id = $1
         """
 
     static let withdraw: SQLText = "DELETE FROM invitation /* invitations.withdraw */ WHERE id = $1"

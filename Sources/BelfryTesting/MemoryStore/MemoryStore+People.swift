@@ -34,7 +34,9 @@ extension MemoryStore {
         try transaction { contents in
             guard let old = contents.people.people[person] else { throw StoreError.unknown("person \(person)") }
             contents.people.people[person] = old.with(disabled: .some(isDisabled ? now : nil))
-            if isDisabled { contents.people.endSessions(of: person, except: nil) }
+            guard isDisabled else { return }
+            contents.people.endSessions(of: person, except: nil)
+            contents.people.invitations = contents.people.invitations.filter { $0.value.person != person }
         }
     }
 
@@ -158,7 +160,14 @@ extension MemoryStore {
     package func create(_ new: NewInvitation) async throws {
         let now = clock.now
         try transaction { contents in
-            if new.person == nil, let email = new.email { try contents.checkIsFree(email) }
+            if let key = new.person {
+                guard let person = contents.people.people[key] else { throw StoreError.unknown("person \(key)") }
+                guard person.disabledAt == nil else { throw person.isShutOut }
+            } else if let email = new.email {
+                try contents.checkIsFree(email)
+                let open = contents.people.invitations.values.filter { $0.email == email && $0.expiresAt > now }
+                guard open.allSatisfy({ new.bounds.contains($0.bounds) }) else { throw Invitation.madeByOthers(email) }
+            }
             contents.people.invitations = contents.people.invitations.filter { _, old in
                 old.expiresAt > now && (old.email == nil || old.email != new.email)
             }

@@ -86,9 +86,10 @@ extension AdminCommand.User {
 
     struct Reset: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Give a person a new password, and end their sessions.",
+            abstract: "Give a person a new password, which ends their sessions.",
             discussion: """
-                Without --password-file a link is printed with which they set one, once. A second factor stays, unless \
+                Without --password-file a link is printed with which they set one, once; until they do, the old one and their \
+                sessions go on (`disable` ends them at once). A second factor stays, unless \
                 --two-factor turns it off instead: for somebody who has lost their phone and their recovery codes.
                 """)
 

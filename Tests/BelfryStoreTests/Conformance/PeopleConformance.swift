@@ -230,6 +230,20 @@ import Testing
             #expect(try await store.withdraw(open.key))
             #expect(try await store.withdraw(open.key) == false)
             #expect(try await store.invitation(tokenHash: [3]) == nil)
+
+            await #expect(throws: Invitation.madeByOthers(try EmailAddress("b@a.example"))) {
+                try await store.create(
+                    try NewInvitation.sample(4, "b@a.example", .sender, bounds, until: now + .seconds(60)))
+            }
+            let person = try #require(try await store.person(try EmailAddress("a@a.example")))
+            try await store.create(
+                try NewInvitation.sample(5, "a@a.example", person: person.key, until: now + .seconds(60)))
+            try await store.setDisabled(true, person.key)
+            #expect(try await store.invitation(tokenHash: [5]) == nil, "who is shut out uses no link")
+            await #expect(throws: person.isShutOut) {
+                try await store.create(
+                    try NewInvitation.sample(6, "a@a.example", person: person.key, until: now + .seconds(60)))
+            }
             fixture.clock.advance(by: .seconds(61))
             #expect(try await store.invitations(within: .everything).isEmpty)
         }
