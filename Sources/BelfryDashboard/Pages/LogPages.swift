@@ -16,7 +16,9 @@ struct LogPages {
         let changes = try await visit.services.store.auditLog(
             AuditQuery(bounds: .application(application.key, of: application.tenantKey), limit: 25))
         let mayAdminister = visit.may(.administer, Permission.Subject(application))
-        return .page(Self.page(application, mayAdminister ? changes : nil))
+        var page = Self.page(application, mayAdminister ? changes : nil)
+        if visit.may(.administer, .everything) { page.actions = [Link("Server log", Address.path("admin", "logs"))] }
+        return .page(page)
     }
 
     static func page(_ application: Application, _ changes: [AuditEntry]?) -> PageView {

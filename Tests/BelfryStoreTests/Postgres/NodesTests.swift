@@ -7,6 +7,14 @@ import Testing
 
 @testable import BelfryStore
 
+/// Set once, and seen by all tasks.
+private final class Flag: Sendable {
+    private let value = Mutex(false)
+
+    var isSet: Bool { value.withLock { $0 } }
+    func set() { value.withLock { $0 = true } }
+}
+
 /// Several nodes on one database.
 @Suite(.timeLimit(.minutes(2))) struct NodesTests {
     @Test func `no batch is claimed by two nodes`() async throws {
@@ -30,6 +38,58 @@ import Testing
             }
             #expect(batches.flatMap(\.devices).sorted() == devices)
         }
+    }
+
+    @Test func `a cancel ends a push on all nodes while they fan out and deliver, and each device has one answer`()
+        async throws
+    {
+        try await withNodes(3) { nodes, fixture in
+            _ = try await fixture.registerMany(300)
+            let push = try await fixture.push()
+            let cancelled = Flag()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for (number, node) in nodes.enumerated() {
+                    group.addTask {
+                        while try await node.receipt(push.receiptID)?.settledAt == nil {
+                            try await Self.fanOut(on: node)
+                            let wasCancelled = cancelled.isSet
+                            let batches = try await node.claimBatches(
+                                BatchClaim(
+                                    burstsMax: 2, roomElsewhere: .max, lease: .seconds(60), burst: Burst(weightMax: 1)))
+                            if wasCancelled { #expect(batches.allSatisfy { $0.isCancelled }) }
+                            for batch in batches {
+                                #expect(try await node.settle(Self.tried(batch, at: fixture.clock.now)))
+                            }
+                            guard number == 0, !batches.isEmpty, !wasCancelled else { continue }
+                            _ = try await node.cancel(push.key)
+                            cancelled.set()
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let counts = try await fixture.counts(of: push)
+            #expect(counts.values.reduce(0, +) == 300)
+            #expect(Set(counts.keys) == [.accepted, .skipped(.cancelled)])
+            #expect(try await fixture.store.answerCounts(of: push.key) == [fixture.platform.key: counts])
+        }
+    }
+
+    private static func fanOut(on node: PostgresStore) async throws {
+        for fanOut in try await node.claimFanOuts(atMost: 1, lanes: Lane.allCases, for: .seconds(60)) {
+            let found = try await node.devices(in: fanOut, after: fanOut.cursor, limit: 2)
+            let step = FanOutStep(fanOut: fanOut, batches: found.isEmpty ? [] : [found], isLast: found.count < 2)
+            _ = try await node.advance(step)
+        }
+    }
+
+    /// The first device is told at once, the other one at the second attempt.
+    private static func tried(_ batch: Batch, at now: Instant) -> Settlement {
+        if batch.isCancelled { return Settlement(cancelled: batch) }
+        let answers = batch.answers.enumerated().map { index, answer -> Answer in
+            answer == .pending && (index == 0 || batch.attempt > 1) ? .accepted : answer
+        }
+        return Settlement(batch: batch, answers: answers, retryAt: answers.contains(.pending) ? now : nil)
     }
 
     @Test func `of two who register one token, both get the same device`() async throws {

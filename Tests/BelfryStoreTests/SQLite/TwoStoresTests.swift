@@ -26,6 +26,23 @@ import Testing
         }
     }
 
+    @Test func `a command cancels what a running server has and has not claimed`() async throws {
+        try await withSQLiteStore { server, path in
+            let clock = ManualClock()
+            let command = try SQLiteStore.open(at: path, clock: clock, logger: .strict, migrate: false)
+            let fixture = try await TestStore(store: server, clock: clock)
+            _ = try await fixture.registerMany(6)
+            let push = try await fixture.push()
+            try await fixture.fanOut(batchesOf: 2)
+            let held = try await fixture.claimOne()
+            #expect(try await command.cancel(push.key) == Cancellation(devices: 4, devicesInFlight: 2))
+            #expect(try await fixture.claim(9).isEmpty)
+            #expect(try await server.settle(Settlement(handingBack: held, at: clock.now)))
+            #expect(try await fixture.counts(of: push) == [.skipped(.cancelled): 6])
+            try await command.close()
+        }
+    }
+
     @Test func `writers of two processes do not disturb each other's topics and devices`() async throws {
         try await withSQLiteStore { first, path in
             let clock = ManualClock()
