@@ -29,15 +29,15 @@ struct ComposePages {
     // MARK: The form
 
     private func show(_ visit: Visit, _ application: Application, _ schedule: Schedule?) async throws -> PageAnswer {
-        let desk = try await ComposeDesk(visit, application, schedule)
-        guard !desk.platforms.isEmpty else { return .page(Self.withoutPlatforms(application)) }
+        let context = try await ComposeContext(visit, application, schedule)
+        guard !context.platforms.isEmpty else { return .page(Self.withoutPlatforms(application)) }
         if let schedule {
             guard schedule.ending == nil else { return .redirect(Self.late(application)) }
             return .page(
-                desk.page(desk.form.form(desk.form.data(of: schedule.pushRequest, sendAt: schedule.dueAt))))
+                context.page(context.form.form(context.form.data(of: schedule.pushRequest, sendAt: schedule.dueAt))))
         }
         let begun = try await earlier(visit, application) ?? visit.query.asRequest
-        return .page(desk.page(desk.form.form(begun.map { desk.form.data(of: $0) } ?? FormData())))
+        return .page(context.page(context.form.form(begun.map { context.form.data(of: $0) } ?? FormData())))
     }
 
     static func late(_ application: Application) -> String {
@@ -68,60 +68,61 @@ struct ComposePages {
         let (form, fault) = DeviceFile.merged(into: visit.form)
         var visit = visit
         visit.form = form
-        let desk = try await ComposeDesk(visit, application, schedule)
+        let context = try await ComposeContext(visit, application, schedule)
         let isJSON = form["mode"] == "json"
-        let filled = isJSON ? desk.form.jsonForm(form.raw("json")) : desk.form.form(form)
+        let filled = isJSON ? context.form.jsonForm(form.raw("json")) : context.form.form(form)
         let written = visit
-        return try await visit.trying(filled, names: ComposeForm.names, on: { desk.page($0) }) {
+        return try await visit.trying(filled, names: ComposeForm.names, on: { context.page($0) }) {
             do {
                 if let fault { throw fault }
-                return try await act(written, desk)
+                return try await act(written, context)
             } catch let fault as InvalidInput where isJSON && fault.field != "json" && fault.field != "confirm" {
                 throw InvalidInput(field: "json", fault.description)
             }
         }
     }
 
-    private func act(_ visit: Visit, _ desk: ComposeDesk) async throws -> PageAnswer {
-        let json = try desk.form.request(visit.form)
+    private func act(_ visit: Visit, _ context: ComposeContext) async throws -> PageAnswer {
+        let json = try context.form.request(visit.form)
         if visit.form["action"] == "json" {
             guard visit.form["audience"] != "place" else {
                 throw InvalidInput(field: "audience", "is a place: a geofence is no push, the API has its own for it")
             }
-            return .page(desk.page(desk.form.jsonForm(json.pretty)))
+            return .page(context.page(context.form.jsonForm(json.pretty)))
         }
-        guard visit.form["mode"] == "json" || !desk.form.isBlank(visit.form) else {
+        guard visit.form["mode"] == "json" || !context.form.isBlank(visit.form) else {
             throw InvalidInput(field: "body", "is empty, and there is no content for single platforms")
         }
         let written = try ComposedPush(json)
         if visit.form["action"] == "form" {
-            return .page(desk.page(desk.form.form(desk.form.data(of: written.request, sendAt: written.sendAt))))
+            return .page(
+                context.page(context.form.form(context.form.data(of: written.request, sendAt: written.sendAt))))
         }
         if visit.form["audience"] == "place", visit.form["mode"] != "json" {
-            return try await fence(visit, desk, written)
+            return try await fence(visit, context, written)
         }
-        let audience = try await desk.audience(of: written.request)
+        let audience = try await context.audience(of: written.request)
         switch visit.form["action"] {
-        case "test": return try await test(visit, desk, written, audience)
+        case "test": return try await test(visit, context, written, audience)
         case "send":
             // The audience may have grown since it was shown.
             let reviewed = Int(visit.form["reviewed"]) ?? -1
             guard reviewed >= 0, audience.count.devices <= max(reviewed * 2, reviewed + 100) else { break }
-            if audience.count.isLarge, visit.form["confirm"] != desk.application.name {
-                var page = try await desk.review(written, audience)
+            if audience.count.isLarge, visit.form["confirm"] != context.application.name {
+                var page = try await context.review(written, audience)
                 page.sections[page.sections.count - 1].form?.show(
-                    "has to be the name: \(desk.application.name)", at: "confirm")
+                    "has to be the name: \(context.application.name)", at: "confirm")
                 return .invalid(page)
             }
-            return try await send(visit, desk, written)
+            return try await send(visit, context, written)
         default: break
         }
-        return .page(try await desk.review(written, audience))
+        return .page(try await context.review(written, audience))
     }
 
-    private func send(_ visit: Visit, _ desk: ComposeDesk, _ written: ComposedPush) async throws -> PageAnswer {
-        let (application, pushes) = (desk.application, visit.services.pushes)
-        if let schedule = desk.schedule {
+    private func send(_ visit: Visit, _ context: ComposeContext, _ written: ComposedPush) async throws -> PageAnswer {
+        let (application, pushes) = (context.application, visit.services.pushes)
+        if let schedule = context.schedule {
             let changed = try await pushes.change(
                 schedule.key, of: application, try written.change(of: schedule, readAt: visit.form["version"]),
                 by: visit.author)
@@ -140,23 +141,23 @@ struct ComposePages {
 
     /// Sends it to the person's own device, and comes back with the provider's verdict.
     private func test(
-        _ visit: Visit, _ desk: ComposeDesk, _ written: ComposedPush, _ audience: ComposeDesk.Audience
+        _ visit: Visit, _ context: ComposeContext, _ written: ComposedPush, _ audience: ComposeContext.Audience
     ) async throws -> PageAnswer {
         let deadline = ContinuousClock.now + visit.services.options.verdictDeadline
         let answer: Answer
         do {
-            let device = try await desk.ownDevice(named: visit.form["my_device"])
-            answer = try await visit.services.shares.holding(.tests, for: visit.holder(desk.application)) {
+            let device = try await context.ownDevice(named: visit.form["my_device"])
+            answer = try await visit.services.shares.holding(.tests, for: visit.holder(context.application)) {
                 let push = try await visit.services.pushes.sendTest(
-                    written.request, to: device, of: desk.application, by: visit.author)
+                    written.request, to: device, of: context.application, by: visit.author)
                 return try await visit.services.pushes.verdict(on: device, of: push, by: deadline)
             }
         } catch let fault as InvalidInput where fault.field == "my_device" {
-            var page = try await desk.review(written, audience)
+            var page = try await context.review(written, audience)
             page.sections[page.sections.count - 1].form?.show(fault.problem, at: fault.field)
             return .invalid(page)
         }
-        var page = try await desk.review(written, audience)
+        var page = try await context.review(written, audience)
         switch answer {
         case .accepted: page.notice = "Your device: the provider accepted it."
         case .pending: page.problem = "Your device: the provider has not answered yet."
@@ -166,16 +167,16 @@ struct ComposePages {
     }
 
     /// Makes a geofence that shows the push on the device, or shows what it would be.
-    private func fence(_ visit: Visit, _ desk: ComposeDesk, _ written: ComposedPush) async throws -> PageAnswer {
-        let application = desk.application
+    private func fence(_ visit: Visit, _ context: ComposeContext, _ written: ComposedPush) async throws -> PageAnswer {
+        let application = context.application
         try visit.require(.change, on: Permission.Subject(application), called: "app")
-        guard let place = desk.form.places.first(where: { $0.id == visit.form["place"] }) else {
+        guard let place = context.form.places.first(where: { $0.id == visit.form["place"] }) else {
             throw InvalidInput(field: "place", "is missing")
         }
         let plan = try written.plan(
             at: place, trigger: visit.form["trigger"], topics: visit.form.list("names"),
-            platform: desk.fencePlatform(visit.form))
-        guard visit.form["action"] == "send" else { return .page(desk.review(plan, at: place)) }
+            platform: context.fencePlatform(visit.form))
+        guard visit.form["action"] == "send" else { return .page(context.review(plan, at: place)) }
         _ = try await visit.services.admin.create(plan, of: application, by: visit.author)
         return .redirect(Address.query(Address.of(application, "places"), [("done", "saved")]))
     }

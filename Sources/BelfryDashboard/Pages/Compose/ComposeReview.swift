@@ -2,7 +2,7 @@ import BelfryCore
 import FoundationEssentials
 
 /// The pages before a push is sent: whom it goes to, how it looks, and the same as a request.
-extension ComposeDesk {
+extension ComposeContext {
     func review(_ written: ComposedPush, _ audience: Audience) async throws -> PageView {
         let isJSON = visit.form["mode"] == "json"
         var form = isJSON ? self.form.jsonForm(visit.form.raw("json")) : self.form.form(visit.form)

@@ -3,7 +3,7 @@ import BelfryCore
 import FoundationEssentials
 
 /// What the pages of a push need of its application, and the pages themselves.
-struct ComposeDesk: Sendable {
+struct ComposeContext: Sendable {
     let visit: Visit
     let application: Application
     let platforms: [Platform]
