@@ -92,6 +92,10 @@ private struct DashboardVisitor {
 
     private static let email = "bench@example.org"
     private static let password = "a password for benchmarks"
+    /// Follows no redirect, since it keeps no cookie.
+    private static let client = HTTPClient(
+        eventLoopGroupProvider: .singleton,
+        configuration: HTTPClient.Configuration(redirectConfiguration: .disallow))
 
     static func logIn(at server: Server, directory: String) async throws -> DashboardVisitor {
         let file = "\(directory)/password"
@@ -122,7 +126,7 @@ private struct DashboardVisitor {
             request.body = .bytes(ByteBuffer(string: body))
         }
         let start = WallClock.now
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(60))
+        let response = try await client.execute(request, timeout: .seconds(60))
         let text = String(buffer: try await response.body.collect(upTo: 4 << 20))
         let milliseconds = WallClock.now - start
         let cookies = response.headers["Set-Cookie"].map { String($0.prefix { $0 != ";" }) }
