@@ -1,4 +1,4 @@
-package import BelfryCore
+import BelfryCore
 import Crypto
 import FoundationEssentials
 import Synchronization
