@@ -42,7 +42,7 @@ extension CrashTests.OldClientsCopyTests {
                     atPath: installation.data + "/key-ring", toPath: installation.scratch.file("back") + "/key-ring")
                 for (from, to) in [(file, url), (url, "sqlite:\(back)")] {
                     let copied = try await Program.run(
-                        ["database", "copy", "--from", from, "--to", to], in: installation.scratch)
+                        ["database", "copy", "--from", from, "--to", to, "--keep-source"], in: installation.scratch)
                     #expect(copied.status == 0, "\(copied.err)")
                 }
                 try await clients.expect(before, in: ["--data-directory", installation.data, "--database", url])

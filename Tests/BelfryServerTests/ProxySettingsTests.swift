@@ -121,6 +121,7 @@ import Tunnel
                 ])
             #expect(
                 faults == [
+                    "BELFRY_PROXY_BAIDU_URL is not a setting of docs/Configuration.md; the nearest is BELFRY_PROXY_ADM_URL",
                     "proxy.default.url cannot be used: it has to begin with http:// or socks5://",
                     "proxy.apns.url cannot be used: its port is missing",
                     "proxy.fcm.password.file cannot be used: \(empty) is empty",
@@ -128,7 +129,6 @@ import Tunnel
                     "proxy.hms.password.file is set, and there is no proxy at proxy.hms.url",
                     "proxy.wns.password.file cannot be used: \(scratch.file("missing")) cannot be read",
                     "proxy.adm.password.file is set, and there is no proxy at proxy.adm.url",
-                    "BELFRY_PROXY_BAIDU_URL is not a setting of docs/Configuration.md; the nearest is BELFRY_PROXY_ADM_URL",
                 ])
             #expect(!faults.joined().contains("geheim"))
         }
