@@ -82,7 +82,8 @@ extension CrashTests.DatabaseCopyTests {
         var kills = 0
         while true {
             let copying = try Program.start(
-                ["database", "copy", "--from", source, "--to", target], [:], log: installation.scratch.file("copying"))
+                ["database", "copy", "--from", source, "--to", target, "--keep-source"], [:],
+                log: installation.scratch.file("copying"))
             try await Task.sleep(for: .milliseconds(300 * (kills + 1)))
             if copying.isRunning { try await copying.end(SIGKILL) }
             guard copying.ending == SIGKILL else {
