@@ -23,8 +23,9 @@ import Foundation
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         try JSONParts().count()
-        let installation = try await Installation(at: folder.appending(path: "db").path)
+        var installation = try await Installation(at: folder.appending(path: "db").path)
         let devices = try await RegistrationPart(installation).count()
+        installation = try await installation.reopened()
         try await PushParts(installation, "small push", targets: devices.prefix(100).map { .device($0) }).count()
         try await PushParts(installation, "broadcast", targets: Array(repeating: .everyone, count: 4)).count()
         try await installation.close()

@@ -9,18 +9,37 @@ struct Installation {
     let application: Application
     let platform: Platform
 
-    /// No housekeeping runs beside what is counted, since it goes by the time of day.
+    private let path: String
+
     init(at path: String) async throws {
-        var logger = Logger(label: "belfry.counts")
-        logger.logLevel = .error
-        store = try SQLiteStore.open(
-            at: path, clock: StoppedClock(), logger: logger, migrate: true, for: .copyingFrom)
+        self.path = path
+        store = try Self.open(path)
         application = try await store.create(
             NewApplication(uuid: UUID(), name: "counts", apiKeyHash: [1], sharedSecret: Sealed(bytes: [2])))
         platform = try await store.create(
             NewPlatform(
                 uuid: UUID(), applicationKey: application.key, kind: .ios, mode: .production, name: "phones",
                 secretHash: [3], credentials: Sealed(bytes: [4])))
+    }
+
+    private init(_ other: Installation) throws {
+        (path, application, platform) = (other.path, other.application, other.platform)
+        store = try Self.open(path)
+    }
+
+    /// No housekeeping runs beside what is counted, since it goes by the time of day.
+    private static func open(_ path: String) throws -> SQLiteStore {
+        var logger = Logger(label: "belfry.counts")
+        logger.logLevel = .error
+        return try SQLiteStore.open(
+            at: path, clock: StoppedClock(), logger: logger, migrate: true, for: .copyingFrom)
+    }
+
+    /// The same with an empty log: a look-up in it costs by how often it has which pages, which says nothing of the part that is
+    /// counted.
+    func reopened() async throws -> Installation {
+        try await close()
+        return try Installation(self)
     }
 
     func close() async throws { try await store.close() }
