@@ -52,33 +52,13 @@ package final class LogRing: Sendable {
 }
 
 /// Keeps each entry in a ring, beside writing it.
-struct KeepingLogHandler: LogHandler {
-    private var base: any LogHandler
+struct KeepingLogHandler: WrappingLogHandler {
+    var base: any LogHandler
     private let ring: LogRing
 
     init(_ base: any LogHandler, in ring: LogRing) {
         self.base = base
         self.ring = ring
-    }
-
-    var logLevel: Logger.Level {
-        get { base.logLevel }
-        set { base.logLevel = newValue }
-    }
-
-    var metadata: Logger.Metadata {
-        get { base.metadata }
-        set { base.metadata = newValue }
-    }
-
-    var metadataProvider: Logger.MetadataProvider? {
-        get { base.metadataProvider }
-        set { base.metadataProvider = newValue }
-    }
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { base[metadataKey: key] }
-        set { base[metadataKey: key] = newValue }
     }
 
     func log(event: LogEvent) {
