@@ -234,16 +234,18 @@ import Testing
         let path = "apps/\(resources.application.uuid.lowercased)/pushes"
         let message = #"{"body":"hi","custom":{"android":{"data":{"a":1}}}}"#
         let apple = #"{"apns":{"type":"background","priority":5,"payload":{"aps":{"content-available":1},"order":17}}}"#
+        let counted = #"{"body":"Hi {{ user.name | default: 'you' }}","template":true,"badge":"+1"}"#
         for (message, target) in [
             (message, #"{"platforms":["ios"],"topics":["news"]}"#), (message, #"{"everyone":true}"#),
             (message, #"{"devices":["\#(resources.device.uuid.lowercased)"],"interactive_only":true}"#),
-            (apple, #"{"custom_user_ids":["emma"]}"#),
+            (apple, #"{"custom_user_ids":["emma"]}"#), (counted, #"{"everyone":true}"#),
         ] {
             let sent = try await server.send(.post, path, #"{"message":\#(message),"target":\#(target)}"#)
             let id = try #require(sent["receipt_id"]?.stringValue, "\(sent)")
             let receipt = try await server.send(.get, "pushes/\(id)")
             let asked = try JSONValue(json: message.utf8)
             #expect(receipt["message"]?["body"] == asked["body"] && receipt["message"]?["custom"] == asked["custom"])
+            for field in ["template", "badge"] { #expect(receipt["message"]?[field] == asked[field]) }
             for field in ["type", "priority", "payload"] {
                 #expect(receipt["message"]?["apns"]?[field] == asked["apns"]?[field])
             }
