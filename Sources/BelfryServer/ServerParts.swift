@@ -130,7 +130,7 @@ struct ServerParts: Sendable {
             store: resources.store, clock: clock, relay: configuration.mediatorRelayURL.map { MediatorClient(url: $0) },
             requestLimiter: requestLimiter, shares: shares, pushObserver: events
         ).add(to: router)
-        GeneroRoutes(store: resources.store, requestLimiter: requestLimiter).add(to: router)
+        GeneroRoutes(store: resources.store, clock: clock, requestLimiter: requestLimiter).add(to: router)
         WebRoutes(
             store: resources.store, vault: resources.keyRing, credentials: credentials, providers: providers,
             clock: clock, verifiesCustomUserIDs: configuration.pcf.verifiesCustomUserIDs,
@@ -148,8 +148,8 @@ struct ServerParts: Sendable {
     /// The port of its own for Genero's apps.
     func generoRoutes(_ configuration: GeneroConfiguration) -> RouterResponder<APIContext> {
         let store = resources.store
-        return GeneroRoutes(store: store, requestLimiter: requestLimiter)
-            .plainRouter(for: { try await store.application(configuration.application) }, clock: clock)
+        return GeneroRoutes(store: store, clock: clock, requestLimiter: requestLimiter)
+            .plainRouter { try await store.application(configuration.application) }
             .buildResponder()
     }
 

@@ -28,6 +28,12 @@ extension Genero {
             }
         }
 
+        /// The answer when the command takes too long. It may still be carried out; told again, it does no harm.
+        func busy(_ command: Command, _ message: Message) -> CommandResult {
+            CommandResult(
+                failure(of: command), Self.words(for: StoreError.overloaded(retryAfter: .zero)), token: message.token)
+        }
+
         /// Those of a token that is registered already change nothing, not even its user.
         private func register(_ message: Message) async throws -> CommandResult {
             let name = message.isApple ? "APNS" : "FCM"

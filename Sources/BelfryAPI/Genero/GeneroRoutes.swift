@@ -4,11 +4,16 @@ package import Hummingbird
 
 /// The paths of Genero's token maintainer: `/genero/<key>/token_maintainer/…`.
 package struct GeneroRoutes: Sendable {
+    /// Apps wait five seconds for an answer, and take none for a failure of the network.
+    static let answerTime = Duration.seconds(4)
+
     private let store: any Store
+    private let clock: any WallClock
     private let check: OpenEndpointCheck
 
-    package init(store: any Store, requestLimiter: RequestLimiter) {
+    package init(store: any Store, clock: any WallClock, requestLimiter: RequestLimiter) {
         self.store = store
+        self.clock = clock
         check = OpenEndpointCheck(store: store, requestLimiter: requestLimiter)
     }
 
@@ -60,7 +65,9 @@ package struct GeneroRoutes: Sendable {
         do {
             let maintainer = Genero.TokenMaintainer(
                 store: store, application: application, options: endpoint.options)
-            return await maintainer.answer(command, try Genero.Message(json: body))
+            let message = try Genero.Message(json: body)
+            return await clock.result(within: Self.answerTime) { await maintainer.answer(command, message) }
+                ?? maintainer.busy(command, message)
         } catch {
             return Genero.CommandResult(.exception, "\(error)")
         }
@@ -83,7 +90,7 @@ extension GeneroRoutes {
     ///
     /// - Parameter application: has to have an endpoint of Genero open; the callers whom that lets in are let in here.
     package func plainRouter(
-        for application: @escaping @Sendable () async throws -> BelfryCore.Application?, clock: any WallClock
+        for application: @escaping @Sendable () async throws -> BelfryCore.Application?
     ) -> Router<APIContext> {
         let router = ResponseMiddleware.router(clock: clock)
         let methods: [HTTPRequest.Method] = [.get, .head, .post, .put, .delete, .patch, .options, .trace]

@@ -4,3 +4,17 @@ package protocol WallClock: Sendable {
     /// Throws `CancellationError` when the task is cancelled first.
     func sleep(for duration: Duration) async throws
 }
+
+extension WallClock {
+    /// What `work` returns, or nil once `limit` has passed. Such work goes on by itself, and nobody hears of it.
+    package func result<Value: Sendable>(
+        within limit: Duration, of work: @escaping @Sendable () async -> Value
+    ) async -> Value? {
+        let (results, first) = AsyncStream.makeStream(of: Value?.self, bufferingPolicy: .bufferingOldest(1))
+        Task { first.yield(await work()) }
+        let alarm = Task { if (try? await sleep(for: limit)) != nil { first.yield(nil) } }
+        defer { alarm.cancel() }
+        for await result in results { return result }
+        return nil
+    }
+}

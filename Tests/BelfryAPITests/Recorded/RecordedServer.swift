@@ -78,7 +78,7 @@ struct RecordedServer {
         CarmaRoutes(store: store, clock: clock, passwords: PlainPasswords()).add(to: router)
         AcrobitsRoutes(store: store, vault: vault, clock: clock).add(to: router)
         MediatorRoutes(store: store, clock: clock).add(to: router)
-        GeneroRoutes(store: store, requestLimiter: RequestLimiter(clock: clock)).add(to: router)
+        GeneroRoutes(store: store, clock: clock, requestLimiter: RequestLimiter(clock: clock)).add(to: router)
         WebRoutes(
             store: store, vault: vault, credentials: AnyCredentials(),
             providers: FakeProviders { _ in FakeProvider(clock: clock) }, clock: clock,
