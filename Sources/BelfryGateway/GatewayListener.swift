@@ -47,16 +47,20 @@ package struct GatewayListener: Service {
     }
 
     private func serve(_ connection: NIOAsyncChannel<GatewayInbound, Never>) async {
-        let channel = connection.channel
         do {
             try await connection.executeThenClose { inbound in
                 try await withThrowingDiscardingTaskGroup { group in
-                    var session = Session(channel: channel)
+                    let session = GatewaySession(connection.channel, options, intake: intake, senders: senders)
                     for try await event in inbound {
                         if case .requests(let requests) = event {
-                            answer(requests, session.platform, on: channel, in: &group)
+                            // Answered beside the events, since each waits for what APNs says. So many are under way as the
+                            // connection's handler lets come.
+                            for request in requests { group.addTask { await session.answer(request) } }
                         } else {
-                            try await handle(event, &session)
+                            // A task keeps the memory of its deepest calls as long as it lives, as connections do that
+                            // wait for minutes.
+                            async let handled: Void = session.handle(event)
+                            try await handled
                         }
                     }
                     // Nobody waits for the answers any more.
@@ -66,90 +70,6 @@ package struct GatewayListener: Service {
         } catch {
             logger.debug("a connection of the gateway ended", metadata: ["error": "\(error)"])
         }
-    }
-
-    private func handle(_ event: GatewayInbound, _ session: inout Session) async throws {
-        switch event {
-        case .certificate(let der, let isHTTP2):
-            session.platform = try await senders.platform(of: der)
-            if session.platform == nil, !isHTTP2 {
-                try await session.channel.close()
-            } else {
-                session.tell(.admit)
-            }
-        case .records(let records): await take(records, &session)
-        // Answered beside the events.
-        case .requests: return
-        case .fault(let fault): session.end(fault.isSilent ? nil : fault.error)
-        case .finished:
-            await session.silence(options.lateVerdicts)
-            session.end(nil)
-        case .stopping:
-            await session.silence(options.silence)
-            session.end(GatewayError(.shutdown, identifier: session.lastAccepted))
-        }
-    }
-
-    /// Each by itself: its answer waits for what APNs says. So many are under way as the connection's handler lets come.
-    private func answer(
-        _ requests: [GatewayRequest], _ platform: Platform?, on channel: any Channel,
-        in group: inout ThrowingDiscardingTaskGroup<any Error>
-    ) {
-        for request in requests {
-            group.addTask {
-                let (response, id) = await intake.answer(request, on: platform, within: options.verdictWait)
-                GatewayMetric.records(1, isAccepted: response.status == 200)
-                channel.triggerUserOutboundEvent(
-                    GatewayCommand.respond(response, id: id, stream: request.stream), promise: nil)
-            }
-        }
-    }
-
-    /// Nothing is accepted behind a fault: the sender will send it again.
-    private func take(_ records: [GatewayRecord], _ session: inout Session) async {
-        guard let platform = session.platform, !session.hasEnded else { return }
-        let tell = session.late
-        let result = await intake.take(records, on: platform, tell: tell)
-        GatewayMetric.records(result.accepted, isAccepted: true)
-        if result.accepted > 0 {
-            session.lastAccepted = records[result.accepted - 1].identifier
-            session.acceptedAt = .now
-        }
-        if let fault = result.fault {
-            GatewayMetric.records(1, isAccepted: false)
-            session.end(records[result.accepted].command == .simple ? nil : fault)
-        }
-        session.tell(.settled(records.count))
-    }
-}
-
-/// What is known of a connection.
-private struct Session {
-    let channel: any Channel
-    var platform: Platform?
-    /// The identifier of the last record that is durable.
-    var lastAccepted: UInt32 = 0
-    var acceptedAt: ContinuousClock.Instant?
-    private(set) var hasEnded = false
-
-    init(channel: any Channel) { self.channel = channel }
-
-    func tell(_ command: GatewayCommand) { channel.triggerUserOutboundEvent(command, promise: nil) }
-
-    mutating func end(_ error: GatewayError?) {
-        hasEnded = true
-        tell(.end(error))
-    }
-
-    /// Ends the connection with a verdict that comes later.
-    var late: @Sendable (GatewayError) -> Void {
-        { [channel] error in channel.triggerUserOutboundEvent(GatewayCommand.end(error), promise: nil) }
-    }
-
-    /// Waits until the last good record is so long ago that an end does not look like its failure.
-    func silence(_ time: Duration) async {
-        guard let acceptedAt else { return }
-        try? await Task.sleep(until: acceptedAt + time)
     }
 }
 

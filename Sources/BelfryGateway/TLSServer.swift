@@ -22,7 +22,7 @@ enum TLSServer {
             .childChannelOption(
                 .recvAllocator,
                 value: AdaptiveRecvByteBufferAllocator(
-                    minimum: 1_024, initial: 4_096, maximum: 16_384)
+                    minimum: 1_024, initial: 1_024, maximum: 16_384)
             )
             .bind(host: address.host, port: address.port) { channel in
                 channel.eventLoop.makeCompletedFuture {
