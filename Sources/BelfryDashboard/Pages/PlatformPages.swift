@@ -228,7 +228,10 @@ struct PlatformPages {
         }
         var (editing, replacing, danger) = (
             Section("Name and environment"),
-            Section("Replace the credentials", text: CredentialFields.explanation(of: platform.kind)),
+            Section(
+                "Replace the credentials",
+                text: CredentialFields.explanation(of: platform.kind)
+                    + " What is left empty and is no secret stays as it is."),
             Section("Delete the platform", text: "Its \(devices.grouped) devices, inactive ones included, go with it.")
         )
         (editing.form, replacing.form, danger.form, danger.isDanger) = (edit, replace, delete, true)

@@ -17,7 +17,8 @@ protocol AdminBackend: Sendable {
     func createPlatform(_ platform: PlatformDraft, of application: UUID) async throws -> Admin.PlatformReply
     func platform(_ uuid: UUID) async throws -> Admin.PlatformReply
     func edit(_ platform: UUID, _ edit: PlatformEdit) async throws -> Admin.PlatformReply
-    func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws
+    /// Returns the names of the fields that stayed as they were.
+    func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws -> [String]
     func testCredentials(of platform: UUID) async throws -> Admin.CredentialsTestReply
     func resume(_ platform: UUID) async throws
     func setWebAccess(of platform: UUID, _ edit: WebAccessEdit) async throws -> Admin.PlatformReply

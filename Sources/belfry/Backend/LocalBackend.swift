@@ -98,7 +98,7 @@ struct LocalBackend: AdminBackend {
         return try await reply(created.platform, of: application, secret: created.secret)
     }
 
-    func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws {
+    func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws -> [String] {
         try await service.replaceCredentials(of: try await service.platform(platform), with: credentials)
     }
 

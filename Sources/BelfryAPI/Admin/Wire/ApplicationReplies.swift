@@ -59,6 +59,8 @@ extension Admin {
         package let created_at: String
         /// Shown once, in the reply to its creation.
         package var platform_secret: String?
+        /// The fields that stayed as they were; in the reply to a replacement of the credentials.
+        package var kept_credentials: [String]?
 
         package init(
             _ platform: BelfryCore.Platform, of application: BelfryCore.Application, devices: Int, unseen: Int = 0,
