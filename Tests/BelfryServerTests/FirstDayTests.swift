@@ -327,6 +327,46 @@ extension ServerTests.FirstDayTests {
             #expect(try await installation.run("app", "list").status == 0)
         }
     }
+
+    @Test func `the way back from a copy is refused once the new database has been used`() async throws {
+        try await TestInstallation.with { installation in
+            let folder = installation.scratch.file("moved")
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let ring = try #require(
+                try FileManager.default.contentsOfDirectory(atPath: installation.data).first { $0.contains("key") })
+            try FileManager.default.copyItem(atPath: "\(installation.data)/\(ring)", toPath: "\(folder)/\(ring)")
+            let (old, new) = ("sqlite:\(installation.data)/belfry.sqlite", "sqlite:\(folder)/belfry.sqlite")
+            let copied = try await Program.run(
+                ["database", "copy", "--from", old, "--to", new], in: installation.scratch)
+            #expect(copied.status == 0, "\(copied)")
+            let refused = try await installation.run("app", "list")
+            #expect(
+                refused.err.contains("\(old) was copied to \(new) at ")
+                    && refused.err.contains("`belfry database reopen \(old)`")
+                    && refused.err.contains("--data-directory \(folder),"), "\(refused)")
+
+            let push = try await Program.run(
+                [
+                    "push", "--app", installation.application, "--everyone", "--yes", "--body", "x",
+                    "--data-directory", folder,
+                ], in: installation.scratch)
+            #expect(push.status == 0, "\(push)")
+            let reopen = ["database", "reopen", old]
+            let used = try await Program.run(reopen, in: installation.scratch)
+            #expect(
+                used.status != 0 && used.err.contains("\(new) has been used since ")
+                    && used.err.contains("new pushes: 1") && used.err.contains("--force"), "\(used)")
+            #expect(try await installation.run("app", "list").status != 0)
+            try FileManager.default.moveItem(atPath: folder, toPath: folder + "-away")
+            let unknown = try await Program.run(reopen, in: installation.scratch)
+            #expect(
+                unknown.status != 0 && unknown.err.contains("does not tell whether it has been used since"),
+                "\(unknown)")
+            let forced = try await Program.run(reopen + ["--force"], in: installation.scratch)
+            #expect(forced.status == 0 && forced.out.contains("can be used again"), "\(forced)")
+            #expect(try await installation.run("app", "list").status == 0)
+        }
+    }
 }
 
 extension TestInstallation {
