@@ -219,11 +219,15 @@ extension ServerTests.FirstDayTests {
 
     @Test func `commands say where no server runs, and a second server on the same data is refused`() async throws {
         try await TestInstallation.with { installation in
+            _ = try await installation.crowd(1)
             let push = ["push", "--app", installation.application, "--body", "x"]
             let absent = "no server is running on \(installation.data)/belfry.sqlite"
             let waiting = try await installation.run(push + ["--everyone", "--yes"])
             #expect(waiting.status == 0 && waiting.err.contains("\(absent): it is sent once one starts"), "\(waiting)")
             #expect(try await installation.run("nodes").err.contains(absent))
+            let receipt = try #require(waiting.out.firstMatch(of: /receipt_id +([0-9a-f-]{36})/)?.1)
+            let shown = try await installation.run("receipt", String(receipt))
+            #expect(shown.out.contains("\(absent): the rest is sent once one starts"), "\(shown)")
             let server = try await installation.serve()
             defer { server.endAtOnce() }
             _ = try await server.addresses()
@@ -240,6 +244,9 @@ extension ServerTests.FirstDayTests {
             let killed = try await installation.run("nodes")
             #expect(killed.err.contains(absent) && killed.out.contains("  gone  "), "\(killed)")
             #expect(!killed.out.contains("  up  "), "\(killed)")
+            let asJSON = try await installation.run("nodes", "--json")
+            #expect(
+                asJSON.out.contains(#/"state" ?: ?"gone"/#) && asJSON.out.contains("silent_seconds"), "\(asJSON)")
             let next = try await installation.serve()
             defer { next.endAtOnce() }
             _ = try await next.addresses()

@@ -160,6 +160,8 @@ package protocol PushStore: Sendable {
     ) async throws -> [DeviceMessage]
     /// How far a push has come for one of its devices; nil if it is in no batch (yet).
     func delivery(of device: Key<Device>, in push: Key<Push>) async throws -> DeviceDelivery?
+    /// When the last lease on a batch or a fan-out of the push ends, or ended; nil where no worker has any.
+    func leasesEnd(of push: Key<Push>) async throws -> Instant?
 }
 
 /// What the cancelling of a push changed.

@@ -126,6 +126,7 @@ extension WrappedStore {
     package func delivery(of device: Key<Device>, in push: Key<Push>) async throws -> DeviceDelivery? {
         try await base.delivery(of: device, in: push)
     }
+    package func leasesEnd(of push: Key<Push>) async throws -> Instant? { try await base.leasesEnd(of: push) }
 
     package func claimFanOuts(atMost limit: Int, lanes: [Lane], for lease: Duration) async throws -> [FanOut] {
         try await base.claimFanOuts(atMost: limit, lanes: lanes, for: lease)

@@ -153,11 +153,15 @@ struct LocalBackend: AdminBackend {
     }
 
     func ask(_ method: String, _ path: String, _ body: [String: JSONValue]?) async throws -> JSONValue? {
-        let api = LocalAdminAPI(service: service, clock: SystemClock(), logger: Logger(label: "belfry"))
+        let api = LocalAdminAPI(
+            service: service, clock: SystemClock(), logger: Logger(label: "belfry"), absence: absence)
         return try await api.answer(method, path, body.map { JSONValue.object($0).encoded } ?? [])
     }
 
-    func nodes() async throws -> [Admin.NodeReply] { try await store.nodes().map(Admin.NodeReply.init) }
+    func nodes() async throws -> [Admin.NodeReply] {
+        let isServed = try await absence() == nil
+        return try await store.nodes().map { Admin.NodeReply($0, isServed: isServed) }
+    }
 
     func serverAbsence() async throws -> String? { try await absence() }
 }

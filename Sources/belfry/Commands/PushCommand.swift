@@ -67,7 +67,8 @@ struct PushCommand: AsyncParsableCommand {
             if everyone, !yes { try await confirm(backend) }
             let created = try await backend.push(draft, of: app)
             // The push is accepted: what is said beside it must not make the command fail.
-            if let absence = try? await backend.serverAbsence() {
+            // Following it says so by itself.
+            if !follow || output.json, let absence = try? await backend.serverAbsence() {
                 Notice.show("\(absence): it is sent once one starts")
             }
             if !follow { await warnOfNobody(created, backend) }

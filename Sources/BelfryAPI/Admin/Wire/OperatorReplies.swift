@@ -69,16 +69,21 @@ extension Admin {
         package let batches_in_flight: Int
         package let since: String
         package let last_seen_at: String
+        /// How long ago that was.
+        package let silent_seconds: Int64
 
-        package init(_ node: Node) {
+        /// - Parameter isServed: whether a server is known to run on the database: if none does, it is gone, however
+        ///   short its silence.
+        package init(_ node: Node, isServed: Bool = true) {
             node_uuid = node.uuid.lowercased
             host = node.host
             address = node.address
             version = node.version
-            state = node.state.rawValue
+            state = (isServed ? node.state : .gone).rawValue
             batches_in_flight = node.batchesInFlight
             since = node.since.text
             last_seen_at = node.lastSeenAt.text
+            silent_seconds = node.silence.components.seconds
         }
     }
 
