@@ -158,7 +158,15 @@ extension ServerTests.AuditedCommandTests {
         try await runner.run("schedule edit", schedule, "--app", app, "--body", "Latest", leaves: "schedule.update")
         let waiting = try await runner.installation.run("schedule", "list", "--app", app, "--json")
         #expect(waiting.out.contains("Latest"), "\(waiting)")
-        try await runner.run("schedule delete", schedule, "--app", app, leaves: "schedule.cancel")
+        let found = try await runner.installation.run("schedule", "show", schedule)
+        #expect(found.status == 0 && found.out.contains("Latest"), "\(found)")
+        for command in ["cancel", "receipt"] {
+            let other = try await runner.installation.run(command, schedule)
+            #expect(other.status != 0 && other.err.contains("belfry schedule cancel \(schedule)"), "\(other)")
+        }
+        try await runner.run("schedule cancel", schedule, leaves: "schedule.cancel")
+        let unknown = try await runner.installation.run("schedule", "cancel", "0123456789abcdef")
+        #expect(unknown.status != 0 && unknown.err.contains("0123456789abcdef"), "\(unknown)")
 
         let place = ["--name", "shop", "--latitude", "-33.5", "--longitude", "151.2", "--radius", "100"]
         let location = try id(

@@ -50,6 +50,18 @@ extension AdminBackend {
         return try JSONDecoder().decode(Reply.self, from: Data(value.encoded))
     }
 
+    /// Whether the admin API answers with anything but 404.
+    func has(_ method: String, _ path: String) async throws -> Bool {
+        do {
+            _ = try await ask(method, path, nil)
+            return true
+        } catch let error as APIError where error.isMissing {
+            return false
+        } catch let error as AdminFault where error.status == 404 {
+            return false
+        }
+    }
+
     func receipt(_ id: UUID) async throws -> Admin.ReceiptReply { try await read("pushes/\(id.lowercased)") }
 
     func answer(of device: UUID, in receipt: UUID) async throws -> Admin.DeviceAnswerReply {

@@ -171,4 +171,12 @@ extension UUID {
         guard let uuid = UUID(uuidString: text) else { throw ValidationError("`\(text)` is not a UUID") }
         return uuid
     }
+
+    /// The id of a receipt; a schedule's is told apart.
+    static func parseReceipt(_ text: String) throws -> UUID {
+        guard UUID(uuidString: text) == nil, Key<Schedule>(id: text) != nil else { return try parse(text) }
+        throw ValidationError(
+            "`\(text)` is the id of a schedule, whose push has no receipt before it is sent: `belfry schedule show \(text)` shows it, "
+                + "`belfry schedule cancel \(text)` cancels it")
+    }
 }
