@@ -106,6 +106,9 @@ extension ServerTests.AuditedCommandTests {
         let listed = try await runner.installation.run("admin", "user", "list")
         #expect(listed.out.contains("ann@a.example") && listed.out.contains("disabled"), "\(listed)")
         #expect(listed.out.contains("bob@a.example") && listed.out.contains("invited"), "\(listed)")
+        try await runner.run("admin user withdraw", "--email", "bob@a.example", leaves: "person.withdraw_link")
+        let none = try await runner.installation.run("admin", "user", "withdraw", "--email", "bob@a.example")
+        #expect(none.status != 0 && none.err.contains("bob@a.example"), "\(none)")
         try await runner.run("admin user enable", "--email", "ann@a.example", leaves: "person.enable")
     }
 
