@@ -116,6 +116,7 @@ extension Admin {
         private func counted(_ platform: Platform, _ application: Application) async throws -> PlatformReply {
             PlatformReply(
                 platform, of: application, devices: try await factory.store.deviceCount(on: platform.key),
+                inactive: try await factory.store.inactiveDeviceCount(on: platform.key),
                 unseen: platform.hasImports ? try await factory.store.unseenDeviceCount(on: [platform.key]) : 0,
                 expiry: factory.admin.credentialsExpiry(of: platform),
                 published: factory.admin.published(of: platform))
@@ -123,7 +124,7 @@ extension Admin {
 
         private func reply(_ created: CreatedPlatform, _ application: Application) -> PlatformReply {
             PlatformReply(
-                created.platform, of: application, devices: 0,
+                created.platform, of: application, devices: 0, inactive: 0,
                 expiry: factory.admin.credentialsExpiry(of: created.platform),
                 published: factory.admin.published(of: created.platform), secret: created.secret)
         }

@@ -132,6 +132,8 @@ package protocol DeviceStore: Sendable {
     func devices(named names: NamedTargets, on platforms: [Key<Platform>]) async throws -> PlacedDevices
     /// All devices ever registered on the platform, inactive ones too.
     func deviceCount(on platform: Key<Platform>) async throws -> Int
+    /// How many of them are inactive; nil where there are more than `Device.inactiveCountMax`, which are not counted.
+    func inactiveDeviceCount(on platform: Key<Platform>) async throws -> Int?
 }
 
 /// Recipients that a target names individually.

@@ -90,6 +90,9 @@ extension WrappedStore {
     ) async throws -> [Device] {
         try await base.unseenDevices(on: platforms, after: after, limit: limit)
     }
+    package func inactiveDeviceCount(on platform: Key<Platform>) async throws -> Int? {
+        try await base.inactiveDeviceCount(on: platform)
+    }
     package func unseenDeviceCount(on platforms: [Key<Platform>]) async throws -> Int {
         try await base.unseenDeviceCount(on: platforms)
     }

@@ -58,6 +58,7 @@ struct LocalBackend: AdminBackend {
     ) async throws -> Admin.PlatformReply {
         Admin.PlatformReply(
             platform, of: application, devices: try await store.deviceCount(on: platform.key),
+            inactive: try await store.inactiveDeviceCount(on: platform.key),
             unseen: platform.hasImports ? try await store.unseenDeviceCount(on: [platform.key]) : 0,
             expiry: service.admin.credentialsExpiry(of: platform), published: service.admin.published(of: platform),
             secret: secret)

@@ -15,6 +15,13 @@ extension Admin.PlatformReply {
     /// For a column.
     var stateInShort: String { parked.first.map { "parked (\($0.cause))" } ?? state }
 
+    /// The active ones, of all.
+    var devicesInWords: String {
+        guard let inactive_devices else { return "\(devices.grouped), inactive ones included" }
+        return inactive_devices == 0
+            ? devices.grouped : "\((devices - inactive_devices).grouped) active of \(devices.grouped)"
+    }
+
     var published: [(String, String)] { `public`.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
 }
 

@@ -77,7 +77,7 @@ struct AppCommand: AsyncParsableCommand {
             print("")
             Output.table(
                 ["platform_uuid", "type", "mode", "name", "devices", "state"],
-                platforms.map { [$0.platform_uuid, $0.type, $0.mode, $0.name, $0.devices.grouped, $0.stateInShort] })
+                platforms.map { [$0.platform_uuid, $0.type, $0.mode, $0.name, $0.devicesInWords, $0.stateInShort] })
             for platform in platforms where !platform.parked.isEmpty {
                 Output.fields([("", ""), ("platform_uuid", platform.platform_uuid), ("state", platform.stateAndCause)])
             }

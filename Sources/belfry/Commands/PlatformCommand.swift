@@ -79,7 +79,7 @@ struct PlatformCommand: AsyncParsableCommand {
                 ["platform_uuid", "type", "mode", "name", "devices", "state", "expires", "public"],
                 rows.map { row in
                     [
-                        row.platform_uuid, row.type, row.mode, row.name, row.devices.grouped, row.stateAndCause,
+                        row.platform_uuid, row.type, row.mode, row.name, row.devicesInWords, row.stateAndCause,
                         row.credentials_expire_at ?? "", row.published.map { "\($0)=\($1)" }.joined(separator: " "),
                     ]
                 })
@@ -99,7 +99,7 @@ struct PlatformCommand: AsyncParsableCommand {
             if output.json { return try Output.json(row) }
             var fields = [
                 ("platform_uuid", row.platform_uuid), ("type", row.type), ("mode", row.mode), ("name", row.name),
-                ("description", row.description), ("devices", row.devices.grouped), ("state", row.stateAndCause),
+                ("description", row.description), ("devices", row.devicesInWords), ("state", row.stateAndCause),
             ]
             if row.unseen_devices > 0 { fields.append(("unseen_devices", row.unseen_devices.grouped)) }
             if let expiry = row.credentials_expire_at { fields.append(("credentials_expire_at", expiry)) }

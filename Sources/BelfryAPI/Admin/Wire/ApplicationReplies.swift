@@ -45,6 +45,8 @@ extension Admin {
         package let name: String
         package let description: String
         package let devices: Int
+        /// Those of them that are inactive; null where they are too many to count.
+        @OrNull package var inactive_devices: Int?
         /// Those that were imported and have not registered since.
         package let unseen_devices: Int
         /// `active` or `parked`.
@@ -63,7 +65,8 @@ extension Admin {
         package var kept_credentials: [String]?
 
         package init(
-            _ platform: BelfryCore.Platform, of application: BelfryCore.Application, devices: Int, unseen: Int = 0,
+            _ platform: BelfryCore.Platform, of application: BelfryCore.Application, devices: Int, inactive: Int?,
+            unseen: Int = 0,
             expiry: Instant?, published: [String: String], secret: String? = nil
         ) {
             platform_uuid = platform.uuid.lowercased
@@ -73,6 +76,7 @@ extension Admin {
             name = platform.name
             description = platform.description
             self.devices = devices
+            _inactive_devices = OrNull(wrappedValue: inactive)
             unseen_devices = unseen
             state = platform.parked == nil ? "active" : "parked"
             parked = platform.parked.map { [ParkingReply($0)] } ?? []
