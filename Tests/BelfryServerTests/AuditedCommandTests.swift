@@ -48,6 +48,9 @@ extension ServerTests.AuditedCommandTests {
         try await runner.run("platform edit", web, "--description", "browsers", leaves: "platform.edit")
         try await runner.run("app edit", app.app_uuid, "--name", "Grocer", leaves: "app.edit")
         try await runner.run("app rotate api-key", app.app_uuid, "--grace", "60", leaves: "app.replace_api_key")
+        let early = try await runner.run(
+            "app rotate api-key", app.app_uuid, "--grace", "60", leaves: "app.replace_api_key")
+        #expect(early.err.contains("it is refused from now on"), "\(early)")
         try await runner.run("app rotate shared-secret", app.app_uuid, leaves: "app.replace_shared_secret")
         let list = try installation.scratch.write("{}\n", to: "devices.jsonl")
         try await runner.run(
@@ -79,6 +82,8 @@ extension ServerTests.AuditedCommandTests {
         let keyID = try #require(key["key_id"])
         try await runner.run("admin rotate", keyID, leaves: "key.rotate")
         try await runner.run("admin revoke", keyID, leaves: "key.revoke")
+        let again = try await installation.run("admin", "revoke", keyID)
+        #expect(again.status == 0 && again.out.hasPrefix("\(keyID) was revoked already, at 2"), "\(again)")
         try await people(runner)
         try await runner.run("keys rotate", leaves: "sealing_key.rotate")
         try await runner.run("keys drop", "1", leaves: "sealing_key.drop")

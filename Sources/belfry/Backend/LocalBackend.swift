@@ -27,11 +27,11 @@ struct LocalBackend: AdminBackend {
     }
 
     private func reply(
-        _ application: Application, apiKey: String? = nil, sharedSecret: String? = nil
+        _ application: Application, apiKey: String? = nil, sharedSecret: String? = nil, graceEndedEarly: Instant? = nil
     ) async throws -> Admin.ApplicationReply {
         Admin.ApplicationReply(
             application, tenant: try await store.tenant(application.tenantKey)?.uuid, apiKey: apiKey,
-            sharedSecret: sharedSecret)
+            sharedSecret: sharedSecret, graceEndedEarly: graceEndedEarly)
     }
 
     func application(_ uuid: UUID) async throws -> ApplicationDetails {
@@ -71,13 +71,17 @@ struct LocalBackend: AdminBackend {
 
     func replaceAPIKey(of application: UUID, grace: Duration) async throws -> Admin.ApplicationReply {
         let application = try await service.application(application)
-        return try await reply(application, apiKey: try await service.replaceAPIKey(of: application, grace: grace))
+        return try await reply(
+            application, apiKey: try await service.replaceAPIKey(of: application, grace: grace),
+            graceEndedEarly: service.admin.graceEndedEarly(application.previousAPIKey?.validUntil))
     }
 
     func replaceSharedSecret(of application: UUID, grace: Duration) async throws -> Admin.ApplicationReply {
         let application = try await service.application(application)
         let secret = try await service.replaceSharedSecret(of: application, grace: grace)
-        return try await reply(application, sharedSecret: secret)
+        return try await reply(
+            application, sharedSecret: secret,
+            graceEndedEarly: service.admin.graceEndedEarly(application.previousSharedSecret?.validUntil))
     }
 
     func edit(_ platform: UUID, _ edit: PlatformEdit) async throws -> Admin.PlatformReply {

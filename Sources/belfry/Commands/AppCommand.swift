@@ -123,6 +123,7 @@ struct AppCommand: AsyncParsableCommand {
                 let reply = try await backend.withBackend {
                     try await $0.replaceAPIKey(of: app, grace: grace.duration)
                 }
+                GraceOptions.warn(endedEarly: reply.grace_ended_early)
                 if output.json { return try Output.json(reply) }
                 Output.fields([("app_uuid", reply.app_uuid), ("api_key", reply.api_key ?? "")])
             }
@@ -142,6 +143,7 @@ struct AppCommand: AsyncParsableCommand {
                 let reply = try await backend.withBackend {
                     try await $0.replaceSharedSecret(of: app, grace: grace.duration)
                 }
+                GraceOptions.warn(endedEarly: reply.grace_ended_early)
                 if output.json { return try Output.json(reply) }
                 Output.fields([("app_uuid", reply.app_uuid), ("shared_secret", reply.shared_secret ?? "")])
             }

@@ -16,9 +16,12 @@ extension Admin {
         package var api_key: String?
         /// Shown once, in the reply to its creation.
         package var shared_secret: String?
+        /// Until when the secret before the one that was replaced would have been taken: it is refused from now on.
+        package var grace_ended_early: String?
 
         package init(
-            _ application: BelfryCore.Application, tenant: UUID?, apiKey: String? = nil, sharedSecret: String? = nil
+            _ application: BelfryCore.Application, tenant: UUID?, apiKey: String? = nil, sharedSecret: String? = nil,
+            graceEndedEarly: Instant? = nil
         ) {
             app_uuid = application.uuid.lowercased
             name = application.name
@@ -27,6 +30,7 @@ extension Admin {
             created_at = application.createdAt.text
             api_key = apiKey
             shared_secret = sharedSecret
+            grace_ended_early = graceEndedEarly?.text
         }
     }
 

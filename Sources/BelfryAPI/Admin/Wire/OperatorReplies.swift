@@ -38,7 +38,13 @@ extension Admin {
         /// Shown once, in the reply to its creation.
         package var key: String?
 
-        package init(_ key: AdminKey, tenant: UUID?, application: UUID?, text: AdminKey.Text? = nil) {
+        /// Until when the secret before the one that was replaced would have been taken: it is refused from now on.
+        package var grace_ended_early: String?
+
+        package init(
+            _ key: AdminKey, tenant: UUID?, application: UUID?, text: AdminKey.Text? = nil,
+            graceEndedEarly: Instant? = nil
+        ) {
             key_id = key.id
             name = key.name
             scope = key.scope.rawValue
@@ -49,6 +55,7 @@ extension Admin {
             _previous_secret_until = OrNull(wrappedValue: key.previous?.validUntil.text)
             _revoked_at = OrNull(wrappedValue: key.revokedAt?.text)
             self.key = text?.text
+            grace_ended_early = graceEndedEarly?.text
         }
     }
 
