@@ -46,7 +46,9 @@ extension Answer {
         case .gone where isActive:
             "the device stays active, and is sent the next push: the verdict names no time, or one before the device registered, "
                 + "or the app has registered since"
-        case .gone: "the app gets a new token when it is opened, and registers it"
+        case .gone:
+            "the provider said that the token is dead, and the device was deactivated: the app gets a new token when it is opened, and "
+                + "registers it"
         case .expired: "send it again, with a later expiry"
         case .unknown: "it may have arrived: a push that is at most once is not sent again"
         case .skipped(let skip): skip.help
