@@ -6,6 +6,8 @@ package enum AndroidPlatformCredentials: PlatformCredentials {
     case fcm(FCMPlatformCredentials)
     case gcm(GCMPlatformCredentials)
 
+    package static let fields = ["service_account", "gcm_api_key", "endpoint", "trust_root"]
+
     package init(entered: [String: JSONValue]) throws(InvalidInput) {
         let isGiven = { (field: String) in entered[field].map { !$0.isNull } ?? false }
         switch (isGiven("service_account"), isGiven("gcm_api_key")) {
@@ -13,6 +15,16 @@ package enum AndroidPlatformCredentials: PlatformCredentials {
         case (false, true): self = .gcm(try GCMPlatformCredentials(entered: entered))
         case (false, false): throw InvalidInput(field: "service_account", "or gcm_api_key is missing")
         case (true, true): throw InvalidInput(field: "service_account", "and gcm_api_key exclude each other")
+        }
+    }
+
+    /// The endpoint of a gateway is none of FCM's, so what is of the one is not kept beside a key of the other.
+    package static func kept(beside entered: [String: JSONValue], of old: Self) -> [String: JSONValue] {
+        switch old {
+        case .fcm(let old) where entered["gcm_api_key"] == nil: FCMPlatformCredentials.kept(beside: entered, of: old)
+        case .gcm(let old) where entered["service_account"] == nil:
+            GCMPlatformCredentials.kept(beside: entered, of: old)
+        case .fcm, .gcm: [:]
         }
     }
 

@@ -12,13 +12,33 @@ package struct CredentialsService: ProviderCredentials {
         _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID,
         by author: CredentialsAuthor
     ) throws -> Sealed {
+        try sealed(entered, keeping: [:], kind: kind, mode: mode, platform: platform, by: author)
+    }
+
+    package func replacement(
+        of platform: Platform, by entered: [String: JSONValue], of author: CredentialsAuthor
+    ) throws -> CredentialsReplacement {
+        let kept = platform.kind.provider?.kept(beside: entered, on: platform, with: dependencies.vault) ?? [:]
+        // An empty setting is one that is to go.
+        let named = entered.filter { !CredentialSettings.names.contains($0.key) || $0.value != .string("") }
+        return CredentialsReplacement(
+            sealed: try sealed(
+                named, keeping: kept, kind: platform.kind, mode: platform.mode, platform: platform.uuid, by: author),
+            kept: kept.keys.sorted())
+    }
+
+    /// - Parameter kept: what stays of the credentials before, for whose addresses their author answered.
+    private func sealed(
+        _ entered: [String: JSONValue], keeping kept: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode,
+        platform: UUID, by author: CredentialsAuthor
+    ) throws -> Sealed {
         guard let provider = kind.provider else {
             guard entered.isEmpty else { throw InvalidInput(field: "credentials", "are not taken: \(kind.absence)") }
             return Sealed(bytes: [])
         }
         do {
-            let credentials = try provider.init(entered: entered)
-            if author == .tenant, let field = credentials.unguardedAddresses.first {
+            let credentials = try provider.init(entered: entered.merging(kept) { _, kept in kept })
+            if author == .tenant, let field = credentials.unguardedAddresses.first(where: { kept[$0] == nil }) {
                 throw InvalidInput(field: field, "names an address of its own, which needs a key of scope operator")
             }
             try credentials.checkTrustRoots()
@@ -28,10 +48,6 @@ package struct CredentialsService: ProviderCredentials {
         } catch let error as InvalidInput {
             throw InvalidInput(field: "credentials.\(error.field)", error.problem)
         }
-    }
-
-    package func completed(_ entered: [String: JSONValue], replacing platform: Platform) -> [String: JSONValue] {
-        platform.kind.provider?.completed(entered, replacing: platform, with: dependencies.vault) ?? entered
     }
 
     package func parking(of kind: PlatformKind) -> Parking? {

@@ -3,10 +3,12 @@ package import FoundationEssentials
 
 /// The credentials of a platform for one provider: read from entered fields, stored sealed, and made into a provider.
 package protocol PlatformCredentials: Sendable, Hashable, Codable {
+    /// The names of all the fields that can be entered.
+    static var fields: [String] { get }
     /// Reads entered fields. Throws `InvalidInput` with the field and the reason.
     init(entered: [String: JSONValue]) throws(InvalidInput)
-    /// What was entered in place of others, with what it keeps of them unless another is given.
-    static func completed(_ entered: [String: JSONValue], from old: Self) -> [String: JSONValue]
+    /// The fields of old credentials that stay when others are entered in their place.
+    static func kept(beside entered: [String: JSONValue], of old: Self) -> [String: JSONValue]
     /// The fields that would make these credentials.
     var entered: [String: JSONValue] { get }
 
@@ -25,14 +27,20 @@ package protocol PlatformCredentials: Sendable, Hashable, Codable {
 }
 
 extension PlatformCredentials {
-    package static func completed(_ entered: [String: JSONValue], from old: Self) -> [String: JSONValue] { entered }
+    package static func kept(beside entered: [String: JSONValue], of old: Self) -> [String: JSONValue] {
+        old.settings(unlessIn: entered)
+    }
 
-    /// As `completed`, from the credentials that the platform has; those that cannot be opened complete nothing.
-    static func completed(
-        _ entered: [String: JSONValue], replacing platform: Platform, with vault: any Vault
+    /// As `kept`, of the credentials that the platform has; of those that cannot be opened nothing is kept.
+    static func kept(
+        beside entered: [String: JSONValue], on platform: Platform, with vault: any Vault
     ) -> [String: JSONValue] {
-        guard let old = try? Self(opening: platform, with: vault) else { return entered }
-        return completed(entered, from: old)
+        (try? Self(opening: platform, with: vault)).map { kept(beside: entered, of: $0) } ?? [:]
+    }
+
+    /// The fields that are no secret and go with any, but for those that are named.
+    func settings(unlessIn entered: [String: JSONValue]) -> [String: JSONValue] {
+        self.entered.filter { CredentialSettings.names.contains($0.key) && entered[$0.key] == nil }
     }
 
     package func check(for kind: PlatformKind) throws(InvalidInput) {}
@@ -51,6 +59,16 @@ extension PlatformCredentials {
         let bytes = try vault.open(platform.credentials, for: VaultPurpose.credentials(of: platform.uuid))
         self = try JSONDecoder().decode(Self.self, from: Data(bytes))
     }
+}
+
+/// The fields of credentials that stay when the credentials are replaced, unless they are named; empty takes one away.
+///
+/// A secret is not among them: one that stayed beside a new address would be told to that address.
+package enum CredentialSettings {
+    package static let names: Set<String> = [
+        "topic", "subject", "url", "content_provider_id", "domain", "endpoint", "channels_endpoint", "token_url",
+        "trust_root",
+    ]
 }
 
 /// A provider that can be tested, and replaced while it works.

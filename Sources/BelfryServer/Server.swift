@@ -197,7 +197,10 @@ package struct Server: Sendable {
         do {
             let people = resources.people(lifetime: configuration.dashboard.lifetime)
             let author = resources.operatorService.author
-            guard let link = try await SetupLink.make(with: people, by: author, at: address) else { return }
+            guard
+                let link = try await SetupLink.make(
+                    with: people, by: author, at: configuration.dashboard.publicURL ?? address)
+            else { return }
             logger.info("nobody can log in at the dashboard yet; this link works once", metadata: ["link": "\(link)"])
         } catch {
             logger.warning("the set-up link of the dashboard could not be made", metadata: ["error": "\(error)"])

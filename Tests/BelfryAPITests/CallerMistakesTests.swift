@@ -48,6 +48,30 @@ import Testing
         #expect(right.headers[.warning] == nil)
     }
 
+    @Test(arguments: [
+        (#""tags":{"unsubcribe":["town"]}"#, "tags.unsubcribe was ignored (is tags.unsubscribe meant?)"),
+        (#""user":"ada""#, "user was ignored (is custom_user_id meant?)"),
+    ])
+    func `an update hears of a nested field, and of a user, that nothing reads`(
+        fields: String, words: String
+    ) async throws {
+        let server = try await TestServer()
+        let uuid = try #require(
+            try await server.register(#"{"registration_token":"\#(Self.token)"}"#)["device_uuid"]?.stringValue)
+        let reply = try await server.send(
+            .put, "/v1/registration/\(uuid)", as: .iPhone, #"{"registration_token":"\#(Self.token)",\#(fields)}"#)
+        #expect(reply.status == 200 && reply.headers[.warning] == #"299 - "\#(words)""#, "\(reply)")
+    }
+
+    @Test func `a push hears of a field of its message, and of a user, that nothing reads`() async throws {
+        let reply = try await TestServer().push(
+            #"{"message":{"body":"Hi","costum":{}},"target":{"topics":["a"],"user":"ada"}}"#)
+        #expect(
+            reply.headers[.warning]
+                == #"299 - "message.costum was ignored (is message.custom meant?); target.user was ignored (is target.custom_user_ids meant?)""#
+        )
+    }
+
     @Test func `a token of APNs that is too short is taken, and warned of`() async throws {
         let reply = try await TestServer().register(
             #"{"registration_token":"\#(Self.token.prefix(12))","topic":"a"}"#)

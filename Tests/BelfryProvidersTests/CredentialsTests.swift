@@ -110,4 +110,77 @@ import Testing
             #expect(refusal?.field == "credentials.endpoint")
         }
     }
+
+    @Test func `a tenant may replace the secret beside an address that the operator entered, not the address`()
+        async throws
+    {
+        try await TestProviders.run { providers in
+            let service = CredentialsService(dependencies: providers.dependencies)
+            let platform = try providers.platform(
+                .huawei, ["app_id": "1", "app_secret": "s", "endpoint": "https://10.0.0.1"])
+            let secret: [String: JSONValue] = ["app_id": .string("2"), "app_secret": .string("t")]
+            #expect(try service.replacement(of: platform, by: secret, of: .tenant).kept == ["endpoint"])
+            let moved = secret.merging(["endpoint": .string("https://10.0.0.2")]) { _, new in new }
+            let refusal = #expect(throws: InvalidInput.self) {
+                try service.replacement(of: platform, by: moved, of: .tenant)
+            }
+            #expect(refusal?.field == "credentials.endpoint")
+        }
+    }
+
+    @Test(
+        arguments: [
+            (
+                .web, ["vapid_key": "jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI", "subject": "mailto:a@b.example"],
+                [:], ["subject", "vapid_key"]
+            ),
+            (
+                .web, ["vapid_key": "jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI", "subject": "mailto:a@b.example"],
+                ["subject": ""], ["vapid_key"]
+            ),
+            (
+                .web, ["vapid_key": "jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI"], ["subject": "mailto:c@b.example"],
+                ["vapid_key"]
+            ),
+            (
+                .android, ["gcm_api_key": "k", "endpoint": "https://gcm.example/send"], ["gcm_api_key": "l"],
+                ["endpoint"]
+            ),
+            (
+                .bb10, ["application_id": "a", "password": "p", "content_provider_id": "1"],
+                ["application_id": "a", "password": "q"], ["content_provider_id"]
+            ),
+            (
+                .bb10, ["application_id": "a", "password": "p", "content_provider_id": "1"],
+                ["application_id": "a", "password": "q", "url": "http://mds:8080/pap"], []
+            ),
+            (
+                .webhook, ["url": "https://hooks.example/x", "secret": "0123456789abcdef01234567"],
+                ["secret": "abcdef0123456789abcdef01"], ["url"]
+            ),
+        ] as [(PlatformKind, [String: String], [String: String], [String])])
+    func `what holds no secret stays when credentials are replaced, unless it is named`(
+        kind: PlatformKind, old: [String: String], entered: [String: String], kept: [String]
+    ) async throws {
+        try await TestProviders.run { providers in
+            let service = CredentialsService(dependencies: providers.dependencies)
+            let platform = try providers.platform(kind, old)
+            let replacement = try service.replacement(
+                of: platform, by: entered.mapValues { .string($0) }, of: .operator)
+            #expect(replacement.kept == kept)
+        }
+    }
+
+    @Test func `a secret never stays beside a new address`() async throws {
+        try await TestProviders.run { providers in
+            let service = CredentialsService(dependencies: providers.dependencies)
+            let platform = try providers.platform(
+                .webhook, ["url": "https://hooks.example/x", "secret": "0123456789abcdef01234567"])
+            let refusal = #expect(throws: InvalidInput.self) {
+                try service.replacement(
+                    of: platform, by: ["url": .string("https://thief.example/x")], of: .operator)
+            }
+            #expect(refusal?.field == "credentials.secret")
+        }
+    }
 }

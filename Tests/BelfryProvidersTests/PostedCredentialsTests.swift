@@ -65,8 +65,8 @@ import Testing
     @Test func `a key pair is made when none is entered, and its public half may be known`() throws {
         let first = try WebPushPlatformCredentials(entered: [:])
         for entered: [String: JSONValue] in [["subject": .string("mailto:a@a.example")], ["vapid_key": .null]] {
-            let completed = WebPushPlatformCredentials.completed(entered, from: first)
-            let replaced = try WebPushPlatformCredentials(entered: completed)
+            let kept = WebPushPlatformCredentials.kept(beside: entered, of: first)
+            let replaced = try WebPushPlatformCredentials(entered: entered.merging(kept) { _, kept in kept })
             #expect(replaced.vapidKey == first.vapidKey, "replaced without a key, the subscriptions go on")
             #expect(replaced.subject == (entered["subject"] == nil ? nil : "mailto:a@a.example"))
         }

@@ -48,6 +48,9 @@ extension ServerTests.AuditedCommandTests {
         try await runner.run("platform edit", web, "--description", "browsers", leaves: "platform.edit")
         try await runner.run("app edit", app.app_uuid, "--name", "Grocer", leaves: "app.edit")
         try await runner.run("app rotate api-key", app.app_uuid, "--grace", "60", leaves: "app.replace_api_key")
+        let early = try await runner.run(
+            "app rotate api-key", app.app_uuid, "--grace", "60", leaves: "app.replace_api_key")
+        #expect(early.err.contains("it is refused from now on"), "\(early)")
         try await runner.run("app rotate shared-secret", app.app_uuid, leaves: "app.replace_shared_secret")
         let list = try installation.scratch.write("{}\n", to: "devices.jsonl")
         try await runner.run(
@@ -79,6 +82,8 @@ extension ServerTests.AuditedCommandTests {
         let keyID = try #require(key["key_id"])
         try await runner.run("admin rotate", keyID, leaves: "key.rotate")
         try await runner.run("admin revoke", keyID, leaves: "key.revoke")
+        let again = try await installation.run("admin", "revoke", keyID)
+        #expect(again.status == 0 && again.out.hasPrefix("\(keyID) was revoked already, at 2"), "\(again)")
         try await people(runner)
         try await runner.run("keys rotate", leaves: "sealing_key.rotate")
         try await runner.run("keys drop", "1", leaves: "sealing_key.drop")
@@ -106,6 +111,9 @@ extension ServerTests.AuditedCommandTests {
         let listed = try await runner.installation.run("admin", "user", "list")
         #expect(listed.out.contains("ann@a.example") && listed.out.contains("disabled"), "\(listed)")
         #expect(listed.out.contains("bob@a.example") && listed.out.contains("invited"), "\(listed)")
+        try await runner.run("admin user withdraw", "--email", "bob@a.example", leaves: "person.withdraw_link")
+        let none = try await runner.installation.run("admin", "user", "withdraw", "--email", "bob@a.example")
+        #expect(none.status != 0 && none.err.contains("bob@a.example"), "\(none)")
         try await runner.run("admin user enable", "--email", "ann@a.example", leaves: "person.enable")
     }
 
@@ -158,7 +166,15 @@ extension ServerTests.AuditedCommandTests {
         try await runner.run("schedule edit", schedule, "--app", app, "--body", "Latest", leaves: "schedule.update")
         let waiting = try await runner.installation.run("schedule", "list", "--app", app, "--json")
         #expect(waiting.out.contains("Latest"), "\(waiting)")
-        try await runner.run("schedule delete", schedule, "--app", app, leaves: "schedule.cancel")
+        let found = try await runner.installation.run("schedule", "show", schedule)
+        #expect(found.status == 0 && found.out.contains("Latest"), "\(found)")
+        for command in ["cancel", "receipt"] {
+            let other = try await runner.installation.run(command, schedule)
+            #expect(other.status != 0 && other.err.contains("belfry schedule cancel \(schedule)"), "\(other)")
+        }
+        try await runner.run("schedule cancel", schedule, leaves: "schedule.cancel")
+        let unknown = try await runner.installation.run("schedule", "cancel", "0123456789abcdef")
+        #expect(unknown.status != 0 && unknown.err.contains("0123456789abcdef"), "\(unknown)")
 
         let place = ["--name", "shop", "--latitude", "-33.5", "--longitude", "151.2", "--radius", "100"]
         let location = try id(

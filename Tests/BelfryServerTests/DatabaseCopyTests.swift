@@ -65,7 +65,7 @@ extension CrashTests.DatabaseCopyTests {
                 for command in [push, ["check"], ["nodes"]] {
                     let refused = try await installation.run(command)
                     #expect(
-                        refused.status != 0 && refused.err.contains("it was copied to \(target) at "),
+                        refused.status != 0 && refused.err.contains("\(url) was copied to \(target) at "),
                         "\(command): \(refused)")
                 }
                 let reopened = try await Program.run(["database", "reopen", url], in: installation.scratch)

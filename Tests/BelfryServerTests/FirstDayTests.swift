@@ -219,11 +219,15 @@ extension ServerTests.FirstDayTests {
 
     @Test func `commands say where no server runs, and a second server on the same data is refused`() async throws {
         try await TestInstallation.with { installation in
+            _ = try await installation.crowd(1)
             let push = ["push", "--app", installation.application, "--body", "x"]
             let absent = "no server is running on \(installation.data)/belfry.sqlite"
             let waiting = try await installation.run(push + ["--everyone", "--yes"])
             #expect(waiting.status == 0 && waiting.err.contains("\(absent): it is sent once one starts"), "\(waiting)")
             #expect(try await installation.run("nodes").err.contains(absent))
+            let receipt = try #require(waiting.out.firstMatch(of: /receipt_id +([0-9a-f-]{36})/)?.1)
+            let shown = try await installation.run("receipt", String(receipt))
+            #expect(shown.out.contains("\(absent): the rest is sent once one starts"), "\(shown)")
             let server = try await installation.serve()
             defer { server.endAtOnce() }
             _ = try await server.addresses()
@@ -240,6 +244,9 @@ extension ServerTests.FirstDayTests {
             let killed = try await installation.run("nodes")
             #expect(killed.err.contains(absent) && killed.out.contains("  gone  "), "\(killed)")
             #expect(!killed.out.contains("  up  "), "\(killed)")
+            let asJSON = try await installation.run("nodes", "--json")
+            #expect(
+                asJSON.out.contains(#/"state" ?: ?"gone"/#) && asJSON.out.contains("silent_seconds"), "\(asJSON)")
             let next = try await installation.serve()
             defer { next.endAtOnce() }
             _ = try await next.addresses()
@@ -324,6 +331,46 @@ extension ServerTests.FirstDayTests {
                 let reopened = try await Program.run(["database", "reopen", database], in: installation.scratch)
                 #expect(reopened.status == 0 && reopened.out.contains(words), "\(reopened)")
             }
+            #expect(try await installation.run("app", "list").status == 0)
+        }
+    }
+
+    @Test func `the way back from a copy is refused once the new database has been used`() async throws {
+        try await TestInstallation.with { installation in
+            let folder = installation.scratch.file("moved")
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let ring = try #require(
+                try FileManager.default.contentsOfDirectory(atPath: installation.data).first { $0.contains("key") })
+            try FileManager.default.copyItem(atPath: "\(installation.data)/\(ring)", toPath: "\(folder)/\(ring)")
+            let (old, new) = ("sqlite:\(installation.data)/belfry.sqlite", "sqlite:\(folder)/belfry.sqlite")
+            let copied = try await Program.run(
+                ["database", "copy", "--from", old, "--to", new], in: installation.scratch)
+            #expect(copied.status == 0, "\(copied)")
+            let refused = try await installation.run("app", "list")
+            #expect(
+                refused.err.contains("\(old) was copied to \(new) at ")
+                    && refused.err.contains("`belfry database reopen \(old)`")
+                    && refused.err.contains("--data-directory \(folder),"), "\(refused)")
+
+            let push = try await Program.run(
+                [
+                    "push", "--app", installation.application, "--everyone", "--yes", "--body", "x",
+                    "--data-directory", folder,
+                ], in: installation.scratch)
+            #expect(push.status == 0, "\(push)")
+            let reopen = ["database", "reopen", old]
+            let used = try await Program.run(reopen, in: installation.scratch)
+            #expect(
+                used.status != 0 && used.err.contains("\(new) has been used since ")
+                    && used.err.contains("new pushes: 1") && used.err.contains("--force"), "\(used)")
+            #expect(try await installation.run("app", "list").status != 0)
+            try FileManager.default.moveItem(atPath: folder, toPath: folder + "-away")
+            let unknown = try await Program.run(reopen, in: installation.scratch)
+            #expect(
+                unknown.status != 0 && unknown.err.contains("does not tell whether it has been used since"),
+                "\(unknown)")
+            let forced = try await Program.run(reopen + ["--force"], in: installation.scratch)
+            #expect(forced.status == 0 && forced.out.contains("can be used again"), "\(forced)")
             #expect(try await installation.run("app", "list").status == 0)
         }
     }

@@ -79,7 +79,7 @@ extension ServerTests {
                 }
                 let point =
                     "BH_Nzidw9sRdQYPL7m_bS3tYBzM1e-nvE7rPbjx70VRFx_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"
-                #expect(seen.contains(#""public":{"vapid_public_key":"\#(point)"}"#))
+                #expect(seen.contains(#""public":{"subject":"mailto:a@b.example","vapid_public_key":"\#(point)"}"#))
             }
         }
     }

@@ -110,6 +110,81 @@ extension ServerTests.SecretsCommandTests {
         }
     }
 
+    private struct ShownPlatform: Decodable {
+        let `public`: [String: String]
+        let kept_credentials: [String]?
+    }
+
+    @Test func `the contact of Web Push is changed alone, and what a type takes is said`() async throws {
+        try await TestInstallation.with { installation in
+            let made = try TestInstallation.CreatedPlatform(
+                try await installation.run(
+                    "platform", "create", "--json", "--app", installation.application, "--type", "web", "--name",
+                    "Web", "--credential", "subject=mailto:a@example.org"))
+            let web = made.platform_uuid
+            func shown() async throws -> [String: String] {
+                try await installation.run("platform", "show", web, "--json").decoded(as: ShownPlatform.self).public
+            }
+            let first = try await shown()
+            #expect(first["subject"] == "mailto:a@example.org")
+
+            let ca = try installation.scratch.write(installation.simulator.trustRootPEM, to: "web-ca.pem")
+            let rooted = try await installation.run(
+                "platform", "credentials", web, "--credential", "trust_root=@\(ca)")
+            #expect(rooted.out == "replaced the credentials of \(web); unchanged: subject, vapid_key\n", "\(rooted)")
+            let moved = try await installation.run(
+                "platform", "credentials", web, "--credential", "subject=mailto:b@example.org")
+            #expect(moved.out == "replaced the credentials of \(web); unchanged: trust_root, vapid_key\n", "\(moved)")
+            #expect(
+                try await shown() == first.merging(["subject": "mailto:b@example.org"]) { _, new in new },
+                "the key is the one that browsers subscribed with")
+            let bare = try await installation.run(
+                "platform", "credentials", web, "--credential", "trust_root=", "--credential", "subject=")
+            #expect(bare.out == "replaced the credentials of \(web); unchanged: vapid_key\n", "\(bare)")
+            #expect(try await shown()["subject"] == nil)
+
+            let nothing = try await installation.run("platform", "credentials", web)
+            #expect(
+                nothing.status != 0 && nothing.err.contains("fields of type web are vapid_key, subject, trust_root"),
+                "\(nothing.err)")
+            let apple = try await installation.run("platform", "credentials", installation.platform)
+            #expect(apple.status != 0 && apple.err.contains("give --apns-key with --key-id and --team-id"), "\(apple)")
+            let foreign = try await installation.run("platform", "credentials", web, "--topic", "org.example")
+            #expect(foreign.status != 0 && foreign.err.contains("--topic is for Apple's platforms"), "\(foreign)")
+        }
+    }
+
+    @Test func `a new key of APNs needs no topic, and by the admin API the answer says what stayed`() async throws {
+        try await TestInstallation.with { installation in
+            let admin: CreatedKey = try await installation.run("admin", "create", "--json").decoded()
+            let old = try await installation.run("platform", "show", installation.platform, "--json")
+                .decoded(as: ShownPlatform.self).public
+            let key = installation.scratch.file("key.p8")
+            let replaced = try await installation.run(
+                "platform", "credentials", installation.platform, "--apns-key", key, "--key-id",
+                try #require(old["key_id"]), "--team-id", try #require(old["team_id"]))
+            #expect(replaced.out.hasSuffix("; unchanged: endpoint, topic, trust_root\n"), "\(replaced)")
+            #expect(
+                try await installation.run("platform", "show", installation.platform, "--json")
+                    .decoded(as: ShownPlatform.self).public == old)
+
+            let web = try TestInstallation.CreatedPlatform(
+                try await installation.run(
+                    "platform", "create", "--json", "--app", installation.application, "--type", "web", "--name",
+                    "Web", "--credential", "subject=mailto:a@example.org")
+            ).platform_uuid
+            let server = try await installation.serve()
+            defer { server.endAtOnce() }
+            let caller = Caller(base: try await server.addresses().http, user: "", secret: "")
+            let answer = try await caller.send(
+                "PUT", "/admin/v1/platforms/\(web)/credentials", #"{"credentials":{"subject":null}}"#,
+                headers: ["Authorization": "Bearer \(admin.key)"])
+            let shown = try JSONDecoder().decode(ShownPlatform.self, from: Data(answer.body.utf8))
+            #expect(shown.kept_credentials == ["vapid_key"] && shown.public["subject"] == nil, "\(answer)")
+            try await server.end(SIGTERM)
+        }
+    }
+
     @Test
     func `all is sealed with a new key beside a running server, and the old one is dropped when nothing needs it`()
         async throws

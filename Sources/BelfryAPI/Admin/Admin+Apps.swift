@@ -72,13 +72,15 @@ extension Admin {
         private func replaceAPIKey(_ call: Call, _ application: Application) async throws -> Response {
             let grace = try await call.bodyIfAny(as: Grace.self).duration
             let apiKey = try await factory.admin.replaceAPIKey(of: application, grace: grace, by: call.author)
-            return try Response(try await reply(application, apiKey: apiKey))
+            let ended = factory.admin.graceEndedEarly(application.previousAPIKey?.validUntil)
+            return try Response(try await reply(application, apiKey: apiKey, graceEndedEarly: ended))
         }
 
         private func replaceSharedSecret(_ call: Call, _ application: Application) async throws -> Response {
             let grace = try await call.bodyIfAny(as: Grace.self).duration
             let secret = try await factory.admin.replaceSharedSecret(of: application, grace: grace, by: call.author)
-            return try Response(try await reply(application, sharedSecret: secret))
+            let ended = factory.admin.graceEndedEarly(application.previousSharedSecret?.validUntil)
+            return try Response(try await reply(application, sharedSecret: secret, graceEndedEarly: ended))
         }
 
         /// The tenant that the body names, or the caller's own; the first one for an operator.
@@ -100,11 +102,12 @@ extension Admin {
         }
 
         private func reply(
-            _ application: Application, apiKey: String? = nil, sharedSecret: String? = nil
+            _ application: Application, apiKey: String? = nil, sharedSecret: String? = nil,
+            graceEndedEarly: Instant? = nil
         ) async throws -> ApplicationReply {
             ApplicationReply(
                 application, tenant: try await factory.store.tenant(application.tenantKey)?.uuid, apiKey: apiKey,
-                sharedSecret: sharedSecret)
+                sharedSecret: sharedSecret, graceEndedEarly: graceEndedEarly)
         }
     }
 

@@ -67,7 +67,11 @@ extension Admin {
             let device = try await factory.admin.register(
                 try body.registration(for: platform.kind), on: platform, of: application, by: call.author)
             registered.increment()
-            return Response(status: .created, json: Self.json(device, on: platform))
+            var response = Response(status: .created, json: Self.json(device, on: platform))
+            var ignored = IgnoredFields()
+            ignored.remark(device.token, on: platform)
+            if !ignored.isEmpty { response.headers[.warning] = ignored.warning }
+            return response
         }
 
         /// Fields that are left out stay as they are.
@@ -174,6 +178,9 @@ extension Admin {
         func registration(for kind: PlatformKind) throws(InvalidInput) -> Registration {
             guard let token else { throw InvalidInput.missing("registration_token") }
             let names = try Topic.normalized(topics, field: "topics")
+            // As its app's registration, it says all of it: an alias that is left out is none.
+            var about = about
+            about.alias = about.alias ?? ""
             return try Registration(
                 token: try token.deviceToken(for: kind), about: about, customUserID: try customUserID.change(),
                 topics: .replace(Set(names)))

@@ -48,7 +48,8 @@ extension Admin {
             guard key.revokedAt == nil else { throw APIError(.conflict, "The key is revoked") }
             let grace = try await call.bodyIfAny(as: Grace.self).duration
             let text = try await factory.admin.rotate(key, grace: grace, by: call.author)
-            return try Response(try await reply(key, text: text))
+            let ended = factory.admin.graceEndedEarly(key.previous?.validUntil)
+            return try Response(try await reply(key, text: text, graceEndedEarly: ended))
         }
 
         private func revoke(_ call: Call, _ key: AdminKey) async throws -> Response {
@@ -92,9 +93,13 @@ extension Admin {
             return keyBounds
         }
 
-        private func reply(_ key: AdminKey, text: AdminKey.Text? = nil) async throws -> KeyReply {
+        private func reply(
+            _ key: AdminKey, text: AdminKey.Text? = nil, graceEndedEarly: Instant? = nil
+        ) async throws -> KeyReply {
             let bounds = try await keyBounds(of: [key]).first ?? KeyBounds()
-            return KeyReply(key, tenant: bounds.tenant, application: bounds.application, text: text)
+            return KeyReply(
+                key, tenant: bounds.tenant, application: bounds.application, text: text,
+                graceEndedEarly: graceEndedEarly)
         }
     }
 

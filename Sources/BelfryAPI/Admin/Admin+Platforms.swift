@@ -65,8 +65,9 @@ extension Admin {
             _ call: Call, _ platform: Platform, _ application: Application
         ) async throws -> Response {
             let entered = try await call.body(as: CredentialsBody.self).credentials
-            try await factory.admin.replaceCredentials(of: platform, of: application, with: entered, by: call.author)
-            return try await reply(platform.key, application)
+            let kept = try await factory.admin.replaceCredentials(
+                of: platform, of: application, with: entered, by: call.author)
+            return try await reply(platform.key, application, kept: kept)
         }
 
         private func test(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
@@ -103,14 +104,19 @@ extension Admin {
         }
 
         /// The present state of the platform.
-        private func reply(_ key: Key<Platform>, _ application: Application) async throws -> Response {
+        private func reply(
+            _ key: Key<Platform>, _ application: Application, kept: [String]? = nil
+        ) async throws -> Response {
             guard let platform = try await factory.store.platform(key) else { throw APIError.missing("platform") }
-            return try Response(try await counted(platform, application))
+            var reply = try await counted(platform, application)
+            reply.kept_credentials = kept
+            return try Response(reply)
         }
 
         private func counted(_ platform: Platform, _ application: Application) async throws -> PlatformReply {
             PlatformReply(
                 platform, of: application, devices: try await factory.store.deviceCount(on: platform.key),
+                inactive: try await factory.store.inactiveDeviceCount(on: platform.key),
                 unseen: platform.hasImports ? try await factory.store.unseenDeviceCount(on: [platform.key]) : 0,
                 expiry: factory.admin.credentialsExpiry(of: platform),
                 published: factory.admin.published(of: platform))
@@ -118,7 +124,7 @@ extension Admin {
 
         private func reply(_ created: CreatedPlatform, _ application: Application) -> PlatformReply {
             PlatformReply(
-                created.platform, of: application, devices: 0,
+                created.platform, of: application, devices: 0, inactive: 0,
                 expiry: factory.admin.credentialsExpiry(of: created.platform),
                 published: factory.admin.published(of: created.platform), secret: created.secret)
         }

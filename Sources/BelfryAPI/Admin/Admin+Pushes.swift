@@ -58,8 +58,18 @@ extension Admin {
             let unmatched = try await factory.unlessDamaged {
                 try await factory.store.unmatchedNames(of: receipt.push.key)
             }
-            let reply = ReceiptReply(receipt, of: application, faults: faults, unmatched: unmatched ?? UnmatchedNames())
+            let reply = ReceiptReply(
+                receipt, of: application, faults: faults, unmatched: unmatched ?? UnmatchedNames(),
+                waits: try await waits(of: receipt))
             return try Response(PushReply(receipt: reply, request: pushRequest ?? nil))
+        }
+
+        private func waits(of receipt: Receipt) async throws -> [String] {
+            guard receipt.settledAt == nil else { return [] }
+            let trouble = try await factory.nodeTrouble(of: receipt.push)
+            guard !trouble.isNone else { return [] }
+            return trouble.waits(
+                leasesEnd: try await factory.store.leasesEnd(of: receipt.push.key), now: factory.clock.now)
         }
 
         /// Cancels what has not left.
@@ -112,7 +122,9 @@ extension Admin {
             else { throw APIError.missing("device in this push") }
             let delivery = try await factory.store.delivery(of: device.key, in: receipt.push.key)
             guard delivery != nil || !receipt.isFannedOut else { throw APIError.missing("device in this push") }
-            return try Response(DeviceAnswerReply(device, on: platform, delivery, now: factory.clock.now))
+            let isPending = (delivery?.answer ?? .pending) == .pending
+            let nodes = isPending ? try await factory.nodeTrouble(of: receipt.push) : .none
+            return try Response(DeviceAnswerReply(device, on: platform, delivery, nodes: nodes, now: factory.clock.now))
         }
     }
 }

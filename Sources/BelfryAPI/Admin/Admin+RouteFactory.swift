@@ -45,13 +45,15 @@ extension Admin {
         let shares: ShareLimiter
         /// How long a test push waits for its provider when it is asked to.
         let verdictDeadline: Duration
+        /// Why nothing is sent at present: a command may work where no server runs.
+        let absence: @Sendable () async throws -> String?
         let importTrials = ImportTrials()
         private let acceptedPushes = AcceptedPushes()
 
         init(
             store: any Store, admin: AdminService, channels: ChannelService, clock: any WallClock,
             pushObserver: any PushObserver = NoPushObserver(), shares: ShareLimiter = ShareLimiter(),
-            verdictDeadline: Duration = .seconds(20)
+            verdictDeadline: Duration = .seconds(20), absence: @escaping @Sendable () async throws -> String? = { nil }
         ) {
             self.store = store
             self.admin = admin
@@ -61,6 +63,11 @@ extension Admin {
             self.pushObserver = pushObserver
             self.shares = shares
             self.verdictDeadline = verdictDeadline
+            self.absence = absence
+        }
+
+        func nodeTrouble(of push: PushHead) async throws -> NodeTrouble {
+            NodeTrouble(try await store.nodes(), absence: try await absence(), acceptedAt: push.acceptedAt)
         }
 
         /// The response to an accepted push: its receipt id.

@@ -15,11 +15,15 @@ package struct LocalAdminAPI: Sendable {
     /// What a command sends at most.
     private static let bodyBytesMax = 1 << 24
 
-    package init(service: OperatorService, clock: any WallClock, logger: Logger) {
+    /// - Parameter absence: why nothing is sent at present; nil while a server runs.
+    package init(
+        service: OperatorService, clock: any WallClock, logger: Logger,
+        absence: @escaping @Sendable () async throws -> String? = { nil }
+    ) {
         routes =
             Admin.RouteFactory(
                 store: service.store, admin: service.admin, channels: service.channels, clock: clock,
-                pushObserver: AcceptedPushCounter()
+                pushObserver: AcceptedPushCounter(), absence: absence
             ).routes
         author = service.author
         self.logger = logger

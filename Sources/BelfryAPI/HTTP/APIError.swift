@@ -13,6 +13,11 @@ package struct APIError: Error, Sendable {
     }
 }
 
+extension APIError {
+    /// Whether what the path names is not there.
+    package var isMissing: Bool { status == .notFound }
+}
+
 extension APIError: CustomStringConvertible {
     package var description: String { message }
 }

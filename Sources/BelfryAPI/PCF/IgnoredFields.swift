@@ -25,7 +25,9 @@ struct IgnoredFields: Sendable, Hashable {
         "recipients": "target", "audience": "target", "to": "target", "topics": "topics", "topic": "topics",
         "devices": "devices", "deviceuuids": "devices", "users": "custom_user_ids", "userids": "custom_user_ids",
         "subscriptions": "tags", "token": "registration_token", "devicetoken": "registration_token",
-        "userid": "custom_user_id", "alias": "device_alias", "model": "device_model",
+        "userid": "custom_user_id", "user": "custom_user_id", "username": "custom_user_id", "text": "body",
+        "alert": "body", "alias": "device_alias",
+        "model": "device_model",
     ]
 
     var isEmpty: Bool { fields.isEmpty && remarks.isEmpty }
@@ -34,6 +36,12 @@ struct IgnoredFields: Sendable, Hashable {
     ///
     /// - Parameter text: plain ASCII, without quotation marks.
     mutating func remark(_ text: String) { remarks.append(text) }
+
+    /// Notes a token that is shorter than all that are known.
+    mutating func remark(_ token: DeviceToken?, on platform: Platform) {
+        guard let bytes = token?.missingBytes(for: platform.kind) else { return }
+        remark("registration_token is \(bytes.found) bytes, tokens of APNs have \(bytes.usual) so far")
+    }
 
     /// Notes a field that nothing reads, if it resembles one of the known ones.
     ///
@@ -61,7 +69,8 @@ struct IgnoredFields: Sendable, Hashable {
     private static func meaning(of key: String, among known: [String]) -> String? {
         let plain = plain(key)
         if let synonym = synonyms[plain] {
-            if known.contains(synonym) { return synonym }
+            // A target has the plural.
+            if let field = [synonym, synonym + "s"].first(where: known.contains) { return field }
             // A target's field beside the target.
             if ["topics", "devices", "custom_user_ids"].contains(synonym) {
                 return known.contains("target") ? "target.\(synonym)" : known.contains("tags") ? "tags" : nil

@@ -95,10 +95,12 @@ extension PCFv1 {
 
         private static let fields = ["message", "target", "scheduleAt", "scheduleIn", "expiryTime"]
 
+        private static let messageFields = ["body", "custom", "web", "badge", "template"]
+
         private mutating func readMessage(from reader: inout JSONReader) throws(InvalidInput) {
             message = nil
             if try reader.null() { return }
-            var read = Message()
+            var (read, ignored) = (Message(), ignored)
             try reader.object("message") { reader, key throws(InvalidInput) in
                 switch key {
                 case "body": read.body = try reader.string("message.body")
@@ -108,10 +110,12 @@ extension PCFv1 {
                     read.web = value.isNull ? nil : try WebMessage(value)
                 case "badge": read.badge = try BadgeChange(try reader.value("message.badge"), field: "message.badge")
                 case "template": read.isTemplate = try reader.bool("message.template") ?? false
-                default: try reader.skip()
+                default:
+                    ignored.note(key, under: "message.", known: Self.messageFields)
+                    try reader.skip()
                 }
             }
-            message = read
+            (message, self.ignored) = (read, ignored)
         }
 
         private static func custom(from reader: inout JSONReader) throws(InvalidInput) -> [String: JSONValue] {

@@ -43,7 +43,7 @@ extension PCFv1 {
             case "device_manufacturer": about.manufacturer = try reader.string("device_manufacturer")
             case "device_alias": about.alias = try reader.string("device_alias")
             case "custom_user_id": customUserID = try reader.string("custom_user_id")
-            case "tags": tags = try Self.tags(from: &reader)
+            case "tags": tags = try Self.tags(from: &reader, &ignored)
             case "language": language = try reader.string("language")
             case "time_zone": timeZone = try reader.string("time_zone")
             default:
@@ -57,7 +57,9 @@ extension PCFv1 {
             "custom_user_id", "tags", "language", "time_zone",
         ]
 
-        private static func tags(from reader: inout JSONReader) throws(InvalidInput) -> Tags? {
+        private static func tags(
+            from reader: inout JSONReader, _ ignored: inout IgnoredFields
+        ) throws(InvalidInput) -> Tags? {
             guard reader.isAtObject() else { return try reader.strings("tags").map(Tags.all) }
             var subscribe: [String]?
             var unsubscribe: [String]?
@@ -65,7 +67,9 @@ extension PCFv1 {
                 switch key {
                 case "subscribe": subscribe = try reader.strings("tags.subscribe")
                 case "unsubscribe": unsubscribe = try reader.strings("tags.unsubscribe")
-                default: try reader.skip()
+                default:
+                    ignored.note(key, under: "tags.", known: ["subscribe", "unsubscribe"])
+                    try reader.skip()
                 }
             }
             return .change(subscribe: subscribe ?? [], unsubscribe: unsubscribe ?? [])

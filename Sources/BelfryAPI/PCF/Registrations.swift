@@ -87,9 +87,7 @@ extension PCFv1 {
             if let other = mistakes.otherSystem(body.about.os, on: platform, logger) {
                 ignored.remark("os is \(other), the platform is of type \(platform.kind.rawValue)")
             }
-            if let bytes = registration.token.missingBytes(for: platform.kind) {
-                ignored.remark("registration_token is \(bytes.found) bytes, tokens of APNs have \(bytes.usual) so far")
-            }
+            ignored.remark(registration.token, on: platform)
             return mistakes.tell(
                 ignored, of: "platform \(platform.uuid.lowercased)",
                 in: Response(json: device.json(kind: platform.kind)), logger)

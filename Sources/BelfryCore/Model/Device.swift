@@ -2,6 +2,9 @@ package import FoundationEssentials
 
 /// One installation of an app: a token of its platform's provider, and what the app reported about itself.
 package struct Device: Sendable, Hashable {
+    /// Of more inactive devices of a platform nobody needs the number enough to have them read.
+    package static let inactiveCountMax = 10_000
+
     package let key: Key<Device>
     /// The public UUID: an imported one until its app uses `ownUUID`.
     package let uuid: UUID

@@ -12,6 +12,8 @@ package struct Node: Sendable, Hashable {
     package let lastSeenAt: Instant
     package let batchesInFlight: Int
     package let state: State
+    /// How long ago its last heartbeat came.
+    package let silence: Duration
 
     package enum State: String, Sendable {
         /// It serves and delivers.
@@ -24,10 +26,15 @@ package struct Node: Sendable, Hashable {
 
     /// How often a node sends a heartbeat.
     package static let heartbeatInterval = Duration.seconds(5)
+    /// A node silent for longer has missed a heartbeat, and may have died.
+    package static let silentAfter = Duration.seconds(10)
     /// A node silent for longer is `gone`.
     package static let goneAfter = Duration.seconds(20)
     /// A node silent for longer is deleted from the list.
     package static let deletedAfter = Duration.seconds(86_400)
+
+    /// Whether it has missed heartbeats. What it had in flight is sent by others once its leases end.
+    package var isSilent: Bool { silence > Self.silentAfter }
 
     package init(_ report: NodeReport, since: Instant, lastSeenAt: Instant, now: Instant) {
         uuid = report.uuid
@@ -37,6 +44,7 @@ package struct Node: Sendable, Hashable {
         batchesInFlight = report.batchesInFlight
         self.since = since
         self.lastSeenAt = lastSeenAt
+        silence = max(.zero, now - lastSeenAt)
         state = now - lastSeenAt > Self.goneAfter ? .gone : report.isDraining ? .draining : .up
     }
 }

@@ -13,8 +13,10 @@ package protocol BulkStore: Sendable {
     ///
     /// - Parameter name: of the other, as it was given.
     func recordMove(to name: String, at now: Instant) async throws
-    /// Lets the database be used again after `recordMove`; false when it was not marked.
-    func forgetMove() async throws -> Bool
+    /// Where the database was copied to, if it was.
+    func move() async throws -> DatabaseMove?
+    /// Lets the database be used again after `recordMove`.
+    func forgetMove() async throws
 
     /// The next rows after a key, in the order of the key.
     func rows(of table: BulkTable, after key: [BulkValue]?, limit: Int) async throws -> [[BulkValue]]
@@ -43,11 +45,37 @@ package enum DatabaseImport {
     /// The name of the setting that says where the database was copied to, and when.
     package static let moveSettingName = "moved_to"
 
-    /// - Parameter move: what `moveSettingName` holds.
-    package static func moved(_ move: String) -> StoreError {
+    /// - Parameter database: the one that was copied away, as `belfry database reopen` is given it.
+    package static func moved(_ database: String, _ move: DatabaseMove) -> StoreError {
         .unavailable(
-            "it was copied to \(move), and is not used any more: give the command the new one (--database, --data-directory or the "
-                + "settings), or go back to this one with `belfry database reopen`")
+            "\(database) was copied to \(move.text), and is not used any more: give the command the new one with \(move.option), "
+                + "or name it in the settings; or go back to the old one with `belfry database reopen \(database)`")
+    }
+}
+
+/// The note in a database that was copied to another.
+package struct DatabaseMove: Sendable, Hashable {
+    /// The other, as it was given: `sqlite:` and a path, or `postgres://…`.
+    package let name: String
+    package let at: String
+
+    /// - Parameter text: what `moveSettingName` holds.
+    package init(_ text: String) {
+        let end = text.ranges(of: " at ").last
+        name = String(text[..<(end?.lowerBound ?? text.endIndex)])
+        at = end.map { String(text[$0.upperBound...]) } ?? ""
+    }
+
+    package init(to name: String, at now: Instant) { (self.name, at) = (name, now.text) }
+
+    package var text: String { "\(name) at \(at)" }
+
+    /// The option with which a command works on the other.
+    var option: String {
+        guard name.hasPrefix("sqlite:") else { return "--database \(name)" }
+        let path = name.dropFirst(7)
+        guard let slash = path.lastIndex(of: "/") else { return "--data-directory" }
+        return "--data-directory \(path[..<slash])"
     }
 }
 

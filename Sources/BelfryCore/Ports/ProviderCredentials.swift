@@ -8,8 +8,11 @@ package protocol ProviderCredentials: Sendable {
         _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID,
         by author: CredentialsAuthor
     ) throws -> Sealed
-    /// What was entered in place of a platform's credentials, with what they keep unless another is given.
-    func completed(_ entered: [String: JSONValue], replacing platform: Platform) -> [String: JSONValue]
+    /// Validates what was entered in place of a platform's credentials and seals it, with the fields that stay unless
+    /// they are named. Throws as `sealed` does.
+    func replacement(
+        of platform: Platform, by entered: [String: JSONValue], of author: CredentialsAuthor
+    ) throws -> CredentialsReplacement
     /// Why a platform of this type is parked from the start: no provider here delivers to it, and it takes no
     /// credentials. nil for a type that is served.
     func parking(of kind: PlatformKind) -> Parking?
@@ -35,9 +38,25 @@ package enum CredentialsAuthor: Sendable, Hashable {
     case tenant
 }
 
+/// Credentials in place of a platform's.
+package struct CredentialsReplacement: Sendable, Hashable {
+    package let sealed: Sealed
+    /// The names of the fields that stayed as they were.
+    package let kept: [String]
+
+    package init(sealed: Sealed, kept: [String]) {
+        self.sealed = sealed
+        self.kept = kept
+    }
+}
+
 extension ProviderCredentials {
-    package func completed(_ entered: [String: JSONValue], replacing platform: Platform) -> [String: JSONValue] {
-        entered
+    package func replacement(
+        of platform: Platform, by entered: [String: JSONValue], of author: CredentialsAuthor
+    ) throws -> CredentialsReplacement {
+        let sealed = try sealed(
+            entered, kind: platform.kind, mode: platform.mode, platform: platform.uuid, by: author)
+        return CredentialsReplacement(sealed: sealed, kept: [])
     }
 
     package func validate(_ tokens: [DeviceToken], of platform: Platform) async throws -> [Outcome]? { nil }

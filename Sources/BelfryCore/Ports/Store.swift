@@ -132,6 +132,8 @@ package protocol DeviceStore: Sendable {
     func devices(named names: NamedTargets, on platforms: [Key<Platform>]) async throws -> PlacedDevices
     /// All devices ever registered on the platform, inactive ones too.
     func deviceCount(on platform: Key<Platform>) async throws -> Int
+    /// How many of them are inactive; nil where there are more than `Device.inactiveCountMax`, which are not counted.
+    func inactiveDeviceCount(on platform: Key<Platform>) async throws -> Int?
 }
 
 /// Recipients that a target names individually.
@@ -160,6 +162,8 @@ package protocol PushStore: Sendable {
     ) async throws -> [DeviceMessage]
     /// How far a push has come for one of its devices; nil if it is in no batch (yet).
     func delivery(of device: Key<Device>, in push: Key<Push>) async throws -> DeviceDelivery?
+    /// When the last lease on a batch or a fan-out of the push ends, or ended; nil where no worker has any.
+    func leasesEnd(of push: Key<Push>) async throws -> Instant?
 }
 
 /// What the cancelling of a push changed.

@@ -8,7 +8,9 @@ package struct DeliveryAdvice: Sendable, Hashable {
     /// - Parameters:
     ///   - delivery: nil while the push's audience is still being looked up.
     ///   - parked: the device's platform, if it is parked.
-    package init(_ delivery: DeviceDelivery?, isActive: Bool, parked: ParkedPlatform?, now: Instant) {
+    package init(
+        _ delivery: DeviceDelivery?, isActive: Bool, parked: ParkedPlatform?, nodes: NodeTrouble = .none, now: Instant
+    ) {
         if let answer = delivery?.answer, answer != .pending {
             next = "nothing: the device has its answer"
             help = answer.help(isActive: isActive)
@@ -21,6 +23,11 @@ package struct DeliveryAdvice: Sendable, Hashable {
             help = "\(parked.parking.detail): \(parked.remedy)"
             return
         }
+        help = delivery.flatMap { $0.attempts.isEmpty ? nil : "nothing yet: it is tried until the push expires" }
+        if let words = nodes.next(delivery?.next, now: now) {
+            next = words
+            return
+        }
         switch delivery?.next {
         case .attempt(let at)? where at <= now:
             next = "it is due: it is sent as soon as a server has room for it at its provider"
@@ -29,7 +36,6 @@ package struct DeliveryAdvice: Sendable, Hashable {
             next = "it is being sent; should this node die, another sends it after \(until.text)"
         case .nothing?, nil: next = "the audience of the push is still being looked up"
         }
-        help = delivery.flatMap { $0.attempts.isEmpty ? nil : "nothing yet: it is tried until the push expires" }
     }
 }
 
@@ -40,7 +46,9 @@ extension Answer {
         case .gone where isActive:
             "the device stays active, and is sent the next push: the verdict names no time, or one before the device registered, "
                 + "or the app has registered since"
-        case .gone: "the app gets a new token when it is opened, and registers it"
+        case .gone:
+            "the provider said that the token is dead, and the device was deactivated: the app gets a new token when it is opened, and "
+                + "registers it"
         case .expired: "send it again, with a later expiry"
         case .unknown: "it may have arrived: a push that is at most once is not sent again"
         case .skipped(let skip): skip.help

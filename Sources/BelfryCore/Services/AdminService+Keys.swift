@@ -29,7 +29,9 @@ extension AdminService {
         return text
     }
 
+    /// Does nothing to a key that is revoked already.
     package func revoke(_ key: AdminKey, by author: AuditAuthor) async throws {
+        guard key.revokedAt == nil else { return }
         let change = AuditedChange(
             by: author, "key.revoke", key.id, of: Permission.Subject(key.bounds), ["name": key.name])
         try await store.audited(change) { try await store.revoke(key.key) }

@@ -52,18 +52,20 @@ extension AdminService {
         try await store.audited(change) { try await store.delete(platform.key, force: force) }
     }
 
-    /// Replaces the credentials; batches that waited for them are sent.
-    package func replaceCredentials(
+    /// Replaces the credentials; batches that waited for them are sent. Returns the names of the fields that stayed as
+    /// they were, because none of their name was entered.
+    @discardableResult package func replaceCredentials(
         of platform: Platform, of application: Application, with entered: [String: JSONValue], by author: AuditAuthor
-    ) async throws {
+    ) async throws -> [String] {
         if let parking = credentials.parking(of: platform.kind) {
             throw InvalidInput(field: "credentials", "are not taken: \(parking.detail)")
         }
-        let sealed = try credentials.sealed(
-            credentials.completed(entered, replacing: platform), kind: platform.kind, mode: platform.mode,
-            platform: platform.uuid, by: author.credentials)
+        let replacement = try credentials.replacement(of: platform, by: entered, of: author.credentials)
         let change = AuditedChange(by: author, "platform.replace_credentials", platform, of: application)
-        try await store.audited(change) { try await store.replaceCredentials(of: platform.key, with: sealed) }
+        try await store.audited(change) {
+            try await store.replaceCredentials(of: platform.key, with: replacement.sealed)
+        }
+        return replacement.kept
     }
 
     /// Connects to the provider and asks whether it accepts the platform's credentials; no device is notified. It

@@ -120,6 +120,11 @@ extension AdminService {
 
     private static let lettersAndDigits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
+    /// A rotation ends what an earlier one left of its grace.
+    ///
+    /// - Parameter end: until when the secret before the one that is replaced was to be taken.
+    package func graceEndedEarly(_ end: Instant?) -> Instant? { end.flatMap { $0 > clock.now ? $0 : nil } }
+
     private func graceEnd(_ grace: Duration) -> Instant? { grace > .zero ? clock.now + grace : nil }
 
     /// Makes a secret of 32 letters and digits, shown as hex. The published helper that signs custom user ids on Android cannot

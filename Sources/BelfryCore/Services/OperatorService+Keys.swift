@@ -22,12 +22,19 @@ extension OperatorService {
         try await all { try await store.adminKeys(within: .everything, after: $0?.key, limit: $1) }
     }
 
-    package func rotateKey(_ id: String, grace: Duration) async throws -> AdminKey.Text {
-        try await admin.rotate(try await adminKey(id), grace: grace, by: author)
+    /// Returns the new secret; and until when the one before the last would have been taken, if it ends early.
+    package func rotateKey(
+        _ id: String, grace: Duration
+    ) async throws -> (text: AdminKey.Text, graceEndedEarly: Instant?) {
+        let key = try await adminKey(id)
+        return (try await admin.rotate(key, grace: grace, by: author), admin.graceEndedEarly(key.previous?.validUntil))
     }
 
-    package func revokeKey(_ id: String) async throws {
-        try await admin.revoke(try await adminKey(id), by: author)
+    /// Returns since when the key was revoked already; nil when it was not.
+    @discardableResult package func revokeKey(_ id: String) async throws -> Instant? {
+        let key = try await adminKey(id)
+        try await admin.revoke(key, by: author)
+        return key.revokedAt
     }
 
     private func adminKey(_ id: String) async throws -> AdminKey {

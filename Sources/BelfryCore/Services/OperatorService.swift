@@ -73,7 +73,9 @@ package struct OperatorService: Sendable {
         try await admin.edit(platform, of: try await owner(of: platform), edit, by: author)
     }
 
-    package func replaceCredentials(of platform: Platform, with credentials: [String: JSONValue]) async throws {
+    @discardableResult package func replaceCredentials(
+        of platform: Platform, with credentials: [String: JSONValue]
+    ) async throws -> [String] {
         try await admin.replaceCredentials(
             of: platform, of: try await owner(of: platform), with: credentials, by: author)
     }

@@ -216,8 +216,10 @@ extension LoginRoutes {
     }
 
     private static let usedUp: PageView = {
-        var page = PageView("This link is used up")
-        page.lead = "It was used before, or its time is over. Ask an operator for another; on the server's machine "
+        var page = PageView("This link is not valid any more")
+        page.lead =
+            "It was used, its three days are over, or it was withdrawn or replaced by a later one. Ask an operator for another; "
+        page.lead += "on the server's machine "
         page.lead += "`belfry admin user create` makes a person too."
         page.actions = [Link("To the login", Address.path("login"))]
         return page

@@ -173,10 +173,12 @@ struct PlatformPages {
     ) async throws -> PageView {
         let (store, admin) = (visit.services.store, visit.services.admin)
         let devices = try await store.deviceCount(on: platform.key)
+        let inactive = try await store.inactiveDeviceCount(on: platform.key)
         let unseen = platform.hasImports ? try await store.unseenDeviceCount(on: [platform.key]) : 0
         let mayChange = visit.may(.change, Permission.Subject(application))
         var page = Self.page(
-            platform, application, devices: devices, unseen: unseen, expiry: admin.credentialsExpiry(of: platform),
+            platform, application, devices: devices, inactive: inactive, unseen: unseen,
+            expiry: admin.credentialsExpiry(of: platform),
             published: admin.published(of: platform), mayChange: mayChange,
             edit: edit ?? Self.editForm(platform, application),
             replace: replace ?? Self.replaceForm(platform, application),
@@ -191,7 +193,7 @@ struct PlatformPages {
     }
 
     static func page(
-        _ platform: Platform, _ application: Application, devices: Int, unseen: Int, expiry: Instant?,
+        _ platform: Platform, _ application: Application, devices: Int, inactive: Int?, unseen: Int, expiry: Instant?,
         published: [String: String], mayChange: Bool, edit: Form, replace: Form, delete: Form
     ) -> PageView {
         var page = PageView(platform.name, lead: platform.description)
@@ -206,7 +208,7 @@ struct PlatformPages {
             Fact(
                 "Devices",
                 .link(
-                    devices.grouped,
+                    Self.words(devices, inactive: inactive),
                     Address.query(Address.of(application, "devices"), [("platform", platform.uuid.lowercased)]))),
         ]
         if platform.kind.hasModes { facts.facts.insert(Fact("Environment", .text(platform.mode.rawValue)), at: 1) }
@@ -228,13 +230,22 @@ struct PlatformPages {
         }
         var (editing, replacing, danger) = (
             Section("Name and environment"),
-            Section("Replace the credentials", text: CredentialFields.explanation(of: platform.kind)),
+            Section(
+                "Replace the credentials",
+                text: CredentialFields.explanation(of: platform.kind)
+                    + " What is left empty and is no secret stays as it is."),
             Section("Delete the platform", text: "Its \(devices.grouped) devices, inactive ones included, go with it.")
         )
         (editing.form, replacing.form, danger.form, danger.isDanger) = (edit, replace, delete, true)
         page.sections +=
             CredentialFields.fields(of: platform.kind).isEmpty ? [editing, danger] : [replacing, editing, danger]
         return page
+    }
+
+    /// The active devices of all; of very many inactive ones the number is not known.
+    private static func words(_ devices: Int, inactive: Int?) -> String {
+        guard let inactive else { return "\(devices.grouped), inactive ones included" }
+        return inactive == 0 ? devices.grouped : "\((devices - inactive).grouped) active of \(devices.grouped)"
     }
 
     private static func editForm(_ platform: Platform, _ application: Application) -> Form {

@@ -11,7 +11,7 @@ package struct ADMPlatformCredentials: PlatformCredentials {
     /// Certificates in PEM to trust instead of the system's.
     let trustRoots: String?
 
-    private static let fields = ["client_id", "client_secret", "endpoint", "trust_root"]
+    package static let fields = ["client_id", "client_secret", "endpoint", "trust_root"]
 
     /// `endpoint` and `trust_root` are for tests.
     package init(entered: [String: JSONValue]) throws(InvalidInput) {

@@ -2,7 +2,7 @@ package import BelfryCore
 import FoundationEssentials
 
 extension APNsPlatformCredentials {
-    private static let fields = [
+    package static let fields = [
         "topic", "apns_key", "key_id", "team_id", "apns_certificate", "passphrase", "endpoint", "trust_root",
         "channels_endpoint",
     ]

@@ -11,7 +11,7 @@ package struct FCMPlatformCredentials: PlatformCredentials {
     /// Certificates in PEM to trust instead of the system's.
     package let trustRootsPEM: String?
 
-    static let fields = ["service_account", "endpoint", "trust_root"]
+    package static let fields = ["service_account", "endpoint", "trust_root"]
 
     package init(serviceAccount: String, endpoint: String? = nil, trustRootsPEM: String? = nil) {
         self.serviceAccount = serviceAccount

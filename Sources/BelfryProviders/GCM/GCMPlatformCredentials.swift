@@ -10,6 +10,8 @@ package struct GCMPlatformCredentials: PlatformCredentials {
     /// Certificates in PEM to trust instead of the system's.
     package let trustRootsPEM: String?
 
+    package static let fields = ["gcm_api_key", "endpoint", "trust_root"]
+
     package init(key: String, endpoint: String? = nil, trustRootsPEM: String? = nil) {
         self.key = key
         self.endpoint = endpoint
@@ -18,7 +20,7 @@ package struct GCMPlatformCredentials: PlatformCredentials {
 
     /// Reads `gcm_api_key`, and `endpoint`: the whole URL of the gateway. `trust_root` (PEM) is for tests.
     package init(entered: [String: JSONValue]) throws(InvalidInput) {
-        let fields = try EnteredFields(entered, of: "GCM", known: ["gcm_api_key", "endpoint", "trust_root"])
+        let fields = try EnteredFields(entered, of: "GCM", known: Self.fields)
         key = try fields.text("gcm_api_key")
         endpoint = try fields.urlIfAny("endpoint")
         trustRootsPEM = try fields.textIfAny("trust_root")

@@ -17,7 +17,7 @@ package struct HMSPlatformCredentials: PlatformCredentials {
     /// Certificates in PEM to trust instead of the system's.
     package let trustRootsPEM: String?
 
-    private static let fields = [
+    package static let fields = [
         "app_id", "app_secret", "project_id", "service_account", "endpoint", "token_url", "trust_root",
     ]
 

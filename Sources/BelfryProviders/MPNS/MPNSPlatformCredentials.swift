@@ -14,7 +14,7 @@ package struct MPNSPlatformCredentials: PlatformCredentials {
     /// Certificates in PEM to trust instead of the system's.
     let trustRoots: String?
 
-    private static let fields = ["certificate", "private_key", "domain", "trust_root"]
+    package static let fields = ["certificate", "private_key", "domain", "trust_root"]
 
     /// `certificate` and `private_key` together or neither. `domain` and `trust_root` are for tests.
     package init(entered: [String: JSONValue]) throws(InvalidInput) {

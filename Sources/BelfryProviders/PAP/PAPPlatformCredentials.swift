@@ -13,7 +13,7 @@ package struct PAPPlatformCredentials: PlatformCredentials {
     /// Certificates in PEM to trust instead of the system's.
     let trustRoots: String?
 
-    private static let fields = ["application_id", "password", "content_provider_id", "url", "trust_root"]
+    package static let fields = ["application_id", "password", "content_provider_id", "url", "trust_root"]
 
     /// `application_id` and `password` with `content_provider_id` or `url`.
     package init(entered: [String: JSONValue]) throws(InvalidInput) {
@@ -23,6 +23,13 @@ package struct PAPPlatformCredentials: PlatformCredentials {
         contentProvider = try fields.textIfAny("content_provider_id")
         url = try fields.urlIfAny("url", schemes: ["https", "http"])
         trustRoots = try fields.textIfAny("trust_root")
+    }
+
+    /// The two that exclude each other are kept while neither is named.
+    package static func kept(beside entered: [String: JSONValue], of old: Self) -> [String: JSONValue] {
+        let places = ["content_provider_id", "url"]
+        let isNamed = places.contains { entered[$0] != nil }
+        return old.settings(unlessIn: entered).filter { !isNamed || !places.contains($0.key) }
     }
 
     package var entered: [String: JSONValue] {

@@ -17,7 +17,7 @@ package struct WNSPlatformCredentials: PlatformCredentials {
         case entra(tenant: String, clientID: String, secret: String)
     }
 
-    private static let fields = [
+    package static let fields = [
         "package_sid", "tenant_id", "client_id", "client_secret", "token_url", "domain", "trust_root",
     ]
 

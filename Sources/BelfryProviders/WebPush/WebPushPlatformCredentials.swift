@@ -12,7 +12,7 @@ package struct WebPushPlatformCredentials: PlatformCredentials {
     /// Certificates in PEM to trust instead of the system's.
     let trustRoots: String?
 
-    private static let fields = ["vapid_key", "subject", "trust_root"]
+    package static let fields = ["vapid_key", "subject", "trust_root"]
 
     /// Without `vapid_key` a new pair is made.
     package init(entered: [String: JSONValue]) throws(InvalidInput) {
@@ -23,9 +23,10 @@ package struct WebPushPlatformCredentials: PlatformCredentials {
     }
 
     /// Subscriptions are bound to the key: another loses them all, so it has to be given.
-    package static func completed(_ entered: [String: JSONValue], from old: Self) -> [String: JSONValue] {
-        guard entered["vapid_key", default: .null] == .null else { return entered }
-        return entered.merging(["vapid_key": .string(old.vapidKey)]) { _, kept in kept }
+    package static func kept(beside entered: [String: JSONValue], of old: Self) -> [String: JSONValue] {
+        var kept = old.settings(unlessIn: entered)
+        if entered["vapid_key", default: .null] == .null { kept["vapid_key"] = .string(old.vapidKey) }
+        return kept
     }
 
     package var entered: [String: JSONValue] {
@@ -39,7 +40,11 @@ package struct WebPushPlatformCredentials: PlatformCredentials {
         _ = try Outbound.checkedTLS(trustRoots: trustRoots)
     }
 
-    package func published() throws -> [String: String] { ["vapid_public_key": try identity().publicKey] }
+    package func published() throws -> [String: String] {
+        var published = ["vapid_public_key": try identity().publicKey]
+        published["subject"] = subject
+        return published
+    }
 
     package func makeProvider(for platform: Platform, with dependencies: ProviderDependencies) throws
         -> any DrainableProvider

@@ -9,7 +9,7 @@ package struct WebhookPlatformCredentials: PlatformCredentials {
     /// Certificates in PEM to trust instead of the system's.
     let trustRoots: String?
 
-    private static let fields = ["url", "secret", "trust_root"]
+    package static let fields = ["url", "secret", "trust_root"]
 
     package init(entered: [String: JSONValue]) throws(InvalidInput) {
         let fields = try EnteredFields(entered, of: "webhook", known: Self.fields)

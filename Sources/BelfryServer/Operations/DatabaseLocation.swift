@@ -44,15 +44,43 @@ package enum DatabaseLocation: Sendable, Hashable {
         }
     }
 
-    /// Lets a database be used again that was copied to another; false when it was not.
-    package func reopen(by author: AuditAuthor, logger: Logger) async throws -> Bool {
+    /// Lets a database be used again that was copied to another. Returns where it had been copied to; nil when it was not.
+    ///
+    /// - Parameter force: even if the other has been used since, or does not tell.
+    package func reopen(force: Bool, by author: AuditAuthor, logger: Logger) async throws -> DatabaseMove? {
         if case .sqlite(let path) = self, !FileManager.default.fileExists(atPath: path) {
             throw StoreError.unknown("database at \(path)")
         }
         return try await with(for: .copyingFrom, logger) { store in
-            guard try await store.forgetMove() else { return false }
-            try await store.audited(AuditedChange(by: author, "database.reopen", "database", of: .everything)) {}
-            return true
+            guard let move = try await store.move() else { return nil }
+            if !force, let use = await Self.use(since: move, of: store, logger) {
+                throw DatabaseInUse(description: use)
+            }
+            try await store.forgetMove()
+            let change = AuditedChange(
+                by: author, "database.reopen", "database", of: .everything, ["force": String(force)])
+            try await store.audited(change) {}
+            return move
+        }
+    }
+
+    /// What speaks against going back to a database; nil when the one that it was copied to is as it was then.
+    private static func use(
+        since move: DatabaseMove, of old: any BulkStore, _ logger: Logger
+    ) async -> String? {
+        let way = "--force goes back all the same, without what the new one has taken"
+        do {
+            guard let target = DatabaseLocation(move.name) else { throw StoreError.damaged("the note of the copy") }
+            if case .sqlite(let path) = target, !FileManager.default.fileExists(atPath: path) {
+                throw StoreError.unknown("database at \(path)")
+            }
+            let found = try await target.with(for: .copyingFrom, logger) { try await $0.use(beyond: old) }
+            return found.isEmpty
+                ? nil : "\(move.name) has been used since \(move.at): \(found.joined(separator: ", ")); \(way)"
+        } catch {
+            return
+                "\(move.name), to which everything was copied at \(move.at), does not tell whether it has been used since: "
+                + "\(error); \(way)"
         }
     }
 
@@ -116,4 +144,24 @@ package enum DatabaseLocation: Sendable, Hashable {
 /// Why a database is not copied.
 package struct DatabaseInUse: Error, Sendable, CustomStringConvertible {
     package let description: String
+}
+
+extension BulkStore where Self: NodeStore {
+    /// What the database shows of having been used, beyond what it was copied from: nodes, and rows that have been added.
+    fileprivate func use(beyond old: any BulkStore) async throws -> [String] {
+        var found = try await nodes().map { "node \($0.host) served, last at \($0.lastSeenAt.text)" }
+        for (name, words) in Self.telling {
+            guard let table = BulkTable.all.first(where: { $0.name == name }) else { continue }
+            let more = try await lastNumber(of: table) - old.lastNumber(of: table)
+            // The copy itself left a line in the audit log.
+            let added = name == "audit" ? more - 1 : more
+            if added > 0 { found.append("\(words) \(added)") }
+        }
+        return found
+    }
+
+    /// The tables that any use adds rows to, and what a row is called.
+    private static var telling: [(String, String)] {
+        [("push", "new pushes:"), ("device", "new devices:"), ("schedule", "new schedules:"), ("audit", "changes:")]
+    }
 }

@@ -22,6 +22,12 @@ package enum SetupLink {
         return address + path(token)
     }
 
+    /// What a command prints of a link: its path on the server, and the whole where `dashboard.public.url` says where browsers
+    /// find the dashboard.
+    package static func fields(_ token: String, at publicURL: String?) -> [(String, String)] {
+        [("setup_path", path(token))] + (publicURL.map { [("setup_link", $0 + path(token))] } ?? [])
+    }
+
     /// Below the address of the server.
     package static func path(_ token: String) -> String { "/\(Dashboard.root)/setup?token=\(token)" }
 }

@@ -34,18 +34,14 @@ extension SQLStore {
         try await write { session in
             try session.prepared(BulkStatements.forget).send(DatabaseImport.moveSettingName)
             try session.prepared(SecretStatements.insert).run(
-                DatabaseImport.moveSettingName, Array("\(name) at \(now.text)".utf8))
+                DatabaseImport.moveSettingName, Array(DatabaseMove(to: name, at: now).text.utf8))
         }
     }
 
-    package func forgetMove() async throws -> Bool {
-        try await write { session in
-            guard try session.prepared(SecretStatements.value).hasRow(DatabaseImport.moveSettingName) else {
-                return false
-            }
-            try session.prepared(BulkStatements.forget).send(DatabaseImport.moveSettingName)
-            return true
-        }
+    package func move() async throws -> DatabaseMove? { try await readCommitted { try DatabaseImport.move(of: $0) } }
+
+    package func forgetMove() async throws {
+        try await write { try $0.prepared(BulkStatements.forget).send(DatabaseImport.moveSettingName) }
     }
 
     package func rows(
@@ -91,13 +87,19 @@ extension SQLStore {
 
 extension DatabaseImport {
     /// Throws where the database is half a copy, or was copied away and is to be served from.
-    static func check(_ db: some SQLConnection, for use: StoreUse) throws {
+    ///
+    /// - Parameter name: of the database, for people.
+    static func check(_ db: some SQLConnection, of name: String, for use: StoreUse) throws {
         guard use != .copyingTo else { return }
         guard try !db.prepared(SecretStatements.value).hasRow(settingName) else { throw unfinished }
-        guard use == .serving,
-            let move = try db.prepared(SecretStatements.value).first(moveSettingName, as: { $0.blob(0) })
-        else { return }
-        throw moved(String(decoding: move, as: UTF8.self))
+        guard use == .serving, let move = try move(of: db) else { return }
+        throw moved(name, move)
+    }
+
+    static func move(of db: some SQLConnection) throws -> DatabaseMove? {
+        try db.prepared(SecretStatements.value).first(moveSettingName, as: { $0.blob(0) }).map {
+            DatabaseMove(String(decoding: $0, as: UTF8.self))
+        }
     }
 }
 

@@ -139,6 +139,12 @@ enum DeviceStatements {
          ORDER BY id LIMIT $3
         """
 
+    /// Scans `device_reach`, as far as the limit.
+    static let inactiveCount: SQLText = """
+        SELECT count(*) /* devices.inactive_count */
+          FROM (SELECT id FROM device WHERE platform_id = $1 AND reach = 0 LIMIT $2) AS inactive
+        """
+
     static let unseenCount: SQLText = """
         SELECT count(*) /* devices.unseen_count */ FROM device WHERE platform_id = $1 AND import_stage = 0
         """

@@ -123,6 +123,15 @@ extension SQLStore {
         }
     }
 
+    package func inactiveDeviceCount(on platform: Key<Platform>) async throws -> Int? {
+        let count = try await read { db in
+            try db.prepared(DeviceStatements.inactiveCount).first(platform, Device.inactiveCountMax + 1) {
+                Int($0.integer(0))
+            } ?? 0
+        }
+        return count > Device.inactiveCountMax ? nil : count
+    }
+
     /// The devices of those that can be read, in the order of the keys.
     private func devices(_ keys: [Key<Device>]) async throws -> [Device] {
         let now = clock.now

@@ -76,7 +76,7 @@ package final class PostgresStore: SQLStore {
         do {
             let (secrets, now) = try await pool.run { connection in
                 try PostgresSchema.version(of: connection).check()
-                try DatabaseImport.check(connection, for: options.use)
+                try DatabaseImport.check(connection, of: shown(options.connection), for: options.use)
                 return (try Secrets(of: connection), try connection.now())
             }
             return try PostgresStore(
@@ -96,7 +96,16 @@ package final class PostgresStore: SQLStore {
 
     /// Throws when the database, whose schema is current, is not to be served from.
     package static func demandServable(_ connection: String) async throws {
-        try await once(ConnectionOptions(connection)) { try DatabaseImport.check($0, for: .serving) }
+        try await once(ConnectionOptions(connection)) {
+            try DatabaseImport.check($0, of: shown(connection), for: .serving)
+        }
+    }
+
+    /// The URL, where it holds no password.
+    private static func shown(_ connection: String) -> String {
+        let authority = connection.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).last ?? ""
+        let user = authority.contains("@") ? authority.prefix { $0 != "@" } : ""
+        return user.contains(":") || connection.contains("password=") ? "postgres://…" : connection
     }
 
     /// The first secrets of a kind.

@@ -11,6 +11,12 @@ extension SQLStore {
         }
     }
 
+    package func leasesEnd(of push: Key<Push>) async throws -> Instant? {
+        try await read { db in
+            try db.prepared(DeliveryNoteStatements.leasesEnd).first(push) { $0.instantIfAny(0) } ?? nil
+        }
+    }
+
     package func unmatchedNames(of push: Key<Push>) async throws -> UnmatchedNames {
         let now = clock.now
         return try await read { db in
@@ -81,6 +87,15 @@ enum DeliveryNoteStatements {
          WHERE push_id = $1 AND platform_id = (SELECT platform_id FROM device WHERE id = $2) AND first_device_id <= $2
          ORDER BY first_device_id DESC
          LIMIT 1
+        """
+
+    /// Asked only while a node is silent or none runs: it reads all batches of the push, by `batch_device`. None that is closed
+    /// has claims; naming that would have the planner read what is open of all pushes.
+    static let leasesEnd: SQLText = """
+        SELECT max(due_at_ms) /* delivery_notes.leases_end */
+          FROM (SELECT due_at_ms FROM batch WHERE push_id = $1 AND claim_count > 0
+                UNION ALL
+                SELECT due_at_ms FROM fan_out WHERE push_id = $1 AND is_claimed = true) AS lease
         """
 
     /// The history keeps its newest `AttemptNote.historyBytesMax` characters, which are ASCII.

@@ -40,7 +40,7 @@ package final class SQLiteStore: SQLStore {
             let pool = try DatabasePool(path: path, configuration: .store)
             if migrate { try SQLiteSchema.migrate(pool) }
             try pool.read { try SQLiteSchema.version(of: $0).check() }
-            try pool.read { try DatabaseImport.check($0, for: use) }
+            try pool.read { try DatabaseImport.check($0, of: "sqlite:\(path)", for: use) }
             return SQLiteStore(
                 pool: pool, flusher: try LogFlusher(path: path),
                 checkpoints: try Checkpoints(pool: pool, logger: logger),
@@ -71,7 +71,7 @@ package final class SQLiteStore: SQLStore {
             var configuration = Configuration()
             configuration.readonly = true
             try DatabaseQueue(path: path, configuration: configuration).read {
-                try DatabaseImport.check($0, for: .serving)
+                try DatabaseImport.check($0, of: "sqlite:\(path)", for: .serving)
             }
         } catch {
             throw error.asStoreError

@@ -90,6 +90,9 @@ extension WrappedStore {
     ) async throws -> [Device] {
         try await base.unseenDevices(on: platforms, after: after, limit: limit)
     }
+    package func inactiveDeviceCount(on platform: Key<Platform>) async throws -> Int? {
+        try await base.inactiveDeviceCount(on: platform)
+    }
     package func unseenDeviceCount(on platforms: [Key<Platform>]) async throws -> Int {
         try await base.unseenDeviceCount(on: platforms)
     }
@@ -126,6 +129,7 @@ extension WrappedStore {
     package func delivery(of device: Key<Device>, in push: Key<Push>) async throws -> DeviceDelivery? {
         try await base.delivery(of: device, in: push)
     }
+    package func leasesEnd(of push: Key<Push>) async throws -> Instant? { try await base.leasesEnd(of: push) }
 
     package func claimFanOuts(atMost limit: Int, lanes: [Lane], for lease: Duration) async throws -> [FanOut] {
         try await base.claimFanOuts(atMost: limit, lanes: lanes, for: lease)

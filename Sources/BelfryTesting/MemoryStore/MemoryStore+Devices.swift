@@ -55,6 +55,13 @@ extension MemoryStore {
         }
     }
 
+    package func inactiveDeviceCount(on platform: Key<Platform>) async throws -> Int? {
+        let count = transaction { contents in
+            contents.devices.values.count { $0.platformKey == platform && !$0.isActive }
+        }
+        return count > Device.inactiveCountMax ? nil : count
+    }
+
     package func unseenDeviceCount(on platforms: [Key<Platform>]) async throws -> Int {
         try await unseenDevices(on: platforms, after: nil, limit: .max).count
     }

@@ -59,6 +59,15 @@ extension MemoryStore {
         }
     }
 
+    package func leasesEnd(of push: Key<Push>) async throws -> Instant? {
+        transaction { contents in
+            let leases =
+                contents.batches.values.filter { $0.batch.pushKey == push }.map(\.lease)
+                + contents.fanOuts.filter { $0.key.push == push }.map(\.value.lease)
+            return leases.filter(\.isHeld).compactMap(\.dueAt).max()
+        }
+    }
+
     package func unmatchedNames(of push: Key<Push>) async throws -> UnmatchedNames {
         transaction { contents in
             guard let row = contents.pushes[push] else { return UnmatchedNames() }

@@ -17,7 +17,8 @@ protocol AdminBackend: Sendable {
     func createPlatform(_ platform: PlatformDraft, of application: UUID) async throws -> Admin.PlatformReply
     func platform(_ uuid: UUID) async throws -> Admin.PlatformReply
     func edit(_ platform: UUID, _ edit: PlatformEdit) async throws -> Admin.PlatformReply
-    func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws
+    /// Returns the names of the fields that stayed as they were.
+    func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws -> [String]
     func testCredentials(of platform: UUID) async throws -> Admin.CredentialsTestReply
     func resume(_ platform: UUID) async throws
     func setWebAccess(of platform: UUID, _ edit: WebAccessEdit) async throws -> Admin.PlatformReply
@@ -47,6 +48,18 @@ extension AdminBackend {
     func read<Reply: Decodable>(_ path: String) async throws -> Reply {
         let value = try await ask("GET", path, nil) ?? .null
         return try JSONDecoder().decode(Reply.self, from: Data(value.encoded))
+    }
+
+    /// Whether the admin API answers with anything but 404.
+    func has(_ method: String, _ path: String) async throws -> Bool {
+        do {
+            _ = try await ask(method, path, nil)
+            return true
+        } catch let error as APIError where error.isMissing {
+            return false
+        } catch let error as AdminFault where error.status == 404 {
+            return false
+        }
     }
 
     func receipt(_ id: UUID) async throws -> Admin.ReceiptReply { try await read("pushes/\(id.lowercased)") }

@@ -123,13 +123,15 @@ struct AdminClient: Sendable {
         let words =
             (try? JSONDecoder().decode(Envelope.self, from: body).message)
             ?? (sentence.isEmpty || sentence.hasPrefix("<") ? status.reasonPhrase : String(sentence))
-        return AdminFault("\(base) answered \(status.code): \(words)")
+        return AdminFault("\(base) answered \(status.code): \(words)", status: Int(status.code))
     }
 }
 
 /// Why a request to another server failed.
 struct AdminFault: Error, CustomStringConvertible {
     let description: String
+    /// What the server answered with, where it answered.
+    let status: Int?
 
-    init(_ description: String) { self.description = description }
+    init(_ description: String, status: Int? = nil) { (self.description, self.status) = (description, status) }
 }

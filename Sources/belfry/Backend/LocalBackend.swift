@@ -27,11 +27,11 @@ struct LocalBackend: AdminBackend {
     }
 
     private func reply(
-        _ application: Application, apiKey: String? = nil, sharedSecret: String? = nil
+        _ application: Application, apiKey: String? = nil, sharedSecret: String? = nil, graceEndedEarly: Instant? = nil
     ) async throws -> Admin.ApplicationReply {
         Admin.ApplicationReply(
             application, tenant: try await store.tenant(application.tenantKey)?.uuid, apiKey: apiKey,
-            sharedSecret: sharedSecret)
+            sharedSecret: sharedSecret, graceEndedEarly: graceEndedEarly)
     }
 
     func application(_ uuid: UUID) async throws -> ApplicationDetails {
@@ -58,6 +58,7 @@ struct LocalBackend: AdminBackend {
     ) async throws -> Admin.PlatformReply {
         Admin.PlatformReply(
             platform, of: application, devices: try await store.deviceCount(on: platform.key),
+            inactive: try await store.inactiveDeviceCount(on: platform.key),
             unseen: platform.hasImports ? try await store.unseenDeviceCount(on: [platform.key]) : 0,
             expiry: service.admin.credentialsExpiry(of: platform), published: service.admin.published(of: platform),
             secret: secret)
@@ -70,13 +71,17 @@ struct LocalBackend: AdminBackend {
 
     func replaceAPIKey(of application: UUID, grace: Duration) async throws -> Admin.ApplicationReply {
         let application = try await service.application(application)
-        return try await reply(application, apiKey: try await service.replaceAPIKey(of: application, grace: grace))
+        return try await reply(
+            application, apiKey: try await service.replaceAPIKey(of: application, grace: grace),
+            graceEndedEarly: service.admin.graceEndedEarly(application.previousAPIKey?.validUntil))
     }
 
     func replaceSharedSecret(of application: UUID, grace: Duration) async throws -> Admin.ApplicationReply {
         let application = try await service.application(application)
         let secret = try await service.replaceSharedSecret(of: application, grace: grace)
-        return try await reply(application, sharedSecret: secret)
+        return try await reply(
+            application, sharedSecret: secret,
+            graceEndedEarly: service.admin.graceEndedEarly(application.previousSharedSecret?.validUntil))
     }
 
     func edit(_ platform: UUID, _ edit: PlatformEdit) async throws -> Admin.PlatformReply {
@@ -98,7 +103,7 @@ struct LocalBackend: AdminBackend {
         return try await reply(created.platform, of: application, secret: created.secret)
     }
 
-    func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws {
+    func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws -> [String] {
         try await service.replaceCredentials(of: try await service.platform(platform), with: credentials)
     }
 
@@ -153,11 +158,15 @@ struct LocalBackend: AdminBackend {
     }
 
     func ask(_ method: String, _ path: String, _ body: [String: JSONValue]?) async throws -> JSONValue? {
-        let api = LocalAdminAPI(service: service, clock: SystemClock(), logger: Logger(label: "belfry"))
+        let api = LocalAdminAPI(
+            service: service, clock: SystemClock(), logger: Logger(label: "belfry"), absence: absence)
         return try await api.answer(method, path, body.map { JSONValue.object($0).encoded } ?? [])
     }
 
-    func nodes() async throws -> [Admin.NodeReply] { try await store.nodes().map(Admin.NodeReply.init) }
+    func nodes() async throws -> [Admin.NodeReply] {
+        let isServed = try await absence() == nil
+        return try await store.nodes().map { Admin.NodeReply($0, isServed: isServed) }
+    }
 
     func serverAbsence() async throws -> String? { try await absence() }
 }

@@ -77,9 +77,10 @@ struct RemoteBackend: AdminBackend {
         try await client.send("GET", "platforms/\(uuid.lowercased)")
     }
 
-    func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws {
-        try await client.perform(
+    func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws -> [String] {
+        let reply: Admin.PlatformReply = try await client.send(
             "PUT", "platforms/\(platform.lowercased)/credentials", ["credentials": .object(credentials)])
+        return reply.kept_credentials ?? []
     }
 
     func testCredentials(of platform: UUID) async throws -> Admin.CredentialsTestReply {

@@ -15,6 +15,13 @@ extension Admin.PlatformReply {
     /// For a column.
     var stateInShort: String { parked.first.map { "parked (\($0.cause))" } ?? state }
 
+    /// The active ones, of all.
+    var devicesInWords: String {
+        guard let inactive_devices else { return "\(devices.grouped), inactive ones included" }
+        return inactive_devices == 0
+            ? devices.grouped : "\((devices - inactive_devices).grouped) active of \(devices.grouped)"
+    }
+
     var published: [(String, String)] { `public`.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } }
 }
 
@@ -49,10 +56,28 @@ extension Admin.ReceiptReply {
             }
         }
         for words in faults { fields.append(("unreachable", words)) }
+        for words in waits ?? [] { fields.append(("waits", words)) }
         fields += unmatched?.fields ?? []
         if damaged_batches > 0 { fields.append(("damaged_batches", damaged_batches.grouped)) }
         if damaged_fan_outs > 0 { fields.append(("damaged_fan_outs", damaged_fan_outs.grouped)) }
         Output.fields(fields)
+    }
+}
+
+extension Admin.NodeReply {
+    /// The state, and since when nothing was heard of it where heartbeats are missing.
+    var stateInWords: String {
+        guard silent_seconds > Node.silentAfter.components.seconds else { return state }
+        return "\(state), not seen for \(Self.words(silent_seconds))"
+    }
+
+    private static func words(_ seconds: Int64) -> String {
+        switch seconds {
+        case ..<120: "\(seconds) s"
+        case ..<7_200: "\(seconds / 60) min"
+        case ..<172_800: "\(seconds / 3_600) h"
+        default: "\(seconds / 86_400) days"
+        }
     }
 }
 

@@ -79,13 +79,17 @@ struct AdminCommand: AsyncParsableCommand {
         @OptionGroup var grace: GraceOptions
 
         func run() async throws {
-            let text = try await common.withOperatorService { operatorService in
+            let (text, endedEarly) = try await common.withOperatorService { operatorService in
                 try await operatorService.rotateKey(keyID, grace: grace.duration)
             }
+            GraceOptions.warn(endedEarly: endedEarly?.text)
             try await common.warn(
                 ofKeyFile: text.id, "still holds the old secret: write the new one into it, or delete it")
-            let fields = [("key_id", text.id), ("key", text.text)]
-            if output.json { return try Output.json(Dictionary(uniqueKeysWithValues: fields)) }
+            var fields = [("key_id", text.id), ("key", text.text)]
+            if output.json {
+                if let endedEarly { fields.append(("grace_ended_early", endedEarly.text)) }
+                return try Output.json(Dictionary(uniqueKeysWithValues: fields))
+            }
             Output.fields(fields)
         }
     }
@@ -97,9 +101,9 @@ struct AdminCommand: AsyncParsableCommand {
         @Argument(help: "The key's id.") var keyID: String
 
         func run() async throws {
-            try await common.withOperatorService { try await $0.revokeKey(keyID) }
+            let revokedAt = try await common.withOperatorService { try await $0.revokeKey(keyID) }
             try await common.warn(ofKeyFile: keyID, "holds the revoked key: delete it")
-            print("revoked \(keyID)")
+            print(revokedAt.map { "\(keyID) was revoked already, at \($0.text)" } ?? "revoked \(keyID)")
         }
     }
 }

@@ -7,8 +7,10 @@ extension AdminCommand {
     /// The people who may log in at the dashboard.
     struct User: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "user", abstract: "Make, list, reset and shut out people of the dashboard, on this machine.",
-            subcommands: [Create.self, List.self, Reset.self, Disable.self, Enable.self])
+            commandName: "user",
+            abstract:
+                "Make, list, reset and shut out people of the dashboard, and withdraw their links, on this machine.",
+            subcommands: [Create.self, List.self, Reset.self, Withdraw.self, Disable.self, Enable.self])
     }
 }
 
@@ -16,7 +18,11 @@ extension AdminCommand.User {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make a person who may log in at the dashboard.",
-            discussion: "Without --password-file a link is printed with which they set a password, once.")
+            discussion: """
+                Without --password-file a link is printed with which they set a password, once, within three days. `setup_path` is its path \
+                on whatever address browsers reach this server by; `setup_link`, the whole of it, is printed where dashboard.public.url \
+                (BELFRY_DASHBOARD_PUBLIC_URL) says that address. A later link for the same address takes the place of an earlier one.
+                """)
 
         @OptionGroup var common: CommonOptions
         @OptionGroup var output: OutputOptions
@@ -32,6 +38,7 @@ extension AdminCommand.User {
             guard tenant == nil || app == nil else { throw ValidationError("give --tenant or --app, not both") }
             let password = try passwordFile.map { try Password(SecretFile.contents(of: $0, for: "--password-file")) }
             let email = try EmailAddress(email)
+            let publicURL = try await common.publicURL()
             let fields = try await common.withResources { resources in
                 let bounds = try await resources.operatorService.bounds(tenant: tenant, application: app)
                 let (people, author) = (resources.people, resources.operatorService.author)
@@ -48,7 +55,7 @@ extension AdminCommand.User {
                     fields.append(("user_id", "\(person.key)"))
                 } else {
                     let token = try await people.invite(email, scope: scope, bounds: bounds, by: author)
-                    fields.append(("setup_path", SetupLink.path(token)))
+                    fields += SetupLink.fields(token, at: publicURL)
                 }
                 return fields
             }
@@ -72,14 +79,25 @@ extension AdminCommand.User {
                     people += found
                     guard found.count < 200 else { continue }
                     let links = try await resources.people.store.invitations(within: .everything)
-                    return people.map(PersonRow.init) + links.compactMap(PersonRow.init)
+                    var rows: [PersonRow] = []
+                    for person in people {
+                        rows.append(PersonRow(person, try await resources.places(of: person.bounds)))
+                    }
+                    for link in links {
+                        guard let row = PersonRow(link, try await resources.places(of: link.bounds)) else { continue }
+                        rows.append(row)
+                    }
+                    return rows
                 }
             }
             if output.json { return try Output.json(rows) }
             Output.table(
-                ["email", "role", "name", "last_login_at", "two_factor", "state"],
+                ["email", "role", "bound_to", "name", "last_login_at", "two_factor", "state"],
                 rows.map {
-                    [$0.email, $0.role, $0.name, $0.last_login_at ?? "never", $0.two_factor ? "on" : "off", $0.state]
+                    [
+                        $0.email, $0.role, $0.boundTo, $0.name, $0.last_login_at ?? "never",
+                        $0.two_factor ? "on" : "off", $0.state,
+                    ]
                 })
         }
     }
@@ -104,6 +122,7 @@ extension AdminCommand.User {
                 throw ValidationError("give --password-file or --two-factor, not both")
             }
             let password = try passwordFile.map { try Password(SecretFile.contents(of: $0, for: "--password-file")) }
+            let publicURL = try await common.publicURL()
             let fields = try await common.withResources { resources in
                 let person = try await resources.person(email)
                 let (people, author) = (resources.people, resources.operatorService.author)
@@ -116,10 +135,32 @@ extension AdminCommand.User {
                     return [("email", person.email.text)]
                 }
                 let token = try await people.makePasswordLink(for: person, by: author)
-                return [("email", person.email.text), ("setup_path", SetupLink.path(token))]
+                return [("email", person.email.text)] + SetupLink.fields(token, at: publicURL)
             }
             if output.json { return try Output.json(Dictionary(uniqueKeysWithValues: fields)) }
             Output.fields(fields)
+        }
+    }
+
+    struct Withdraw: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Withdraw the links for an e-mail address that nobody has used.",
+            discussion:
+                "An invitation, or a link for a new password: whoever opens it is told that it is not valid any more.")
+
+        @OptionGroup var common: CommonOptions
+        @Option(help: "The e-mail address.") var email: String
+
+        func run() async throws {
+            let email = try EmailAddress(email)
+            let count = try await common.withResources { resources in
+                let links = try await resources.people.store.invitations(within: .everything)
+                    .filter { $0.email == email }
+                for link in links { try await resources.people.withdraw(link, by: resources.operatorService.author) }
+                return links.count
+            }
+            guard count > 0 else { throw StoreError.unknown("link for \(email.text) that may still be used") }
+            print("withdrew the link for \(email.text)")
         }
     }
 
@@ -158,6 +199,8 @@ extension AdminCommand.User {
 private struct PersonRow: Encodable {
     let email: String
     let role: String
+    let tenant_uuid: String?
+    let app_uuid: String?
     let name: String
     let created_at: String?
     let last_login_at: String?
@@ -165,9 +208,15 @@ private struct PersonRow: Encodable {
     /// `active`, `disabled`, or `invited until` when.
     let state: String
 
-    init(_ person: Person) {
+    /// In words, for a column.
+    var boundTo: String {
+        app_uuid.map { "app \($0)" } ?? tenant_uuid.map { "tenant \($0)" } ?? "everything"
+    }
+
+    init(_ person: Person, _ places: Places) {
         email = person.email.text
         role = person.scope.rawValue
+        (tenant_uuid, app_uuid) = (places.tenant, places.application)
         name = person.name
         created_at = person.createdAt.text
         last_login_at = person.lastLoginAt?.text
@@ -176,10 +225,11 @@ private struct PersonRow: Encodable {
     }
 
     /// nil for a link that makes nobody, or whoever uses it first.
-    init?(_ invitation: Invitation) {
+    init?(_ invitation: Invitation, _ places: Places) {
         guard invitation.person == nil, let invited = invitation.email else { return nil }
         email = invited.text
         role = invitation.scope.rawValue
+        (tenant_uuid, app_uuid) = (places.tenant, places.application)
         name = ""
         created_at = nil
         last_login_at = nil
@@ -188,7 +238,32 @@ private struct PersonRow: Encodable {
     }
 }
 
+/// The tenant and the application that a person is bound to.
+private struct Places {
+    var tenant: String?
+    var application: String?
+}
+
+extension CommonOptions {
+    /// Where browsers find the dashboard, as far as the settings say.
+    fileprivate func publicURL() async throws -> String? {
+        try await configuration(unknownVariables: .told { _ in }).dashboard.publicURL
+    }
+}
+
 extension ServerResources {
+    /// An application that was deleted is named as such: the row knows its tenant alone.
+    fileprivate func places(of bounds: AdminKey.Bounds) async throws -> Places {
+        switch bounds {
+        case .everything: return Places()
+        case .tenant(let tenant): return Places(tenant: try await store.tenant(tenant)?.uuid.lowercased)
+        case .application(let application, let tenant):
+            return Places(
+                tenant: try await store.tenant(tenant)?.uuid.lowercased,
+                application: try await store.application(application)?.uuid.lowercased ?? "(deleted)")
+        }
+    }
+
     fileprivate func person(_ email: String) async throws -> Person {
         let email = try EmailAddress(email)
         guard let person = try await people.store.person(email) else {

@@ -77,7 +77,7 @@ struct AppCommand: AsyncParsableCommand {
             print("")
             Output.table(
                 ["platform_uuid", "type", "mode", "name", "devices", "state"],
-                platforms.map { [$0.platform_uuid, $0.type, $0.mode, $0.name, $0.devices.grouped, $0.stateInShort] })
+                platforms.map { [$0.platform_uuid, $0.type, $0.mode, $0.name, $0.devicesInWords, $0.stateInShort] })
             for platform in platforms where !platform.parked.isEmpty {
                 Output.fields([("", ""), ("platform_uuid", platform.platform_uuid), ("state", platform.stateAndCause)])
             }
@@ -123,6 +123,7 @@ struct AppCommand: AsyncParsableCommand {
                 let reply = try await backend.withBackend {
                     try await $0.replaceAPIKey(of: app, grace: grace.duration)
                 }
+                GraceOptions.warn(endedEarly: reply.grace_ended_early)
                 if output.json { return try Output.json(reply) }
                 Output.fields([("app_uuid", reply.app_uuid), ("api_key", reply.api_key ?? "")])
             }
@@ -142,6 +143,7 @@ struct AppCommand: AsyncParsableCommand {
                 let reply = try await backend.withBackend {
                     try await $0.replaceSharedSecret(of: app, grace: grace.duration)
                 }
+                GraceOptions.warn(endedEarly: reply.grace_ended_early)
                 if output.json { return try Output.json(reply) }
                 Output.fields([("app_uuid", reply.app_uuid), ("shared_secret", reply.shared_secret ?? "")])
             }
@@ -170,5 +172,13 @@ extension UUID {
     static func parse(_ text: String) throws -> UUID {
         guard let uuid = UUID(uuidString: text) else { throw ValidationError("`\(text)` is not a UUID") }
         return uuid
+    }
+
+    /// The id of a receipt; a schedule's is told apart.
+    static func parseReceipt(_ text: String) throws -> UUID {
+        guard UUID(uuidString: text) == nil, Key<Schedule>(id: text) != nil else { return try parse(text) }
+        throw ValidationError(
+            "`\(text)` is the id of a schedule, whose push has no receipt before it is sent: `belfry schedule show \(text)` shows it, "
+                + "`belfry schedule cancel \(text)` cancels it")
     }
 }

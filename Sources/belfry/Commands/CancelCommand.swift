@@ -14,7 +14,7 @@ struct CancelCommand: AsyncParsableCommand {
 
     @OptionGroup var backend: BackendOptions
     @OptionGroup var output: OutputOptions
-    @Argument(help: "The receipt's id.", transform: UUID.parse) var receiptID: UUID
+    @Argument(help: "The receipt's id.", transform: UUID.parseReceipt) var receiptID: UUID
 
     func run() async throws {
         let cancelled: Admin.CancellationReply = try await backend.withBackend { backend in

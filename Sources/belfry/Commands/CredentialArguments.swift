@@ -1,5 +1,6 @@
 import ArgumentParser
 import BelfryCore
+import BelfryProviders
 import Foundation
 
 /// The command line arguments for the credentials of any provider.
@@ -31,6 +32,29 @@ struct CredentialArguments: ParsableArguments {
 
     /// The given credentials, which are required.
     func read() throws -> [String: JSONValue] { fields.isEmpty ? try apns.read() : try fieldsRead() }
+
+    /// The given credentials in place of those of a platform of the type, of which some stay where they are not named.
+    func read(replacing kind: PlatformKind) throws -> [String: JSONValue] {
+        guard !fields.isEmpty || !apns.isEmpty else { throw ValidationError(Self.wanted(of: kind)) }
+        if apns.isEmpty { return try fieldsRead() }
+        try apns.refuse(for: kind)
+        return try apns.readReplacement()
+    }
+
+    /// What a platform of the type takes, for a command that was given nothing.
+    private static func wanted(of kind: PlatformKind) -> String {
+        let staying = "what is left out stays, but for secrets, which have to be given again"
+        if kind.isApple {
+            return "give --apns-key with --key-id and --team-id, or --apns-certificate, and --topic if it changes; "
+                + staying
+        }
+        guard let provider = kind.provider else {
+            return "nothing to replace: platforms of type \(kind.rawValue) take no credentials"
+        }
+        return "give --credential field=value or field=@file; the fields of type \(kind.rawValue) are "
+            + "\(provider.fields.joined(separator: ", ")); "
+            + (kind == .web ? "what is left out stays, the key too" : staying)
+    }
 
     /// Names a refused field as it is given: as an option of its own, or as a `--credential`.
     func spelled<Value>(_ work: () async throws -> Value) async throws -> Value {

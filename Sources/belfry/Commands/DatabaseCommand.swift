@@ -73,11 +73,14 @@ extension DatabaseCommand {
         static let configuration = CommandConfiguration(
             abstract: "Let a database be used again that was copied to another.",
             discussion: """
-                For the way back, before the new database has served: what it took since the copy is not in the old one.
+                For the way back, before the new database has served: what it took since the copy is not in the old one. So it is refused
+                where the new one has been used since, or cannot be asked; --force reopens the old one all the same.
                 """)
 
         @Argument(help: ArgumentHelp("The database.", valueName: "sqlite:path or postgres://…"))
         var database: String
+
+        @Flag(help: "Even if the new database has been used since; what it took is not in this one.") var force = false
 
         func validate() throws { try refusePassword(in: database, of: "the database") }
 
@@ -87,8 +90,10 @@ extension DatabaseCommand {
             }
             var logger = Logger(label: "belfry") { StreamLogHandler.lines(label: $0) }
             logger.logLevel = .warning
-            let isReopened = try await location.reopen(by: .local(systemUser: SystemUser.name), logger: logger)
-            print(isReopened ? "\(database) can be used again" : "\(database) was not copied away; nothing was changed")
+            let move = try await location.reopen(
+                force: force, by: .local(systemUser: SystemUser.name), logger: logger)
+            guard let move else { return print("\(database) was not copied away; nothing was changed") }
+            print("\(database) can be used again; see that nothing uses \(move.name) any more")
         }
     }
 }

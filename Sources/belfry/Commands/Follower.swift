@@ -31,6 +31,7 @@ struct Follower {
         while true {
             let receipt = try await backend.receipt(receiptID)
             if !isQuiet {
+                for words in receipt.waits ?? [] where told.insert(words).inserted { bar.tell("waits  \(words)") }
                 for words in receipt.faults where told.insert(words).inserted { bar.tell("unreachable  \(words)") }
                 bar.show(receipt)
             }

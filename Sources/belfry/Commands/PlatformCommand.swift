@@ -60,11 +60,7 @@ struct PlatformCommand: AsyncParsableCommand {
         /// A platform of Apple's needs credentials; of the other types some need none, and all refuse APNs' options.
         private func entered(for kind: PlatformKind) throws -> [String: JSONValue] {
             if kind.isApple { return try credentials.read() }
-            if let option = credentials.apns.given.first {
-                throw ValidationError(
-                    "\(option) is for Apple's platforms and has no meaning for type \(kind.rawValue): "
-                        + credentials.apns.advice(instead: option))
-            }
+            try credentials.apns.refuse(for: kind)
             return try credentials.readIfAny()
         }
     }
@@ -83,7 +79,7 @@ struct PlatformCommand: AsyncParsableCommand {
                 ["platform_uuid", "type", "mode", "name", "devices", "state", "expires", "public"],
                 rows.map { row in
                     [
-                        row.platform_uuid, row.type, row.mode, row.name, row.devices.grouped, row.stateAndCause,
+                        row.platform_uuid, row.type, row.mode, row.name, row.devicesInWords, row.stateAndCause,
                         row.credentials_expire_at ?? "", row.published.map { "\($0)=\($1)" }.joined(separator: " "),
                     ]
                 })
@@ -103,7 +99,7 @@ struct PlatformCommand: AsyncParsableCommand {
             if output.json { return try Output.json(row) }
             var fields = [
                 ("platform_uuid", row.platform_uuid), ("type", row.type), ("mode", row.mode), ("name", row.name),
-                ("description", row.description), ("devices", row.devices.grouped), ("state", row.stateAndCause),
+                ("description", row.description), ("devices", row.devicesInWords), ("state", row.stateAndCause),
             ]
             if row.unseen_devices > 0 { fields.append(("unseen_devices", row.unseen_devices.grouped)) }
             if let expiry = row.credentials_expire_at { fields.append(("credentials_expire_at", expiry)) }
@@ -139,18 +135,28 @@ struct PlatformCommand: AsyncParsableCommand {
 
     struct Credentials: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Replace a platform's credentials; batches that waited for them go on.")
+            abstract: "Replace a platform's credentials; batches that waited for them go on.",
+            discussion: """
+                Fields that hold no secret (subject, topic, endpoint, trust_root, …) stay as they are unless they are named; an empty \
+                one takes it away: --credential trust_root=, --trust-root ''. Secrets have to be given again, but for the key of Web Push, \
+                to which its subscriptions are bound. The contact of Web Push alone: --credential subject=mailto:ops@example.org.
+                """)
 
         @OptionGroup var backend: BackendOptions
         @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
         @OptionGroup var credentials: CredentialArguments
 
         func run() async throws {
-            let entered = try credentials.read()
-            try await backend.withBackend { backend in
-                try await credentials.spelled { try await backend.replaceCredentials(of: platform, with: entered) }
+            let kept = try await backend.withBackend { backend in
+                let type = try await backend.platform(platform).type
+                // A server of a later version may have more types; it knows their fields.
+                let entered = try PlatformKind(rawValue: type).map(credentials.read(replacing:)) ?? credentials.read()
+                return try await credentials.spelled {
+                    try await backend.replaceCredentials(of: platform, with: entered)
+                }
             }
-            print("replaced the credentials of \(platform.lowercased)")
+            let rest = kept.isEmpty ? "" : "; unchanged: \(kept.joined(separator: ", "))"
+            print("replaced the credentials of \(platform.lowercased)\(rest)")
         }
     }
 
@@ -169,8 +175,8 @@ struct PlatformCommand: AsyncParsableCommand {
             print(test.detail.map { "\(test.result): \($0)" } ?? test.result)
             if isLocal, test.detail?.contains("is not public") == true {
                 Notice.show(
-                    "this command goes by its own settings; a server with other ones in a file has to be asked with the same "
-                        + "--config (providers.addresses.allow)")
+                    "this command goes by its own settings; where the server has other ones, give the command the same: its file with "
+                        + "--config (providers.addresses.allow), its environment as BELFRY_PROVIDERS_ADDRESSES_ALLOW")
             }
             guard test.result == "works" else { throw ExitCode.failure }
         }
@@ -282,16 +288,32 @@ struct APNsArguments: ParsableArguments {
         }
     }
 
+    /// Throws `ValidationError` when one was given for a platform that is not Apple's.
+    func refuse(for kind: PlatformKind) throws {
+        guard !kind.isApple, let option = given.first else { return }
+        throw ValidationError(
+            "\(option) is for Apple's platforms and has no meaning for type \(kind.rawValue): "
+                + advice(instead: option))
+    }
+
     /// Reads the files. Throws `ValidationError` when the options are inconsistent.
     func read() throws -> [String: JSONValue] {
-        guard let topic else { throw ValidationError("give --topic, the app's bundle id") }
-        return APNsPlatformCredentials(
-            identity: try identity(), topic: topic, endpoint: endpoint,
+        guard topic != nil else { throw ValidationError("give --topic, the app's bundle id") }
+        return try readReplacement()
+    }
+
+    /// As `read`, for a platform that has a topic already.
+    func readReplacement() throws -> [String: JSONValue] {
+        let entered = APNsPlatformCredentials(
+            identity: try identity(), topic: topic ?? "", endpoint: endpoint,
             trustRootsPEM: try trustRoot.map {
-                String(decoding: try InputFile.contents(of: $0, for: "--trust-root"), as: UTF8.self)
+                // An empty one is to go.
+                $0.isEmpty
+                    ? "" : String(decoding: try InputFile.contents(of: $0, for: "--trust-root"), as: UTF8.self)
             },
             channelsEndpoint: channelsEndpoint
         ).entered
+        return entered.filter { $0.key != "topic" || topic != nil }
     }
 
     /// Names a refused field by its option.

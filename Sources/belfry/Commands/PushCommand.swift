@@ -67,7 +67,8 @@ struct PushCommand: AsyncParsableCommand {
             if everyone, !yes { try await confirm(backend) }
             let created = try await backend.push(draft, of: app)
             // The push is accepted: what is said beside it must not make the command fail.
-            if let absence = try? await backend.serverAbsence() {
+            // Following it says so by itself.
+            if !follow || output.json, let absence = try? await backend.serverAbsence() {
                 Notice.show("\(absence): it is sent once one starts")
             }
             if !follow { await warnOfNobody(created, backend) }
@@ -123,8 +124,12 @@ struct PushCommand: AsyncParsableCommand {
         }
         let details = try await backend.application(app)
         let devices = details.platforms.reduce(0) { $0 + $1.devices }
+        let inactive = details.platforms.compactMap(\.inactive_devices)
+        let name = details.application.name
         let question =
-            "Send to all active devices of \(details.application.name)? It has \(devices.grouped), inactive ones included. [y/N] "
+            inactive.count == details.platforms.count
+            ? "Send to all \((devices - inactive.reduce(0, +)).grouped) active devices of \(name)? [y/N] "
+            : "Send to all active devices of \(name)? It has \(devices.grouped), inactive ones included. [y/N] "
         FileHandle.standardError.write(Data(question.utf8))
         guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
             FileHandle.standardError.write(Data("nothing was sent\n".utf8))

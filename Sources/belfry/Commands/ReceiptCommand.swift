@@ -12,7 +12,7 @@ struct ReceiptCommand: AsyncParsableCommand {
 
     @OptionGroup var backend: BackendOptions
     @OptionGroup var output: OutputOptions
-    @Argument(help: "The receipt's id.", transform: UUID.parse) var receiptID: UUID
+    @Argument(help: "The receipt's id.", transform: UUID.parseReceipt) var receiptID: UUID
     @Option(help: "A device's UUID: show what became of it and why.", transform: UUID.parse) var device: UUID?
 
     func run() async throws {

@@ -59,6 +59,47 @@ import Testing
         #expect(try await server.send(.get, "apps", as: new).status == 200)
     }
 
+    @Test func `a rotation says that it ends the grace of the one before`() async throws {
+        let server = try await TestAdminServer()
+        let app = try await server.resources("shop").application.uuid.lowercased
+        let id = try #require(AdminKey.Text(try await server.key(.readOnly, .tenant(Tenant.first)))).id
+        for path in ["keys/\(id)/rotate", "apps/\(app)/api-key", "apps/\(app)/shared-secret"] {
+            let first = try await server.send(.post, path, #"{"grace_seconds":60}"#)
+            #expect(first.status == 200 && first["grace_ended_early"] == nil, "\(first)")
+            let end = (server.clock.now + .seconds(60)).text
+            let second = try await server.send(.post, path, #"{"grace_seconds":60}"#)
+            #expect(second["grace_ended_early"] == .string(end), "\(path): \(second)")
+            server.clock.advance(by: .seconds(60))
+            #expect(try await server.send(.post, path)["grace_ended_early"] == nil, "nothing was left of it")
+        }
+    }
+
+    @Test func `a device that is registered here says all of itself, as its app would, and hears of a short token`()
+        async throws
+    {
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let path = "apps/\(resources.application.uuid.lowercased)/devices"
+        func create(_ token: String, _ more: String = "") async throws -> TestAnswer {
+            try await server.send(
+                .post, path,
+                #"{"platform_uuid":"\#(resources.platform.uuid.lowercased)","registration_token":"\#(token)"\#(more)}"#)
+        }
+        let token = String(repeating: "ab", count: 32)
+        let named = try await create(token, #","device_alias":"Emma""#)
+        #expect(named["device_alias"] == .string("Emma") && named.headers[.warning] == nil, "\(named)")
+        let again = try await create(token)
+        #expect(again["device_uuid"] == named["device_uuid"])
+        let shown = try await server.send(.get, "\(path)/\(try #require(named["device_uuid"]?.stringValue))")
+        #expect(shown["device_alias"] == again["device_alias"] && again["device_alias"] != .string("Emma"), "\(again)")
+        let short = try await create("abcdef")
+        #expect(
+            short.status == 201
+                && short.headers[.warning]
+                    == #"299 - "registration_token is 3 bytes, tokens of APNs have 32 so far""#,
+            "\(short.headers)")
+    }
+
     @Test func `only the operator says where a platform is reached`() async throws {
         let server = try await TestAdminServer()
         let resources = try await server.resources("shop")

@@ -47,6 +47,27 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `when the last lease on a push ends is known while there is one`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            _ = try await fixture.registerMany(1)
+            let push = try await fixture.push()
+            func end() async throws -> Instant? { try await fixture.store.leasesEnd(of: push.key) }
+            #expect(try await end() == nil)
+            let fanOuts = try await fixture.store.claimFanOuts(atMost: 1, lanes: Lane.allCases, for: .seconds(50))
+            #expect(fanOuts.count == 1)
+            #expect(try await end() == fixture.clock.now + .seconds(50))
+            fixture.clock.advance(by: .seconds(60))
+            try await fixture.fanOut()
+            #expect(try await end() == nil, "what is spread has no lease, and what waits has none yet")
+            let batch = try await fixture.claimOne()
+            let until = try #require(try await end())
+            #expect(until > fixture.clock.now)
+            try await settle(batch, [.accepted], in: fixture)
+            #expect(try await end() == nil)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a history stays bounded however often a batch is tried`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let keys = try await fixture.registerMany(1)

@@ -5,6 +5,21 @@ import Testing
 
 @Suite struct RegistrationConformance {
     @Test(arguments: Engine.allCases)
+    func `inactive devices are counted for themselves`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, platform) = (fixture.store, fixture.platform.key)
+            #expect(try await store.inactiveDeviceCount(on: platform) == 0)
+            let first = try await fixture.register("a")
+            _ = try await fixture.register("b")
+            try await store.unregister(first.uuid, on: platform)
+            #expect(try await store.inactiveDeviceCount(on: platform) == 1)
+            #expect(try await store.deviceCount(on: platform) == 2)
+            _ = try await fixture.register("a")
+            #expect(try await store.inactiveDeviceCount(on: platform) == 0)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a new token makes a device that keeps what it was told`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let device = try await fixture.register("a", topics: .replace(["b", "a"]), user: .set("Kim"), os: "17.1")

@@ -89,6 +89,8 @@ import Testing
         Plan(RetentionStatements.whole, "bigint, bigint", "using batch_settled"),
         Plan(RetentionStatements.deleteExpiredWhole, "bigint[]", "using batch_device"),
         Plan(BatchStatements.nextDue, "", "Index Only Scan using batch_due"),
+        Plan(DeviceStatements.inactiveCount, "bigint, bigint", "Index Only Scan using device_reach"),
+        Plan(DeliveryNoteStatements.leasesEnd, "bigint", "using batch_device"),
         Plan(DeliveryNoteStatements.delivery, "bigint, bigint", "Index Scan Backward using batch_device"),
         Plan(DamageStatements.count, "", "using batch_pkey"),
         Plan(DamageStatements.ofPush, "bigint", "using damaged_batch_push", sorts: true),

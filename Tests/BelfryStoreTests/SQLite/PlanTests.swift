@@ -63,6 +63,9 @@ import Testing
         Plan(
             DeliveryNoteStatements.delivery,
             "USING INDEX batch_device (push_id=? AND platform_id=? AND first_device_id<?)"),
+        Plan(DeviceStatements.inactiveCount, "USING COVERING INDEX device_reach (platform_id=? AND reach=?)"),
+        Plan(DeliveryNoteStatements.leasesEnd, "USING INDEX batch_device (push_id=?)"),
+        Plan(DeliveryNoteStatements.leasesEnd, "SEARCH fan_out USING PRIMARY KEY (push_id=?)"),
         Plan(DamageStatements.ofPush, "USING COVERING INDEX damaged_batch_push (push_id=?)"),
         Plan(DamageStatements.openOfPush, "USING COVERING INDEX batch_device (push_id=?)"),
         Plan(

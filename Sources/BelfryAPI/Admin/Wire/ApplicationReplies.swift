@@ -16,9 +16,12 @@ extension Admin {
         package var api_key: String?
         /// Shown once, in the reply to its creation.
         package var shared_secret: String?
+        /// Until when the secret before the one that was replaced would have been taken: it is refused from now on.
+        package var grace_ended_early: String?
 
         package init(
-            _ application: BelfryCore.Application, tenant: UUID?, apiKey: String? = nil, sharedSecret: String? = nil
+            _ application: BelfryCore.Application, tenant: UUID?, apiKey: String? = nil, sharedSecret: String? = nil,
+            graceEndedEarly: Instant? = nil
         ) {
             app_uuid = application.uuid.lowercased
             name = application.name
@@ -27,6 +30,7 @@ extension Admin {
             created_at = application.createdAt.text
             api_key = apiKey
             shared_secret = sharedSecret
+            grace_ended_early = graceEndedEarly?.text
         }
     }
 
@@ -45,6 +49,8 @@ extension Admin {
         package let name: String
         package let description: String
         package let devices: Int
+        /// Those of them that are inactive; null where they are too many to count.
+        @OrNull package var inactive_devices: Int?
         /// Those that were imported and have not registered since.
         package let unseen_devices: Int
         /// `active` or `parked`.
@@ -59,9 +65,12 @@ extension Admin {
         package let created_at: String
         /// Shown once, in the reply to its creation.
         package var platform_secret: String?
+        /// The fields that stayed as they were; in the reply to a replacement of the credentials.
+        package var kept_credentials: [String]?
 
         package init(
-            _ platform: BelfryCore.Platform, of application: BelfryCore.Application, devices: Int, unseen: Int = 0,
+            _ platform: BelfryCore.Platform, of application: BelfryCore.Application, devices: Int, inactive: Int?,
+            unseen: Int = 0,
             expiry: Instant?, published: [String: String], secret: String? = nil
         ) {
             platform_uuid = platform.uuid.lowercased
@@ -71,6 +80,7 @@ extension Admin {
             name = platform.name
             description = platform.description
             self.devices = devices
+            _inactive_devices = OrNull(wrappedValue: inactive)
             unseen_devices = unseen
             state = platform.parked == nil ? "active" : "parked"
             parked = platform.parked.map { [ParkingReply($0)] } ?? []

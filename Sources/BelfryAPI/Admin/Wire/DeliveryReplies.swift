@@ -72,10 +72,11 @@ extension Admin {
 
         /// - Parameter delivery: nil while the push's audience is still being looked up.
         package init(
-            _ device: Device, on platform: BelfryCore.Platform, _ delivery: DeviceDelivery?, now: Instant
+            _ device: Device, on platform: BelfryCore.Platform, _ delivery: DeviceDelivery?, nodes: NodeTrouble,
+            now: Instant
         ) {
             let advice = DeliveryAdvice(
-                delivery, isActive: device.isActive, parked: ParkedPlatform(platform), now: now)
+                delivery, isActive: device.isActive, parked: ParkedPlatform(platform), nodes: nodes, now: now)
             device_uuid = device.uuid.lowercased
             answer = (delivery?.answer ?? .pending).name
             platform_uuid = platform.uuid.lowercased

@@ -38,7 +38,13 @@ extension Admin {
         /// Shown once, in the reply to its creation.
         package var key: String?
 
-        package init(_ key: AdminKey, tenant: UUID?, application: UUID?, text: AdminKey.Text? = nil) {
+        /// Until when the secret before the one that was replaced would have been taken: it is refused from now on.
+        package var grace_ended_early: String?
+
+        package init(
+            _ key: AdminKey, tenant: UUID?, application: UUID?, text: AdminKey.Text? = nil,
+            graceEndedEarly: Instant? = nil
+        ) {
             key_id = key.id
             name = key.name
             scope = key.scope.rawValue
@@ -49,6 +55,7 @@ extension Admin {
             _previous_secret_until = OrNull(wrappedValue: key.previous?.validUntil.text)
             _revoked_at = OrNull(wrappedValue: key.revokedAt?.text)
             self.key = text?.text
+            grace_ended_early = graceEndedEarly?.text
         }
     }
 
@@ -69,16 +76,21 @@ extension Admin {
         package let batches_in_flight: Int
         package let since: String
         package let last_seen_at: String
+        /// How long ago that was.
+        package let silent_seconds: Int64
 
-        package init(_ node: Node) {
+        /// - Parameter isServed: whether a server is known to run on the database: if none does, it is gone, however
+        ///   short its silence.
+        package init(_ node: Node, isServed: Bool = true) {
             node_uuid = node.uuid.lowercased
             host = node.host
             address = node.address
             version = node.version
-            state = node.state.rawValue
+            state = (isServed ? node.state : .gone).rawValue
             batches_in_flight = node.batchesInFlight
             since = node.since.text
             last_seen_at = node.lastSeenAt.text
+            silent_seconds = node.silence.components.seconds
         }
     }
 

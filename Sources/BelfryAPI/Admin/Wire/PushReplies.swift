@@ -50,10 +50,12 @@ extension Admin {
         package var connection_faults: [ConnectionFaultReply]?
         /// Names of its target that no device has; for one push, not in lists.
         package var unmatched: UnmatchedReply?
+        /// What of the nodes keeps the rest of it waiting, a sentence each; for one push, not in lists.
+        package var waits: [String]?
 
         package init(
             _ receipt: Receipt, of application: BelfryCore.Application, faults: [PlatformFault]? = nil,
-            unmatched: UnmatchedNames? = nil
+            unmatched: UnmatchedNames? = nil, waits: [String]? = nil
         ) {
             receipt_id = receipt.push.receiptID.lowercased
             app_uuid = application.uuid.lowercased
@@ -71,6 +73,7 @@ extension Admin {
             damaged_fan_outs = receipt.damagedFanOuts
             connection_faults = faults?.map(ConnectionFaultReply.init)
             self.unmatched = unmatched.map(UnmatchedReply.init)
+            self.waits = waits
         }
     }
 

@@ -1,10 +1,12 @@
 import ArgumentParser
+import BelfryAPI
 import BelfryCore
+import FoundationEssentials
 
 struct ScheduleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schedule", abstract: "List, show, create, edit and cancel pushes that wait for their time.",
-        subcommands: [List.self, Show.self, Create.self, Edit.self, Delete.self])
+        subcommands: [List.self, Show.self, Create.self, Edit.self, Cancel.self])
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List schedules.")
@@ -25,10 +27,9 @@ struct ScheduleCommand: AsyncParsableCommand {
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Show a schedule with its message and target.")
 
-        @OptionGroup var options: ResourceOptions
-        @Argument(help: "Its id.") var id: String
+        @OptionGroup var options: ScheduleOptions
 
-        func run() async throws { try options.show(try await options.ask("GET", ["schedules", id])) }
+        func run() async throws { try options.output.show(try await options.ask("GET")) }
     }
 
     struct Create: AsyncParsableCommand {
@@ -55,8 +56,7 @@ struct ScheduleCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Change a schedule; what is not given stays as it is.")
 
-        @OptionGroup var options: ResourceOptions
-        @Argument(help: "Its id.") var id: String
+        @OptionGroup var options: ScheduleOptions
         @OptionGroup var push: ScheduledPushOptions
         @Option(help: "When it is to be sent, such as 2030-01-31T08:30:00Z.") var sendAt: String?
 
@@ -64,18 +64,55 @@ struct ScheduleCommand: AsyncParsableCommand {
             var body = try push.members()
             body.set("send_at", sendAt)
             push.warn(sendAt: sendAt)
-            try options.show(try await options.ask("PATCH", ["schedules", id], body))
+            try options.output.show(try await options.ask("PATCH", body))
         }
     }
 
-    struct Delete: AsyncParsableCommand {
+    struct Cancel: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Cancel a schedule; it is never sent.", aliases: ["cancel"])
+            commandName: "cancel", abstract: "Cancel a schedule; it is never sent.", aliases: ["delete"])
 
-        @OptionGroup var options: ResourceOptions
-        @Argument(help: "Its id.") var id: String
+        @OptionGroup var options: ScheduleOptions
 
-        func run() async throws { try await options.delete(["schedules", id], done: "cancelled") }
+        func run() async throws {
+            _ = try await options.ask("DELETE")
+            print("cancelled \(options.id)")
+        }
+    }
+}
+
+/// A schedule, and the application that has it.
+struct ScheduleOptions: ParsableArguments {
+    @OptionGroup var backend: BackendOptions
+    @OptionGroup var output: OutputOptions
+    @Option(help: "The application's UUID. [default: the one that has the schedule]", transform: UUID.parse)
+    var app: UUID?
+    @Argument(help: "The schedule's id.") var id: String
+
+    /// Asks the admin API about the schedule.
+    func ask(_ method: String, _ body: [String: JSONValue]? = nil) async throws -> JSONValue? {
+        try await backend.withBackend { backend in
+            let owner = try await owner(backend)
+            return try await backend.ask(method, path(of: owner), body)
+        }
+    }
+
+    private func path(of app: UUID) -> String { "apps/\(app.lowercased)/schedules/\(id.percentEncoded)" }
+
+    /// Looks through the applications where none is given: an id says nothing of its own.
+    private func owner(_ backend: any AdminBackend) async throws -> UUID {
+        if let app { return app }
+        guard Key<Schedule>(id: id) != nil else {
+            let advice =
+                UUID(uuidString: id) == nil
+                ? "" : ": it looks like the id of a receipt, which `belfry receipt` shows and `belfry cancel` cancels"
+            throw ValidationError("`\(id)` is not the id of a schedule\(advice)")
+        }
+        for application in try await backend.applications() {
+            guard let uuid = UUID(uuidString: application.app_uuid) else { continue }
+            if try await backend.has("GET", path(of: uuid)) { return uuid }
+        }
+        throw StoreError.unknown("schedule \(id)")
     }
 }
 
