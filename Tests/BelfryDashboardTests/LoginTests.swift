@@ -1,6 +1,7 @@
 import BelfryAPI
 import BelfryCore
 import BelfryTesting
+import FoundationEssentials
 import HTTPTypes
 import HummingbirdTesting
 import Testing
