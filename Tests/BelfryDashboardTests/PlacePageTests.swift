@@ -156,6 +156,60 @@ import Testing
         #expect(try await browser.post("\(page)/delete").location.hasSuffix("places?done=deleted"))
     }
 
+    @Test func `who saves a place, a group or a geofence that somebody else has changed is told`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let (store, app) = (dashboard.store, contents.application)
+        let path = "/apps/\(app.uuid.lowercased)"
+        func seen(_ path: String) async throws -> (String, String) {
+            let page = try await browser.get(path)
+            return ("seen", String(try #require(page.text.firstMatch(of: /name="seen" value="([0-9a-f]+)"/)?.1)))
+        }
+        let (location, group, fence) = (contents.location, contents.group, contents.geofence)
+        let at = ("at-location-\(location.key)", "yes")
+        let forms: [(path: String, fields: [(String, String)])] = [
+            (
+                "\(path)/places/\(location.key)",
+                [("name", "mine"), ("latitude", "1"), ("longitude", "2"), ("radius", "150")]
+            ), ("\(path)/groups/\(group.key)", [("name", "mine"), ("description", ""), at]),
+            (
+                "\(path)/geofences/\(fence.key)",
+                [
+                    ("body", "mine"), ("trigger", "exit"), ("platform", "all"), ("expires_at", "2199-01-31T08:30"), at,
+                ]
+            ),
+        ]
+        var marks: [(String, String)] = []
+        for form in forms { marks.append(try await seen(form.path)) }
+        _ = try await store.update(location.key, of: app.key) { old in
+            try Place(name: "theirs", latitude: old.latitude, longitude: old.longitude, radius: old.radius)
+        }
+        _ = try await store.update(group.key, of: app.key) { old in
+            try LocationGroupPlan(name: "theirs", summary: old.summary, locations: old.locations)
+        }
+        _ = try await store.update(fence.key, of: app.key) { old in
+            try GeofencePlan(
+                locations: old.locations, groups: old.groups, trigger: old.trigger, platform: .ios, tags: old.tags,
+                data: old.data, startsAt: old.startsAt, expiresAt: old.expiresAt)
+        }
+        for (form, mark) in zip(forms, marks) {
+            let late = try await browser.post(form.path, form.fields + [mark])
+            #expect(late.status == .unprocessableContent, "\(form.path): \(late.status)")
+            #expect(late.contains("Somebody else has changed this"), "\(form.path)")
+            #expect(late.contains("mine"), "what was typed is kept")
+            let again = try await browser.post(form.path, form.fields + [try await seen(form.path)])
+            #expect(again.status == .seeOther, "\(form.path): \(again.text)")
+        }
+        #expect(try await store.location(location.key, of: app.key)?.place.name == "mine")
+        #expect(try await store.locationGroup(group.key, of: app.key)?.name == "mine")
+        #expect(try await store.geofence(fence.key, of: app.key)?.plan.trigger == .exit)
+        // A location that somebody adds is offered, and no change of the group.
+        let mark = try await seen(forms[1].path)
+        _ = try await store.create(try Place(name: "new", latitude: 3, longitude: 4, radius: 100), of: app.key)
+        #expect(try await browser.post(forms[1].path, forms[1].fields + [mark]).status == .seeOther)
+    }
+
     @Test func `a group is made, changed and deleted`() async throws {
         let (dashboard, browser, contents, path) = try await begin()
         let wrong = try await browser.post("\(path)/groups", [("name", ""), ("description", "kept text")])

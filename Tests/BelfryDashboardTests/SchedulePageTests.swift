@@ -78,6 +78,27 @@ import Testing
         #expect(try await browser.post(edit, timeless).status == .unprocessableContent)
     }
 
+    @Test func `the expiry and the urgency of a schedule are taken away where the form has them no more`() async throws
+    {
+        let (dashboard, browser, contents, path) = try await begin()
+        let store = dashboard.store
+        let due = dashboard.clock.now + .seconds(86_400)
+        let schedule = try await PushService(store: store).schedule(
+            PushRequest(
+                content: Push.Content(body: "Milk"), target: .everyone, lane: .bulk, expiresAt: due + .seconds(3_600)),
+            at: due, for: contents.application.key)
+        let edit = "\(path)/\(schedule.key.id)/edit"
+        #expect(try await browser.get(edit).contains("<option value=\"bulk\" selected>"))
+        let fields = [
+            ("body", "Milk"), ("audience", "everyone"), ("send_at", String(due.text.prefix(16))), ("urgency", ""),
+            ("expires_at", ""), ("action", "send"), ("reviewed", "1"), ("version", "\(schedule.version)"),
+        ]
+        #expect(try await browser.post(edit, fields).location.hasSuffix("?done=changed"))
+        let changed = try #require(try await store.schedule(schedule.key, of: contents.application.key))
+        #expect(changed.pushRequest.expiresAt == nil && changed.pushRequest.lane == nil)
+        #expect(changed.version == schedule.version + 1)
+    }
+
     @Test func `what became of a schedule is on its page, and in the list`() async throws {
         let (dashboard, browser, contents, path) = try await begin()
         let schedule = contents.schedule

@@ -28,6 +28,22 @@ import Testing
         }
     }
 
+    @Test func `users are searched for by the beginning of their ids, and those with a device by any part of it`()
+        async throws
+    {
+        let fixture = try await Fixture()
+        let (browser, users) = (fixture.browser, fixture.users)
+        _ = try await fixture.dashboard.store.setUser("sohn-1", of: fixture.contents.application.key) { $0 }
+        let beginning = try await browser.get("\(users)?q=Ann")
+        #expect(beginning.contains("Ann &amp; S") && !beginning.contains("sohn-1"))
+        #expect(!beginning.contains("Elsewhere in the id"))
+        let amid = try await browser.get("\(users)?q=& s%C3%B6hn".replacing("& ", with: "%26%20"))
+        #expect(amid.contains("No user&#39;s id begins so") && amid.contains("Elsewhere in the id"))
+        #expect(amid.contains("Ann &amp; S"))
+        let none = try await browser.get("\(users)?q=nobody")
+        #expect(none.contains("No user&#39;s id begins so") && !none.contains("Elsewhere"))
+    }
+
     @Test func `a profile is shown, changed as a whole, and kept in the form when a value is refused`() async throws {
         let fixture = try await Fixture()
         let (browser, users) = (fixture.browser, fixture.users)

@@ -1,4 +1,5 @@
 import BelfryCore
+import BelfrySimulators
 import BelfryTesting
 import FoundationEssentials
 import Logging
@@ -79,6 +80,26 @@ import Testing
         }
         #expect(await fault(isPrivate: false) == "the address of the host is not public")
         #expect(await fault(isPrivate: true)?.hasPrefix("no connection") == true)
+        try await routes.close()
+    }
+
+    @Test func `an issuer is trusted by the certificates that the operator names, and by no others`() async throws {
+        let logger = Logger(label: "providers") { _ in SwiftLogNoOpLogHandler() }
+        let routes = try await OutboundRoutes.open(
+            ProviderOptions(), clock: ManualClock(), on: MultiThreadedEventLoopGroup.singleton, logger: logger)
+        let (right, other) = (try await HMSSimulator.start(), try await HMSSimulator.start())
+        func status(_ roots: String?) async -> Int? {
+            try? await routes.ask(
+                "\(right.url)/.well-known/openid-configuration", form: nil, authorization: nil, isPrivate: true,
+                trustRoots: roots
+            ).status
+        }
+        #expect(await status(right.trustRootPEM) == 404)
+        #expect(await status(other.trustRootPEM) == nil)
+        #expect(await status(nil) == nil)
+        #expect(await status("no certificate") == nil)
+        try await right.shutdown()
+        try await other.shutdown()
         try await routes.close()
     }
 }

@@ -49,15 +49,17 @@ extension ServerTests.ConfigurationTests {
         Faulty(testDescription: "single sign-on without an issuer, and one that is no address") { _ in
             (
                 #"""
-                {"dashboard": {"password.login": false, "public.url": "belfry.example", "sso.issuers": "corp, Big_Corp, last",
+                {"dashboard": {"password.login": false, "public.url": "belfry.example", "sso.issuers": "corp, Big_Corp, last, third",
                  "sso.corp": {"issuer": "http://127.0.0.1:9400", "client.id": "a", "roles": "groups=ops:king"},
-                 "sso.last": {"issuer": "https://id.example"}}}
+                 "sso.last": {"issuer": "https://id.example"},
+                 "sso.third": {"issuer": "https://id.example", "client.id": "a", "trust.root.file": "/nowhere/ca.pem"}}}
                 """#,
                 [
                     "dashboard.sso.issuers has `Big_Corp`, a name has 1 to 32 letters",
                     "dashboard.sso.corp.issuer is `http://127.0.0.1:9400`, it has to be an https:// address",
                     "dashboard.sso.corp.roles gives the role `king`, it has to be one of: operator, tenant-admin",
                     "dashboard.sso.last.client.id is not set",
+                    "dashboard.sso.third.trust.root.file cannot be used: /nowhere/ca.pem cannot be read",
                     "dashboard.password.login is false, and dashboard.sso.issuers names nobody",
                     "dashboard.public.url is `belfry.example`, it has to begin with https://",
                 ]

@@ -51,7 +51,7 @@ class Driver:
         # Marionette deletes what stands at the path of the log, so that has to be a file of our own.
         self.folder = tempfile.TemporaryDirectory()
         self.marionette = Marionette(
-            bin=shutil.which("firefox-esr"), headless=True, prefs=PREFS, gecko_log=os.path.join(self.folder.name, "log"),
+            port=0, bin=shutil.which("firefox-esr"), headless=True, prefs=PREFS, gecko_log=os.path.join(self.folder.name, "log"),
             app_args=["-remote-allow-system-access"], startup_timeout=2 * PATIENCE)
         self.marionette.start_session()
         self.marionette.timeout.page_load = self.marionette.timeout.script = PATIENCE

@@ -86,16 +86,23 @@ def scenario(installation, browser, provider):
     assert "person.create" in browser.text() and "ann.sign@example.org" in browser.text(), browser.text()
     did("a person denies, and then gets in by single sign-on: where they wanted to go, with the role of their claims")
 
+    open_page = browser.driver.get_cookies()
     browser.driver.delete_all_cookies()
     provider.claim(groups=["staff"])
     browser.open("/dashboard")
     browser.press("Log in with Corp")
     choose(browser, CLAIMS["sub"])
     assert "gives you no role here" in browser.text(), browser.text()
+    assert not installation.rows("SELECT 1 FROM dashboard_session")
+    browser.driver.delete_all_cookies()
+    for cookie in open_page:
+        browser.driver.add_cookie(cookie)
+    browser.open("/dashboard")
+    assert "/dashboard/login" in browser.driver.current_url, "what was open has ended too"
     provider.claim(groups=["ops"])
     browser.open("/dashboard")
     browser.press("Log in with Corp")
     choose(browser, CLAIMS["sub"])
     assert browser.driver.current_url == browser.url + "/dashboard", browser.driver.current_url
     assert len(installation.rows(people)) == 1
-    did("who is in no group any more does not get in, and does again after")
+    did("who is in no group any more does not get in, what they had open ends, and they get in again after")

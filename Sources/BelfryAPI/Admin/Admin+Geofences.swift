@@ -35,7 +35,8 @@ extension Admin {
         }
 
         private func show(_ call: Call, _ application: Application) async throws -> Response {
-            try Response(GeofenceReply(try await found(call, application)))
+            let geofence = try await found(call, application)
+            return try Response(GeofenceReply(geofence)).tagged(EntityTag(geofence.plan))
         }
 
         /// Missing fields keep their values.
@@ -43,9 +44,10 @@ extension Admin {
             guard let key: Key<Geofence> = call.key("geofence_id") else { throw APIError.missing("geofence") }
             let body = try await call.body(as: GeofenceBody.self)
             let geofence = try await factory.admin.update(key, of: application, by: call.author) { old in
-                try body.plan(over: old)
+                try call.demandMatch(EntityTag(old))
+                return try body.plan(over: old)
             }
-            return try Response(GeofenceReply(geofence))
+            return try Response(GeofenceReply(geofence)).tagged(EntityTag(geofence.plan))
         }
 
         private func delete(_ call: Call, _ application: Application) async throws -> Response {

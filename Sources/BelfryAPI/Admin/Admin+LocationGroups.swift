@@ -35,7 +35,8 @@ extension Admin {
         }
 
         private func show(_ call: Call, _ application: Application) async throws -> Response {
-            try Response(LocationGroupReply(try await found(call, application)))
+            let group = try await found(call, application)
+            return try Response(LocationGroupReply(group)).tagged(EntityTag(group.plan))
         }
 
         /// Missing fields keep their values.
@@ -43,9 +44,10 @@ extension Admin {
             guard let key: Key<LocationGroup> = call.key("group_id") else { throw APIError.missing("location group") }
             let body = try await call.body(as: GroupBody.self)
             let group = try await factory.admin.update(key, of: application, by: call.author) { old in
-                try body.plan(over: old)
+                try call.demandMatch(EntityTag(old))
+                return try body.plan(over: old)
             }
-            return try Response(LocationGroupReply(group))
+            return try Response(LocationGroupReply(group)).tagged(EntityTag(group.plan))
         }
 
         private func delete(_ call: Call, _ application: Application) async throws -> Response {

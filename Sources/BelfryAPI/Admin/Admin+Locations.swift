@@ -38,7 +38,7 @@ extension Admin {
             guard let key: Key<Location> = call.key("location_id"),
                 let location = try await factory.store.location(key, of: application.key)
             else { throw APIError.missing("location") }
-            return try Response(LocationReply(location))
+            return try Response(LocationReply(location)).tagged(EntityTag(location.place))
         }
 
         /// Missing fields keep their values.
@@ -46,9 +46,10 @@ extension Admin {
             guard let key: Key<Location> = call.key("location_id") else { throw APIError.missing("location") }
             let body = try await call.body(as: PlaceBody.self)
             let location = try await factory.admin.update(key, of: application, by: call.author) { old in
-                try body.place(over: old)
+                try call.demandMatch(EntityTag(old))
+                return try body.place(over: old)
             }
-            return try Response(LocationReply(location))
+            return try Response(LocationReply(location)).tagged(EntityTag(location.place))
         }
 
         private func delete(_ call: Call, _ application: Application) async throws -> Response {

@@ -12,6 +12,8 @@ extension Admin {
         private var expiresAt: Instant?
         private var urgency: Urgency?
         private var isAtMostOnce: Bool?
+        /// What is given as null.
+        private var removed: Set<Schedule.Change.Part> = []
 
         fileprivate enum Urgency: String, CaseIterable { case urgent, normal, bulk }
 
@@ -22,8 +24,12 @@ extension Admin {
             case "message": content = try Self.content(field, from: &reader)
             case "target": target = try TargetBody(field, from: &reader)
             case "send_at": sendAt = try reader.instant(field)
-            case "expires_at": expiresAt = try reader.instant(field)
-            case "urgency": urgency = try reader.choice(field)
+            case "expires_at":
+                expiresAt = try reader.instant(field)
+                if expiresAt == nil { removed.insert(.expiry) }
+            case "urgency":
+                urgency = try reader.choice(field)
+                if urgency == nil { removed.insert(.lane) }
             default: isAtMostOnce = try reader.bool(field)
             }
         }
@@ -46,11 +52,13 @@ extension Admin {
 
         /// What a schedule is to be otherwise: what is not said stays as it is.
         ///
-        /// - Parameter devices: the devices that stand for the channels.
-        func change(channels devices: [UUID]?) throws(InvalidInput) -> Schedule.Change {
+        /// - Parameters:
+        ///   - devices: the devices that stand for the channels.
+        ///   - seen: the version that the caller saw; nil changes any.
+        func change(channels devices: [UUID]?, seen: Int64? = nil) throws(InvalidInput) -> Schedule.Change {
             Schedule.Change(
                 content: content, target: try target?.checked(channels: devices), dueAt: sendAt, expiresAt: expiresAt,
-                lane: urgency.map(Lane.init), guarantee: guarantee)
+                lane: urgency.map(Lane.init), guarantee: guarantee, removed: removed, seen: seen)
         }
 
         private var guarantee: Push.Guarantee? { isAtMostOnce.map { $0 ? .atMostOnce : .atLeastOnce } }

@@ -48,19 +48,24 @@ extension Admin {
         }
 
         private func show(_ call: Call, _ application: Application) async throws -> Response {
-            try Response(ScheduleDetailsReply(try await found(call, application)))
+            let schedule = try await found(call, application)
+            return try Response(ScheduleDetailsReply(schedule)).tagged(EntityTag(schedule))
         }
 
-        /// Takes what `POST …/pushes` does. What is left out stays as it is.
+        /// Takes what `POST …/pushes` does. What is left out stays as it is; null takes the expiry or the urgency away.
         private func update(_ call: Call, _ application: Application) async throws -> Response {
             let key = try key(call)
             let body = try await call.body(as: PushBody.self)
-            guard try await found(call, application).ending == nil else { throw Self.tooLate }
-            _ = try body.change(channels: body.channels.map { _ in [] })
-            let change = try body.change(channels: try await factory.devices(of: body.channels, application))
+            let schedule = try await found(call, application)
+            guard schedule.ending == nil else { throw Self.tooLate }
+            try call.demandMatch(EntityTag(schedule))
+            let seen = call.request.headers[.ifMatch] == nil ? nil : schedule.version
+            _ = try body.change(channels: body.channels.map { _ in [] }, seen: seen)
+            let change = try body.change(
+                channels: try await factory.devices(of: body.channels, application), seen: seen)
             let changed = try await factory.pushes.change(key, of: application, change, by: call.author)
             guard let changed else { throw Self.tooLate }
-            return try Response(ScheduleDetailsReply(changed))
+            return try Response(ScheduleDetailsReply(changed)).tagged(EntityTag(changed))
         }
 
         private func cancel(_ call: Call, _ application: Application) async throws -> Response {

@@ -9,6 +9,8 @@ extension APIError {
         case let error as APIError: self = error
         case let error as InvalidInput: self.init(.badRequest, error.description)
         case let error as StoreError: self.init(error)
+        case is EditConflict:
+            self.init(.preconditionFailed, "It was changed since you read it; read it again, and decide anew")
         case let error as BroadcastChannelError: self.init(error)
         case let error as any HTTPResponseError: self.init(error.status, error.status.reasonPhrase)
         default: self.init(.internalServerError, "The server failed; its log says why")

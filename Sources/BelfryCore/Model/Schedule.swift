@@ -56,10 +56,17 @@ package struct Schedule: Sendable, Hashable {
         package let expiresAt: Instant?
         package let lane: Lane?
         package let guarantee: Push.Guarantee?
+        /// What the schedule has no more.
+        package let removed: Set<Part>
+        /// The version that the caller saw; nil changes any. Where it is another by now, the change is an `EditConflict`.
+        package let seen: Int64?
+
+        /// What a schedule may be without.
+        package enum Part: Sendable, Hashable { case expiry, lane }
 
         package init(
             content: Push.Content? = nil, target: Target? = nil, dueAt: Instant? = nil, expiresAt: Instant? = nil,
-            lane: Lane? = nil, guarantee: Push.Guarantee? = nil
+            lane: Lane? = nil, guarantee: Push.Guarantee? = nil, removed: Set<Part> = [], seen: Int64? = nil
         ) {
             self.content = content
             self.target = target
@@ -67,6 +74,8 @@ package struct Schedule: Sendable, Hashable {
             self.expiresAt = expiresAt
             self.lane = lane
             self.guarantee = guarantee
+            self.removed = removed
+            self.seen = seen
         }
     }
 
@@ -84,12 +93,18 @@ package struct Schedule: Sendable, Hashable {
         self.ending = ending
     }
 
+    /// Throws unless this is the version that the caller saw.
+    package func check(_ change: Change) throws(EditConflict) {
+        if let seen = change.seen, seen != version { throw EditConflict() }
+    }
+
     /// This schedule with the changes, in its next version.
     package func changed(by change: Change) -> Schedule {
         let pushRequest = PushRequest(
             content: change.content ?? pushRequest.content, target: change.target ?? pushRequest.target,
-            lane: change.lane ?? pushRequest.lane, guarantee: change.guarantee ?? pushRequest.guarantee,
-            expiresAt: change.expiresAt ?? pushRequest.expiresAt)
+            lane: change.removed.contains(.lane) ? nil : change.lane ?? pushRequest.lane,
+            guarantee: change.guarantee ?? pushRequest.guarantee,
+            expiresAt: change.removed.contains(.expiry) ? nil : change.expiresAt ?? pushRequest.expiresAt)
         return Schedule(
             key: key, applicationKey: applicationKey, pushRequest: pushRequest, dueAt: change.dueAt ?? dueAt,
             createdAt: createdAt,

@@ -6,13 +6,20 @@ package protocol DirectoryStore: Sendable {
     func devices(_ search: DeviceSearch, after: Key<Device>?, limit: Int) async throws -> [Device]
     /// The number of matching devices.
     func deviceCount(_ search: DeviceSearch) async throws -> Int
-    /// The number of matching devices, counted for so long at most where no index has it.
-    func deviceCount(_ search: DeviceSearch, within time: Duration) async throws -> DeviceCount
+    /// The next matching devices, for somebody who waits: where no index has them they are looked for during so long at most, in
+    /// one pass with their count.
+    func devicePage(
+        _ search: DeviceSearch, after: Key<Device>?, limit: Int, within time: Duration
+    ) async throws -> DevicePage
     /// The next custom user ids of active devices after an id, each once, in the order of their bytes.
     ///
     /// - Parameter text: a part of the id; case matters.
     func customUserIDs(
         on platforms: [Key<Platform>], containing text: String?, after id: String?, limit: Int
+    ) async throws -> [String]
+    /// The same of ids that begin so. It walks an index: others cost nothing.
+    func customUserIDs(
+        on platforms: [Key<Platform>], beginning prefix: IDPrefix, after id: String?, limit: Int
     ) async throws -> [String]
 }
 
@@ -46,6 +53,24 @@ package struct DeviceCount: Sendable, Hashable {
     package init(devices: Int, isMore: Bool = false) {
         self.devices = devices
         self.isMore = isMore
+    }
+}
+
+/// Devices that match, and where to go on.
+package struct DevicePage: Sendable, Hashable {
+    package let devices: [Device]
+    /// nil on later pages where no index has it.
+    package let count: DeviceCount?
+    /// The device after which the next page begins; nil at the end.
+    package let next: Key<Device>?
+    /// Whether time ran out before the page was full: devices after `next` were not looked at.
+    package let isCut: Bool
+
+    package init(_ devices: [Device], count: DeviceCount?, next: Key<Device>?, isCut: Bool = false) {
+        self.devices = devices
+        self.count = count
+        self.next = next
+        self.isCut = isCut
     }
 }
 

@@ -11,7 +11,8 @@ package protocol ScheduleStore: Sendable {
     func schedules(of application: Key<Application>, after: Schedule?, limit: Int) async throws -> [Schedule]
     /// Ended schedules, the last ended first; each is kept for at least `Schedule.keptFor`.
     func endedSchedules(of application: Key<Application>, after: Schedule?, limit: Int) async throws -> [Schedule]
-    /// Returns nil, and changes nothing, if it does not wait any more.
+    /// Returns nil, and changes nothing, if it does not wait any more. Throws `EditConflict` when it is in another version than
+    /// the change was made for.
     func change(
         _ key: Key<Schedule>, of application: Key<Application>, _ change: Schedule.Change
     ) async throws -> Schedule?

@@ -7,6 +7,10 @@ package protocol UserStore: Sendable {
     func users(
         of application: Key<Application>, containing text: String?, after id: String?, limit: Int
     ) async throws -> [User]
+    /// The next users after an id whose ids begin so, in the order of their bytes. It walks an index: others cost nothing.
+    func users(
+        of application: Key<Application>, beginning prefix: IDPrefix, after id: String?, limit: Int
+    ) async throws -> [User]
     /// The next users behind one, in the order of the bytes of their ids; nil where there is no such user.
     func users(of application: Key<Application>, after: Key<User>?, limit: Int) async throws -> [FoundUser]?
     /// The next users, behind one, whose attribute has this value and type, in the order in which they were made. It walks an index: other
@@ -28,6 +32,22 @@ package protocol UserStore: Sendable {
     func devices(ofUser id: String, on platforms: [Key<Platform>], limit: Int) async throws -> [Device]
     /// Removes what inactive devices still tell of their user: the custom user id, the alias, language and time zone.
     func forgetUser(of devices: [Key<Device>]) async throws
+}
+
+/// What an id begins with; case matters.
+package struct IDPrefix: Sendable, Hashable {
+    package let text: String
+
+    package init(_ text: String) { self.text = text }
+
+    /// Above all that begin so, in the order of bytes. The last code point is no character, so no id has it.
+    package var end: String { text + "\u{10FFFF}" }
+
+    /// The least id that may come after `id`, which may be that one itself.
+    package func start(after id: String?) -> String {
+        guard let id, text.utf8.lexicographicallyPrecedes(id.utf8) else { return text }
+        return id
+    }
 }
 
 /// A user in a list, and where it stands there.

@@ -143,11 +143,12 @@ package struct PushService: Sendable {
         return try await store.schedule(pushRequest, at: dueAt, for: application)
     }
 
-    /// Changes a schedule; nil if it does not wait any more. Throws `InvalidInput` as `schedule` does.
+    /// Changes a schedule; nil if it does not wait any more. Throws `InvalidInput` as `schedule` does, and `EditConflict`.
     package func change(
         _ key: Key<Schedule>, of application: Key<Application>, _ change: Schedule.Change
     ) async throws -> Schedule? {
         guard let schedule = try await store.schedule(key, of: application) else { return nil }
+        try schedule.check(change)
         let changed = schedule.changed(by: change).pushRequest
         try await check(changed.content, for: changed.target, of: application)
         return try await store.change(key, of: application, change)

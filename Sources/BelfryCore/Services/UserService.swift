@@ -33,7 +33,38 @@ package struct UserService: Sendable {
     ) async throws -> [User] {
         let known = try await store.users(of: application.key, containing: text, after: id, limit: limit)
         let platforms = try await store.platforms(of: application.key).map(\.key)
-        let named = try await store.customUserIDs(on: platforms, containing: text, after: id, limit: limit)
+        return merged(
+            known, try await store.customUserIDs(on: platforms, containing: text, after: id, limit: limit), limit)
+    }
+
+    /// The same of users whose ids begin so, by indexes.
+    package func users(
+        of application: Application, beginning prefix: IDPrefix, after id: String?, limit: Int
+    ) async throws -> [User] {
+        let known = try await store.users(of: application.key, beginning: prefix, after: id, limit: limit)
+        let platforms = try await store.platforms(of: application.key).map(\.key)
+        return merged(
+            known, try await store.customUserIDs(on: platforms, beginning: prefix, after: id, limit: limit), limit)
+    }
+
+    /// Users whose id has a text elsewhere than at its beginning, whatever its case, by the index of devices; nobody where it is too
+    /// short for it. Users without a device are not among them.
+    ///
+    /// - Parameter time: see `DirectoryStore.devicePage`.
+    package func users(
+        of application: Application, amid text: String, limit: Int, within time: Duration
+    ) async throws -> [User] {
+        guard text.utf8.count >= TextGrams.partBytesMin else { return [] }
+        let platforms = try await store.platforms(of: application.key).map(\.key)
+        let page = try await store.devicePage(
+            DeviceSearch(platforms: platforms, text: text), after: nil, limit: limit, within: time)
+        let ids = Set(page.devices.filter(\.isActive).compactMap(\.customUserID)).filter { id in
+            id.lowercased().contains(text.lowercased()) && !id.utf8.starts(with: text.utf8)
+        }
+        return merged([], Array(ids), limit)
+    }
+
+    private func merged(_ known: [User], _ named: [String], _ limit: Int) -> [User] {
         let ids = Set(known.map(\.id))
         let all = known + named.filter { !ids.contains($0) }.map { User(id: $0) }
         return Array(all.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }.prefix(limit))

@@ -23,34 +23,38 @@ struct DevicePages {
             visit.query["platform"].isEmpty || $0.uuid.lowercased == visit.query["platform"]
         }
         var form = Self.filter(visit, application, platforms)
-        var (found, total): ([Device], DeviceCount?) = ([], nil)
+        var found = DevicePage([], count: nil, next: nil)
         do {
             let topic = visit.query["topic"].isEmpty ? nil : try Topic.normalized(visit.query["topic"], field: "topic")
             let search = DeviceSearch(
                 platforms: chosen.map(\.key), text: visit.query["q"], topic: topic,
                 filter: try Self.deviceFilter(visit.query))
             let after = visit.number("after").map { Key<Device>($0) }
-            (found, total) = try await visit.searching(application) {
-                (
-                    try await store.devices(search, after: after, limit: Self.perPage),
-                    try await store.deviceCount(search, within: Self.countedFor)
-                )
+            found = try await visit.searching(application) {
+                try await store.devicePage(
+                    search, after: after, limit: Self.perPage,
+                    within: visit.query.isChecked("longer") ? Self.searchedForLonger : Self.searchedFor)
             }
         } catch let fault as InvalidInput {
             form.show(fault.problem, at: fault.field)
         }
-        var page = Self.page(application, found, platforms, total: total, form: form)
-        if found.count == Self.perPage, let last = found.last {
-            page.sections[0].table?.next = Self.address(visit, application, after: last.key)
+        var page = Self.page(application, found, platforms, form: form)
+        page.sections[0].table?.next = found.next.map { Self.address(visit, application, [("after", "\($0)")]) }
+        if found.isCut, !visit.query.isChecked("longer") {
+            let more = [("after", visit.query["after"]), ("longer", "yes")]
+            page.actions = [Link("Look for longer", Self.address(visit, application, more))]
         }
         return .page(page)
     }
 
-    /// How long devices are counted that no index counts.
-    private static let countedFor = Duration.milliseconds(100)
+    /// How long devices are looked for that no index has; the next page goes on from there.
+    private static let searchedFor = Duration.milliseconds(25)
+    /// The same for somebody who wants to wait; less than any search may take.
+    private static let searchedForLonger = Duration.seconds(4)
 
     private static let filterNames = [
         "q", "topic", "platform", "user", "active", "seen_from", "seen_before", "os_version", "unseen",
+        "longer",
     ]
 
     /// What the query asks of devices beside text, topic and platform.
@@ -78,9 +82,10 @@ struct DevicePages {
         return instant
     }
 
-    private static func address(_ visit: Visit, _ application: Application, after: Key<Device>) -> String {
-        let kept = filterNames.filter { visit.query.isChecked($0) }.map { ($0, visit.query[$0]) }
-        return Address.query(Address.of(application, "devices"), kept + [("after", String(after.rawValue))])
+    private static func address(_ visit: Visit, _ application: Application, _ more: [(String, String)]) -> String {
+        let set = Set(more.map(\.0))
+        let kept = filterNames.filter { visit.query.isChecked($0) && !set.contains($0) }.map { ($0, visit.query[$0]) }
+        return Address.query(Address.of(application, "devices"), kept + more)
     }
 
     private static func filter(_ visit: Visit, _ application: Application, _ platforms: [Platform]) -> Form {
@@ -105,22 +110,24 @@ struct DevicePages {
     }
 
     static func page(
-        _ application: Application, _ devices: [Device], _ platforms: [Platform], total: DeviceCount?, form: Form
+        _ application: Application, _ found: DevicePage, _ platforms: [Platform], form: Form
     ) -> PageView {
         let byKey = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
         var page = PageView("Devices")
-        if let total {
-            page.lead =
-                total.isMore
-                ? "More than \(total.devices.grouped) devices."
-                : total.devices == 1 ? "One device." : "\(total.devices.grouped) devices."
-        }
+        page.lead =
+            found.isCut
+            ? "Only a part of the devices was looked at; the next page goes on."
+            : found.count.map { count in
+                count.isMore
+                    ? "More than \(count.devices.grouped) devices."
+                    : count.devices == 1 ? "One device." : "\(count.devices.grouped) devices."
+            } ?? ""
         page.crumbs = [Link(application.name, Address.of(application))]
         var section = Section()
         section.form = form
         section.table = Table(
             "Devices", ["Device", "Platform", "User", "Model", "System", "State", "Last seen"],
-            devices.map { device in
+            found.devices.map { device in
                 [
                     [.link(device.label, Address.of(application, "devices", device.uuid.lowercased))],
                     [.text(byKey[device.platformKey]?.name ?? "")], [.text(device.customUserID ?? "")],
@@ -129,7 +136,9 @@ struct DevicePages {
                     [.time(device.lastSeenAt)],
                 ]
             },
-            empty: "No device fits. A device appears when its app registers.")
+            empty: found.isCut
+                ? "None of those that were looked at fits." : "No device fits. A device appears when its app registers."
+        )
         page.sections = [section]
         return page
     }

@@ -33,12 +33,17 @@ struct UserPages {
             return .page(page)
         }
         let (text, after) = (visit.query["q"], visit.query.raw("after"))
-        let found = try await visit.searching(application) {
-            try await users.users(
-                of: application, containing: text.isEmpty ? nil : text, after: after.isEmpty ? nil : after,
-                limit: Self.perPage)
+        let (found, amid) = try await visit.searching(application) {
+            (
+                try await users.users(
+                    of: application, beginning: IDPrefix(text), after: after.isEmpty ? nil : after,
+                    limit: Self.perPage),
+                after.isEmpty
+                    ? try await users.users(
+                        of: application, amid: text, limit: Self.perPage, within: Self.searchedFor) : []
+            )
         }
-        var page = Self.page(found, search: text, application)
+        var page = Self.page(found, amid: amid, search: text, application)
         if visit.query["done"] == "erased" { page.notice = "Erased." }
         if found.count == Self.perPage, let last = found.last {
             page.sections[0].table?.next = Address.query(
@@ -47,24 +52,38 @@ struct UserPages {
         return .page(page)
     }
 
-    static func page(_ users: [User], search: String, _ application: Application) -> PageView {
+    /// How long users are looked for whose id has the text elsewhere than at its beginning.
+    private static let searchedFor = Duration.milliseconds(20)
+
+    static func page(_ users: [User], amid others: [User], search: String, _ application: Application) -> PageView {
         var page = PageView("Users", lead: "By the id that the app gave its devices, or a back end their profile.")
         page.crumbs = [Link(application.name, Address.of(application))]
         var section = Section()
         section.form = .filter(
-            Address.of(application, "users"), [.text("q", "A part of the id", search, type: "search")], "Search")
-        section.table = Table(
+            Address.of(application, "users"), [.text("q", "The beginning of the id", search, type: "search")], "Search")
+        section.table = table(
+            users, application,
+            empty: search.isEmpty
+                ? "No active device has a custom user id, and no user has a profile."
+                : "No user's id begins so; upper case and lower case differ.")
+        page.sections = [section]
+        if !others.isEmpty {
+            var amid = Section("Elsewhere in the id", text: "Of users with a device.")
+            amid.table = table(others, application, empty: "")
+            page.sections.append(amid)
+        }
+        return page
+    }
+
+    private static func table(_ users: [User], _ application: Application, empty: String) -> Table {
+        Table(
             "Users", ["User", "Language", "Time zone", "#Attributes"],
             users.map { user in
                 [
                     [.link(user.id, address(user.id, application))], [.text(user.profile.language ?? "")],
                     [.text(user.profile.timeZone ?? "")], [.number(user.profile.attributes.count)],
                 ]
-            },
-            empty: search.isEmpty
-                ? "No active device has a custom user id, and no user has a profile." : "No user has that in their id.")
-        page.sections = [section]
-        return page
+            }, empty: empty)
     }
 
     private static func address(_ id: String, _ application: Application, done: String = "") -> String {

@@ -19,10 +19,12 @@ package struct Issuer: Sendable, Hashable {
     package let isPrivate: Bool
     /// Whether e-mail addresses are taken that the issuer does not call verified.
     package let takesUnverifiedEmail: Bool
+    /// Certificates in PEM to trust instead of the system's; nil for the system's.
+    package let trustRoots: String?
 
     package init(
         name: String, title: String, url: String, clientID: String, clientSecret: String?, scopes: [String],
-        rules: [RoleRule], isPrivate: Bool, takesUnverifiedEmail: Bool
+        rules: [RoleRule], isPrivate: Bool, takesUnverifiedEmail: Bool, trustRoots: String? = nil
     ) {
         self.name = name
         self.title = title
@@ -33,6 +35,7 @@ package struct Issuer: Sendable, Hashable {
         self.rules = rules
         self.isPrivate = isPrivate
         self.takesUnverifiedEmail = takesUnverifiedEmail
+        self.trustRoots = trustRoots
     }
 
     /// Whether this may be an address of the issuer: HTTPS, or HTTP on this machine where that is allowed.

@@ -11,6 +11,8 @@ package struct IssuerRequest: Sendable, Hashable {
     package var authorization: String?
     /// Whether the issuer may be at a private address.
     package let isPrivate: Bool
+    /// See `Issuer.trustRoots`.
+    package let trustRoots: String?
 }
 
 /// Sends a request to an issuer, and returns its status and its body, or throws `SignOnFault`.
@@ -187,7 +189,7 @@ final class IssuerClient: Sendable {
     }
 
     private func request(_ url: String) -> IssuerRequest {
-        IssuerRequest(url: url, isPrivate: issuer.isPrivate)
+        IssuerRequest(url: url, isPrivate: issuer.isPrivate, trustRoots: issuer.trustRoots)
     }
 }
 

@@ -1,9 +1,6 @@
 import BelfryAPI
 import BelfryCore
 
-/// Somebody else has changed what a form shows since it was loaded.
-struct EditConflict: Error {}
-
 extension Form {
     /// The name of the hidden field.
     private static let seen = "seen"
@@ -11,10 +8,17 @@ extension Form {
     /// This form with a digest of what it shows now, which comes back when it is posted. `Visit.trying` compares it with what
     /// the form would show then, so that nobody overwrites what they have not seen.
     var guarded: Form {
-        var form = self
         let shown = fields.map { "\($0.name)=\($0.isCheck ? String($0.isChecked) : $0.value)" }
         let digest = SecretHash.of(shown.joined(separator: "\u{0}")).prefix(16)
-        form.hidden.append(Hidden(name: Self.seen, value: Array(digest).hex))
+        return guarded(by: Array(digest).hex)
+    }
+
+    /// The same for a thing of which the admin API tells the version: fields that offer what others may add are not compared.
+    func guarded(by tag: Admin.EntityTag) -> Form { guarded(by: tag.text.filter { $0 != "\"" }) }
+
+    private func guarded(by seen: String) -> Form {
+        var form = self
+        form.hidden.append(Hidden(name: Self.seen, value: seen))
         return form
     }
 
@@ -27,7 +31,7 @@ extension Form {
 
     /// Keeps what was typed, and says what is stored now where that differs.
     mutating func showConflict(with posted: FormData) {
-        let stored = fields.filter { field in
+        let stored = (fields + groups.flatMap(\.fields)).filter { field in
             field.isCheck ? field.isChecked == posted[field.name].isEmpty : field.value != posted[field.name]
         }.map { field in
             "\(field.label): " + (field.isCheck ? (field.isChecked ? "on" : "off") : "\u{201c}\(field.value)\u{201d}")

@@ -2,6 +2,7 @@ import AsyncHTTPClient
 package import BelfryCore
 package import Logging
 package import NIOCore
+import NIOSSL
 import Outbound
 import Tunnel
 
@@ -121,13 +122,19 @@ package struct OutboundRoutes: Sendable {
     /// Sends a request to an address that an issuer names. It goes by the standard proxy where there is one, and to no private
     /// address unless the operator says that the issuer has one: then directly.
     ///
-    /// - Parameter form: the body of a POST, as browsers send forms; nil for a GET.
+    /// - Parameters:
+    ///   - form: the body of a POST, as browsers send forms; nil for a GET.
+    ///   - trustRoots: certificates in PEM to trust instead of the system's.
     /// - Throws: `IssuerUnreachable`.
     package func ask(
-        _ url: String, form: String?, authorization: String?, isPrivate: Bool
+        _ url: String, form: String?, authorization: String?, isPrivate: Bool, trustRoots: String? = nil
     ) async throws(IssuerUnreachable) -> (status: Int, body: [UInt8]) {
+        let tls: TLSConfiguration?
+        do { tls = try Outbound.tls(trustRoots: trustRoots) } catch {
+            throw IssuerUnreachable(description: "its certificates to trust cannot be used: \(error)")
+        }
         let answer = await issuerRoute(isPrivate).ask(
-            url, form: form, authorization: authorization, deadline: .seconds(10))
+            url, form: form, authorization: authorization, tls: tls, deadline: .seconds(10))
         switch answer {
         case .response(let response): return (response.status, response.body)
         case .unprocessed(let fault), .unknown(let fault): throw IssuerUnreachable(description: "\(fault)")

@@ -1,6 +1,7 @@
 import BelfryCore
 import BelfryDashboard
 import FoundationEssentials
+import NIOSSL
 
 extension Settings {
     /// More than any login page should offer.
@@ -8,7 +9,7 @@ extension Settings {
     private static let secretBytesMax = 1_024
 
     /// `dashboard.sso.issuers`, and for each name in it `dashboard.sso.<name>.issuer`, `.client.id`, `.client.secret.file`, `.title`,
-    /// `.scopes`, `.roles`, `.private` and `.email.unverified`.
+    /// `.scopes`, `.roles`, `.private`, `.trust.root.file` and `.email.unverified`.
     func issuers() -> [Issuer] {
         let names = words("dashboard.sso.issuers").filter { !$0.isEmpty }
         guard names.count <= Self.issuersMax, Set(names).count == names.count else {
@@ -34,6 +35,7 @@ extension Settings {
         let url = optionalString(key("issuer")) ?? ""
         let clientID = optionalString(key("client.id")) ?? ""
         let file = optionalString(key("client.secret.file"))
+        let rootFile = optionalString(key("trust.root.file"))
         let takesUnverifiedEmail = bool(key("email.unverified"), default: false)
         let scopes = words(key("scopes"))
         var rules: [RoleRule] = []
@@ -55,10 +57,15 @@ extension Settings {
             guard let text = clientSecret(in: file, key("client.secret.file")) else { return nil }
             secret = text
         }
+        var trustRoots: String?
+        if let rootFile {
+            guard let text = certificates(in: rootFile, key("trust.root.file")) else { return nil }
+            trustRoots = text
+        }
         return Issuer(
             name: name, title: title, url: url, clientID: clientID, clientSecret: secret,
             scopes: scopes.isEmpty ? ["openid", "email", "profile"] : scopes, rules: rules, isPrivate: isPrivate,
-            takesUnverifiedEmail: takesUnverifiedEmail)
+            takesUnverifiedEmail: takesUnverifiedEmail, trustRoots: trustRoots)
     }
 
     private func clientSecret(in file: String, _ key: String) -> String? {
@@ -72,5 +79,17 @@ extension Settings {
             return nil
         }
         return text
+    }
+
+    private func certificates(in file: String, _ key: String) -> String? {
+        guard let bytes = FileManager.default.contents(atPath: file) else {
+            note("\(key) cannot be used: \(file) cannot be read")
+            return nil
+        }
+        guard let found = try? NIOSSLCertificate.fromPEMBytes(Array(bytes)), !found.isEmpty else {
+            note("\(key) cannot be used: \(file) holds no certificate in PEM")
+            return nil
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -12,7 +12,8 @@ extension OutboundRoutes {
             }
             do {
                 return try await ask(
-                    request.url, form: form, authorization: request.authorization, isPrivate: request.isPrivate)
+                    request.url, form: form, authorization: request.authorization, isPrivate: request.isPrivate,
+                    trustRoots: request.trustRoots)
             } catch {
                 // The query may hold more than the address.
                 let address = request.url.prefix { $0 != "?" }

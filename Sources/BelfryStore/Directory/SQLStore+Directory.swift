@@ -17,9 +17,11 @@ extension SQLStore {
         try await look(search, isShort: search.topic == nil) { directory in try directory.count() }
     }
 
-    package func deviceCount(_ search: DeviceSearch, within time: Duration) async throws -> DeviceCount {
+    package func devicePage(
+        _ search: DeviceSearch, after: Key<Device>?, limit: Int, within time: Duration
+    ) async throws -> DevicePage {
         try await look(search, isShort: search.topic == nil && search.filter.isEmpty) { directory in
-            try directory.count(until: ContinuousClock.now + time)
+            try directory.page(after: after, limit: limit, until: ContinuousClock.now + time)
         }
     }
 
@@ -32,6 +34,22 @@ extension SQLStore {
             let statement = try db.prepared(CustomUserStatements.behind)
             let ids = try platforms.flatMap { try statement.all($0, id ?? "", text, limit) { $0.text(0) } }
             let inOrder = Set(ids).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+            return Array(inOrder.prefix(limit))
+        }
+    }
+
+    package func customUserIDs(
+        on platforms: [Key<Platform>], beginning prefix: IDPrefix, after id: String?, limit: Int
+    ) async throws -> [String] {
+        var application: Key<Application>?
+        if let first = platforms.first { application = try await platform(first)?.applicationKey }
+        return try await search(for: application, isShort: true) { db, _ in
+            let statement = try db.prepared(CustomUserStatements.beginning)
+            // The first may be the last one of before.
+            let ids = try platforms.flatMap { platform in
+                try statement.all(platform, prefix.start(after: id), prefix.end, limit + 1) { $0.text(0) }
+            }
+            let inOrder = Set(ids).filter { $0 != id }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
             return Array(inOrder.prefix(limit))
         }
     }
@@ -97,27 +115,37 @@ private struct DeviceDirectory<Connection: SQLConnection> {
         }
     }
 
-    func count(until end: ContinuousClock.Instant) throws -> DeviceCount {
-        guard search.text != nil || !search.filter.isEmpty else { return DeviceCount(devices: try count()) }
-        var (devices, isMore) = (0, false)
-        try eachFiltered(after: nil) { _ in
-            devices += 1
-            isMore = devices.isMultiple(of: Self.rowsAtOnce) && ContinuousClock.now >= end
-            return !isMore
-        } pause: {
-            isMore = ContinuousClock.now >= end
-            return isMore
+    func page(after: Key<Device>?, limit: Int, until end: ContinuousClock.Instant) throws -> DevicePage {
+        guard search.text != nil || !search.filter.isEmpty else {
+            let devices = try behind(after, limit: limit)
+            return DevicePage(
+                devices, count: DeviceCount(devices: try count()),
+                next: devices.count == limit ? devices.last?.key : nil)
         }
-        return DeviceCount(devices: devices, isMore: isMore)
+        var (keys, matches): ([Key<Device>], Int) = ([], 0)
+        // The device up to which all were looked at when time ran out.
+        var cutAt: Key<Device>?
+        try eachFiltered(after: after) { device in
+            if keys.count < limit { keys.append(device) }
+            matches += 1
+            // The first page tells how many there are; later ones need not look any further.
+            return after == nil || keys.count < limit
+        } pause: { device in
+            if ContinuousClock.now >= end { cutAt = device }
+            return cutAt != nil
+        }
+        return DevicePage(
+            try devices(keys), count: after == nil ? DeviceCount(devices: matches, isMore: cutAt != nil) : nil,
+            next: keys.count == limit ? keys.last : cutAt, isCut: keys.count < limit && cutAt != nil)
     }
 
     private static var rowsAtOnce: Int { 512 }
 
     /// Calls `body` with each device after `after` that meets the filter too, until it returns false.
     ///
-    /// - Parameter pause: called after each few rows; true ends the search.
+    /// - Parameter pause: called after each few rows with the last that was looked at; true ends the search.
     private func eachFiltered(
-        after: Key<Device>?, _ body: (Key<Device>) throws -> Bool, pause: () -> Bool = { false }
+        after: Key<Device>?, _ body: (Key<Device>) throws -> Bool, pause: (Key<Device>) -> Bool = { _ in false }
     ) throws {
         if let text = try textSearch() {
             var some: [Key<Device>] = []
@@ -125,9 +153,11 @@ private struct DeviceDirectory<Connection: SQLConnection> {
             try text.each(after: after) { device in
                 some.append(device)
                 guard some.count == Self.rowsAtOnce else { return true }
-                isDone = try !filtered(some, body) || pause()
+                isDone = try !filtered(some, body)
                 some = []
                 return !isDone
+            } pause: {
+                pause($0)
             }
             if !isDone { _ = try filtered(some, body) }
             return
@@ -142,14 +172,14 @@ private struct DeviceDirectory<Connection: SQLConnection> {
     }
 
     private func walk(
-        after: Key<Device>?, _ body: (Key<Device>) throws -> Bool, pause: () -> Bool,
+        after: Key<Device>?, _ body: (Key<Device>) throws -> Bool, pause: (Key<Device>) -> Bool,
         next: (Key<Device>?, Int) throws -> [Key<Device>]
     ) throws {
         var last = after
-        while case let keys = try next(last, Self.rowsAtOnce), !keys.isEmpty {
+        while case let keys = try next(last, Self.rowsAtOnce), let end = keys.last {
             try budget.check()
-            guard try filtered(keys, body), !pause() else { return }
-            last = keys.last
+            guard try filtered(keys, body), !pause(end) else { return }
+            last = end
         }
     }
 
@@ -258,6 +288,15 @@ enum DirectoryStatements {
 }
 
 enum CustomUserStatements {
+    /// Scans `device_custom_user`.
+    static let beginning: SQLText = """
+        SELECT DISTINCT custom_user_id /* custom_users.beginning */ FROM device
+         WHERE platform_id = $1 AND custom_user_id >= $2 AND custom_user_id < $3 AND reach > 0
+           AND custom_user_id IS NOT NULL
+         ORDER BY custom_user_id
+         LIMIT $4
+        """
+
     /// Scans `device_custom_user`.
     static let behind: SQLText = """
         SELECT DISTINCT custom_user_id /* custom_users.behind */ FROM device

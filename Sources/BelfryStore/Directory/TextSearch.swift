@@ -22,20 +22,26 @@ struct TextSearch<Connection: SQLConnection> {
     private static var segmentsAtOnce: Int { 64 }
 
     /// Calls `body` with each device found after `after`, until it returns false.
-    func each(after: Key<Device>?, _ body: (Key<Device>) throws -> Bool) throws {
+    ///
+    /// - Parameter pause: called after each few rows with the last that was looked at; true ends the search.
+    func each(
+        after: Key<Device>?, _ body: (Key<Device>) throws -> Bool, pause: (Key<Device>) -> Bool = { _ in false }
+    ) throws {
         let after = after?.rawValue ?? 0
         guard !platforms.isEmpty else { return }
         if let candidates = try candidates() ?? whole() {
-            _ = try lookUp(candidates.filter { $0 > after }.sorted(), body)
+            _ = try lookUp(candidates.filter { $0 > after }.sorted(), body, pause)
         } else {
-            try passOver(after: after, body)
+            try passOver(after: after, body, pause)
         }
     }
 
     // MARK: Verifying devices
 
-    /// Returns whether `body` wants more.
-    private func lookUp(_ candidates: [Int64], _ body: (Key<Device>) throws -> Bool) throws -> Bool {
+    /// Returns whether `body` and `pause` want more.
+    private func lookUp(
+        _ candidates: [Int64], _ body: (Key<Device>) throws -> Bool, _ pause: (Key<Device>) -> Bool
+    ) throws -> Bool {
         let statement = try db.prepared(TextSearchStatements.byKeys)
         for start in stride(from: 0, to: candidates.count, by: Self.rowsAtOnce) {
             try budget.check()
@@ -43,14 +49,17 @@ struct TextSearch<Connection: SQLConnection> {
             for device in try statement.all(SQLKeys(some), as: found) {
                 if let device, try !body(device) { return false }
             }
+            if let last = some.last, pause(Key(last)) { return false }
         }
         return true
     }
 
-    private func passOver(after: Int64, _ body: (Key<Device>) throws -> Bool) throws {
+    private func passOver(
+        after: Int64, _ body: (Key<Device>) throws -> Bool, _ pause: (Key<Device>) -> Bool
+    ) throws {
         var run = DeviceRun(.registered, on: platforms, after: Key(after), now: now, db)
         while case let devices = try run.next(Self.rowsAtOnce), !devices.isEmpty {
-            guard try lookUp(devices.map(\.rawValue), body) else { return }
+            guard try lookUp(devices.map(\.rawValue), body, pause) else { return }
         }
     }
 

@@ -64,6 +64,7 @@ extension SQLStore {
     ) async throws -> Schedule? {
         for _ in 1...Self.changeAttemptsMax {
             guard let schedule = try await schedule(key, of: application), schedule.ending == nil else { return nil }
+            try schedule.check(change)
             let changed = schedule.changed(by: change)
             if try await write(changed, over: schedule.version) { return changed }
         }

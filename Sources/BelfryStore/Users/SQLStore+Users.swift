@@ -19,6 +19,20 @@ extension SQLStore {
     }
 
     package func users(
+        of application: Key<Application>, beginning prefix: IDPrefix, after id: String?, limit: Int
+    ) async throws -> [User] {
+        try await search(for: application, isShort: true) { [damagedRows] db, _ in
+            try DamagedRows.slice(of: limit, after: id ?? "") { last, limit in
+                // The first may be the last one of before.
+                try db.prepared(UserStatements.beginning)
+                    .all(application, prefix.start(after: last), prefix.end, limit + 1) { row in
+                        (row.text(1), try damagedRows.readable("user \(row.integer(0))") { try User(row) })
+                    }.filter { $0.0 != last }.prefix(limit).map { $0 }
+            }
+        }
+    }
+
+    package func users(
         of application: Key<Application>, after: Key<User>?, limit: Int
     ) async throws -> [FoundUser]? {
         try await search(for: application, isShort: true) { [damagedRows] db, _ in
@@ -159,6 +173,15 @@ enum UserStatements {
         SELECT id, public_id, language, time_zone, attributes, created_at_ms, updated_at_ms /* users.behind */
           FROM app_user
          WHERE application_id = $1 AND public_id > $2 AND ($3 = '' OR \(SQLText.position)(public_id, $3) > 0)
+         ORDER BY public_id
+         LIMIT $4
+        """
+
+    /// Scans `app_user_public`.
+    static let beginning: SQLText = """
+        SELECT id, public_id, language, time_zone, attributes, created_at_ms, updated_at_ms /* users.beginning */
+          FROM app_user
+         WHERE application_id = $1 AND public_id >= $2 AND public_id < $3
          ORDER BY public_id
          LIMIT $4
         """

@@ -29,8 +29,10 @@ extension WrappedStore {
         try await base.subscribe(subscriptions, of: application)
     }
 
-    package func deviceCount(_ search: DeviceSearch, within time: Duration) async throws -> DeviceCount {
-        try await base.deviceCount(search, within: time)
+    package func devicePage(
+        _ search: DeviceSearch, after: Key<Device>?, limit: Int, within time: Duration
+    ) async throws -> DevicePage {
+        try await base.devicePage(search, after: after, limit: limit, within: time)
     }
     package func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> ListPage<Device> {
         try await base.devices(search, skip: skip, limit: limit)
@@ -39,6 +41,11 @@ extension WrappedStore {
         try await base.devices(search, after: after, limit: limit)
     }
     package func deviceCount(_ search: DeviceSearch) async throws -> Int { try await base.deviceCount(search) }
+    package func customUserIDs(
+        on platforms: [Key<Platform>], beginning prefix: IDPrefix, after id: String?, limit: Int
+    ) async throws -> [String] {
+        try await base.customUserIDs(on: platforms, beginning: prefix, after: id, limit: limit)
+    }
     package func customUserIDs(
         on platforms: [Key<Platform>], containing text: String?, after id: String?, limit: Int
     ) async throws -> [String] {

@@ -5,6 +5,11 @@ extension WrappedStore {
         try await base.user(id, of: application)
     }
     package func users(
+        of application: Key<Application>, beginning prefix: IDPrefix, after id: String?, limit: Int
+    ) async throws -> [User] {
+        try await base.users(of: application, beginning: prefix, after: id, limit: limit)
+    }
+    package func users(
         of application: Key<Application>, containing text: String?, after id: String?, limit: Int
     ) async throws -> [User] {
         try await base.users(of: application, containing: text, after: id, limit: limit)

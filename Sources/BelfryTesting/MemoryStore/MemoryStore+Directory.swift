@@ -18,8 +18,21 @@ extension MemoryStore {
         transaction { contents in contents.devices(search).count }
     }
 
-    package func deviceCount(_ search: DeviceSearch, within time: Duration) async throws -> DeviceCount {
-        DeviceCount(devices: try await deviceCount(search))
+    package func devicePage(
+        _ search: DeviceSearch, after: Key<Device>?, limit: Int, within time: Duration
+    ) async throws -> DevicePage {
+        let found = try await devices(search, after: after, limit: limit)
+        let isCounted = after == nil || (search.text == nil && search.filter.isEmpty)
+        return DevicePage(
+            found, count: isCounted ? DeviceCount(devices: try await deviceCount(search)) : nil,
+            next: found.count == limit ? found.last?.key : nil)
+    }
+
+    package func customUserIDs(
+        on platforms: [Key<Platform>], beginning prefix: IDPrefix, after id: String?, limit: Int
+    ) async throws -> [String] {
+        let ids = try await customUserIDs(on: platforms, containing: nil, after: id, limit: .max)
+        return Array(ids.filter { $0.utf8.starts(with: prefix.text.utf8) }.prefix(limit))
     }
 
     package func customUserIDs(

@@ -53,6 +53,7 @@ extension MemoryStore {
         let now = clock.now
         let changed = try transaction { contents -> Schedule? in
             guard let schedule = contents.schedule(key, of: application), schedule.ending == nil else { return nil }
+            try schedule.check(change)
             let changed = schedule.changed(by: change)
             let (old, new) = (schedule.pushRequest, changed.pushRequest)
             try contents.check(

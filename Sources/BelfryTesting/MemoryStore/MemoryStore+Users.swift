@@ -6,6 +6,13 @@ extension MemoryStore {
     }
 
     package func users(
+        of application: Key<Application>, beginning prefix: IDPrefix, after id: String?, limit: Int
+    ) async throws -> [User] {
+        let all = try await users(of: application, containing: nil, after: id, limit: .max)
+        return Array(all.filter { $0.id.utf8.starts(with: prefix.text.utf8) }.prefix(limit))
+    }
+
+    package func users(
         of application: Key<Application>, containing text: String?, after id: String?, limit: Int
     ) async throws -> [User] {
         let all = contents.users.filter { $0.key.application == application }.values

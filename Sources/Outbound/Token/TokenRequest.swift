@@ -2,7 +2,7 @@ import AsyncHTTPClient
 import FoundationEssentials
 import NIOCore
 import NIOHTTP1
-import NIOSSL
+public import NIOSSL
 
 /// One request to a token server. They are rare, so a client for general use does.
 struct TokenRequest: Sendable {
@@ -21,14 +21,17 @@ extension Outbound {
     /// Sends one request that is rare, and reads at most 64 KiB of its answer: a POST of a form as browsers send them, or a GET.
     ///
     /// Never throws, and ends when its task is cancelled.
+    ///
+    /// - Parameter tls: nil for the client's own.
     public func ask(
-        _ url: String, form: String?, authorization: String?, deadline: Duration
+        _ url: String, form: String?, authorization: String?, tls: TLSConfiguration? = nil, deadline: Duration
     ) async -> OutboundAnswer {
         var headers: HTTPHeaders = ["Accept": "application/json"]
         if let authorization { headers.add(name: "Authorization", value: authorization) }
         if form != nil { headers.add(name: "Content-Type", value: "application/x-www-form-urlencoded") }
         return await ask(
-            TokenRequest(url: url, headers: headers, body: form.map(ByteBuffer.init(string:))), deadline: deadline)
+            TokenRequest(url: url, headers: headers, body: form.map(ByteBuffer.init(string:)), tls: tls),
+            deadline: deadline)
     }
 
     /// Never throws, and ends when its task is cancelled.

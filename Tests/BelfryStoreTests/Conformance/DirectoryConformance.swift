@@ -100,8 +100,9 @@ import Testing
                 let search = DeviceSearch(
                     platforms: [fixture.platform.key], text: text, topic: topic, filter: filter)
                 let found = try await store.devices(search, after: nil, limit: 9).map(\.key)
-                #expect(
-                    try await store.deviceCount(search, within: .seconds(60)) == DeviceCount(devices: found.count))
+                let page = try await store.devicePage(search, after: nil, limit: 9, within: .seconds(60))
+                #expect(page.devices.map(\.key) == found && page.next == nil && !page.isCut)
+                #expect(page.count == DeviceCount(devices: found.count))
                 #expect(
                     try await store.devices(search, after: found.first, limit: 1).map(\.key)
                         == Array(found.dropFirst().prefix(1)))
@@ -122,6 +123,59 @@ import Testing
                 } == keys(1, 2))
             #expect(try await found(text: "kimb") { $0.isActive = true } == keys(2))
             #expect(try await found(topic: "high") { $0.osVersion = "18" } == keys(3))
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a page of a search is bounded in time, and the next goes on where it ended`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
+            let batch = try (0..<2_600).map { number in
+                DeviceImport(
+                    registration: try Registration(
+                        token: DeviceToken(bytes: Array("token \(number)".utf8)),
+                        about: .init(
+                            osVersion: number == 2_501 ? "9" : "1", alias: number == 2_500 ? "needle" : "straw"),
+                        customUserID: .keep, topics: .keep),
+                    uuid: nil)
+            }
+            for start in stride(from: 0, to: batch.count, by: 500) {
+                _ = try await store.importDevices(
+                    Array(batch[start..<min(start + 500, batch.count)]), on: fixture.platform)
+            }
+            var version = DeviceFilter()
+            version.osVersion = "9"
+            let platforms = [fixture.platform.key]
+            for search in [
+                // Too short for the index; and a condition that no index knows.
+                DeviceSearch(platforms: platforms, text: "need"), DeviceSearch(platforms: platforms, filter: version),
+                DeviceSearch(platforms: platforms, text: "straw", filter: version),
+            ] {
+                let whole = try await store.devicePage(search, after: nil, limit: 5, within: .seconds(60))
+                #expect(whole.devices.count == 1 && whole.count == DeviceCount(devices: 1) && whole.next == nil)
+                var (after, found, pages): (Key<Device>?, [Device], Int) = (nil, [], 0)
+                repeat {
+                    let page = try await store.devicePage(search, after: after, limit: 5, within: .zero)
+                    #expect(page.isCut == (page.next != nil), "it is cut, or the end")
+                    #expect(page.next.map { next in after.map { $0 < next } ?? true } ?? true, "it gets on")
+                    found += page.devices
+                    (after, pages) = (page.next, pages + 1)
+                } while after != nil && pages < 100
+                #expect(found == whole.devices, "\(search)")
+                #expect(engine == .memory || (2...10).contains(pages), "\(search): \(pages) pages")
+            }
+            // Where the index knows them all, time does not matter.
+            let first = try await store.devicePage(
+                DeviceSearch(platforms: platforms), after: nil, limit: 50, within: .zero)
+            #expect(first.devices.count == 50 && first.count == DeviceCount(devices: 2_600) && !first.isCut)
+            #expect(first.next == first.devices.last?.key)
+            let all = try await store.devicePage(
+                DeviceSearch(platforms: platforms, text: "straw"), after: nil, limit: 50, within: .seconds(60))
+            #expect(all.devices.count == 50 && all.count == DeviceCount(devices: 2_599))
+            let second = try await store.devicePage(
+                DeviceSearch(platforms: platforms, text: "straw"), after: all.next, limit: 50, within: .seconds(60))
+            #expect(second.devices.count == 50 && second.count == nil)
+            #expect(Set(second.devices.map(\.key)).isDisjoint(with: all.devices.map(\.key)))
         }
     }
 

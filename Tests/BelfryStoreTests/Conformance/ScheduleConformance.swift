@@ -145,6 +145,41 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a change is of the version that was seen, and takes the expiry and the lane away`(
+        engine: Engine
+    ) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, app) = (fixture.store, fixture.application.key)
+            let due = fixture.clock.now + .seconds(100)
+            let old = try await store.schedule(
+                PushRequest(
+                    content: Push.Content(body: "x"), target: .everyone, lane: .bulk, expiresAt: due + .seconds(60)),
+                at: due, for: app)
+            let later = Schedule.Change(dueAt: due + .seconds(1), seen: old.version)
+            let changed = try #require(try await store.change(old.key, of: app, later))
+            #expect(changed.pushRequest == old.pushRequest && changed.dueAt == due + .seconds(1))
+            await #expect(throws: EditConflict.self) { try await store.change(old.key, of: app, later) }
+            #expect(try await store.schedule(old.key, of: app) == changed)
+            let bare = try #require(
+                try await store.change(
+                    old.key, of: app, Schedule.Change(removed: [.expiry, .lane], seen: changed.version)))
+            #expect(bare.pushRequest.expiresAt == nil && bare.pushRequest.lane == nil)
+            #expect(bare.pushRequest.content == old.pushRequest.content && bare.dueAt == changed.dueAt)
+            #expect(try await store.schedule(old.key, of: app) == bare)
+            // Of many who saw the same version, one changes it.
+            let won = await withTaskGroup(of: Bool.self) { group in
+                for number in 1...8 {
+                    let mine = Schedule.Change(dueAt: due + .seconds(10 + number), seen: bare.version)
+                    group.addTask { (try? await store.change(old.key, of: app, mine)) != nil }
+                }
+                return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            #expect(won == 1)
+            #expect(try await store.schedule(old.key, of: app)?.version == bare.version + 1)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `cancels, changes and releases at the same moment agree on what happened`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             for number in 1...30 as ClosedRange<UInt64> {

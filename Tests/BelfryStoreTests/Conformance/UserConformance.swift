@@ -52,6 +52,35 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `users are found by the beginning of their ids, with a profile or with a device`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, mine) = (fixture.store, fixture.application.key)
+            for id in ["ann", "Ann", "ann-2", "anna", "bob", "anné", "an"] {
+                _ = try await store.setUser(id, of: mine) { $0 }
+                try await fixture.register("token of \(id)", user: .set(id))
+            }
+            _ = try await store.setUser("ann", of: try await store.create(.named("other")).key) { $0 }
+            let platforms = [fixture.platform.key]
+            func found(_ text: String, after id: String? = nil, limit: Int = 10) async throws -> [String] {
+                let prefix = IDPrefix(text)
+                let users = try await store.users(of: mine, beginning: prefix, after: id, limit: limit).map(\.id)
+                let named = try await store.customUserIDs(on: platforms, beginning: prefix, after: id, limit: limit)
+                #expect(users == named, "\(text)")
+                return users
+            }
+            #expect(try await found("ann") == ["ann", "ann-2", "anna", "anné"])
+            #expect(try await found("ann", limit: 2) == ["ann", "ann-2"])
+            #expect(try await found("ann", after: "ann-2", limit: 2) == ["anna", "anné"])
+            #expect(try await found("ann", after: "anné").isEmpty)
+            #expect(try await found("ann", after: "an") == ["ann", "ann-2", "anna", "anné"])
+            #expect(try await found("anné") == ["anné"])
+            #expect(try await found("%").isEmpty)
+            #expect(try await found("x").isEmpty)
+            #expect(try await found("") == ["Ann", "an", "ann", "ann-2", "anna", "anné", "bob"])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `users are listed behind one of their own application, by its key`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let (store, mine) = (fixture.store, fixture.application.key)

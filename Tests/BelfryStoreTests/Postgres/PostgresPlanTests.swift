@@ -53,6 +53,8 @@ import Testing
         Plan(PostgresPostingStatements.remove, "bigint[], bigint[], bigint[]", "using subscription_pkey"),
         Plan(PostgresBurstStatements.tokens, "bigint[]", "using device_pkey"),
         Plan(PostgresBurstStatements.pushes, "bigint[], bigint[], bigint", "using push_pkey", sorts: true),
+        Plan(CustomUserStatements.beginning, "bigint, text, text, bigint", "using device_custom_user"),
+        Plan(UserStatements.beginning, "bigint, text, text, bigint", "using app_user_public"),
         Plan(CustomUserStatements.behind, "bigint, text, text, bigint", "using device_custom_user"),
         Plan(PostgresTopicStatements.byNames, "bigint[], text[]", "using topic_name"),
         Plan(PostgresTopicStatements.hold, "bigint[], bigint", "using topic_pkey"),

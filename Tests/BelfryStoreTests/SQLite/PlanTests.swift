@@ -38,6 +38,11 @@ import Testing
         Plan(SQLitePostingBlockStatements.around, "USING PRIMARY KEY (topic_id=? AND platform_id=? AND device_id<?)"),
         Plan(PostingStatements.unmerged, "USING INTEGER PRIMARY KEY (rowid>?)"),
         Plan(PostingStatements.topicCount, "USING PRIMARY KEY (topic_id=? AND platform_id=?)"),
+        Plan(
+            CustomUserStatements.beginning,
+            "INDEX device_custom_user (platform_id=? AND custom_user_id>? AND custom_user_id<?)"),
+        Plan(
+            UserStatements.beginning, "USING INDEX app_user_public (application_id=? AND public_id>? AND public_id<?)"),
         Plan(CustomUserStatements.behind, "INDEX device_custom_user (platform_id=? AND custom_user_id>?)"),
         Plan(TopicListStatements.slice, "USING INDEX topic_name (application_id=?)"),
         Plan(TopicListStatements.count, "USING INDEX topic_name (application_id=?)"),

@@ -18,6 +18,8 @@ struct DashboardRows {
             from: [
                 "/dashboard", "\(app)/devices?q=\(Devices.hex(77).prefix(8))", "\(app)/devices?topic=all",
                 "\(app)/devices/\(crowd.singles[0])", "\(app)/users?q=bench",
+                // What no index has: a short text that nothing has, and a version that nothing has.
+                "\(app)/devices?active=yes&q=zzzz", "\(app)/devices?os_version=999",
             ])
         var rows: [Row] = []
         var worst = 0.0

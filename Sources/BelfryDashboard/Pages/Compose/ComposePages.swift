@@ -123,9 +123,11 @@ struct ComposePages {
     private func send(_ visit: Visit, _ context: ComposeContext, _ written: ComposedPush) async throws -> PageAnswer {
         let (application, pushes) = (context.application, visit.services.pushes)
         if let schedule = context.schedule {
-            let changed = try await pushes.change(
-                schedule.key, of: application, try written.change(of: schedule, readAt: visit.form["version"]),
-                by: visit.author)
+            let change = try written.change(of: schedule, readAt: visit.form["version"])
+            let changed: Schedule?
+            do {
+                changed = try await pushes.change(schedule.key, of: application, change, by: visit.author)
+            } catch is EditConflict { throw ComposedPush.isOlder }
             guard changed != nil else { return .redirect(Self.late(application)) }
             return .redirect(
                 Address.query(Address.of(application, "schedules", schedule.key.id), [("done", "changed")]))

@@ -21,25 +21,20 @@ struct ComposedPush: Sendable {
         sendAt = body.sendAt
     }
 
-    /// Throws when the schedule was changed since it was read, and where something cannot be taken away from it.
+    /// Throws when the schedule was changed since it was read. What the form has no more, the schedule is to have no more.
     func change(of schedule: Schedule, readAt version: String) throws(InvalidInput) -> Schedule.Change {
-        guard version == "\(schedule.version)" else {
-            throw InvalidInput(
-                field: "send_at",
-                "and the rest may be of an older version: somebody else changed the schedule. Open it again")
-        }
+        guard version == "\(schedule.version)" else { throw Self.isOlder }
         guard let sendAt else { throw InvalidInput(field: "send_at", "is missing") }
-        guard request.expiresAt != nil || schedule.pushRequest.expiresAt == nil else {
-            throw InvalidInput(
-                field: "expires_at", "can be moved, not taken away; cancel it and send it again, changed")
-        }
-        guard request.lane != nil || schedule.pushRequest.lane == nil else {
-            throw InvalidInput(field: "urgency", "can be changed, not taken away; cancel it and send it again, changed")
-        }
+        var removed: Set<Schedule.Change.Part> = []
+        if request.expiresAt == nil { removed.insert(.expiry) }
+        if request.lane == nil { removed.insert(.lane) }
         return Schedule.Change(
             content: request.content, target: request.target, dueAt: sendAt, expiresAt: request.expiresAt,
-            lane: request.lane, guarantee: request.guarantee)
+            lane: request.lane, guarantee: request.guarantee, removed: removed, seen: schedule.version)
     }
+
+    static let isOlder = InvalidInput(
+        field: "send_at", "and the rest may be of an older version: somebody else changed the schedule. Open it again")
 
     // MARK: At a place
 

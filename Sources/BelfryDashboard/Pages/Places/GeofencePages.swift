@@ -63,6 +63,7 @@ struct GeofencePages {
                     hint: "UTC.", isRequired: true, type: "datetime-local"),
             ])
         form.groups = [places(offer, fence)]
+        if let fence { form = form.guarded(by: Admin.EntityTag(fence.plan)) }
         return form
     }
 
@@ -205,7 +206,10 @@ struct GeofencePages {
             on: { try await page(visit, application, fence, offer, form: $0) }
         ) {
             let plan = try plan(visit.form, offer, of: fence)
-            _ = try await visit.services.admin.update(fence.key, of: application, by: visit.author) { _ in plan }
+            _ = try await visit.services.admin.update(fence.key, of: application, by: visit.author) {
+                try EditConflict.check($0, is: fence.plan)
+                return plan
+            }
             return .redirect(Address.query(fence.address(in: application), [("done", "saved")]))
         }
     }

@@ -32,6 +32,7 @@ struct GroupPages {
                 "Its locations", text: locations.isEmpty ? "There is no location yet." : "",
                 offered.map { Field.check("at-location-\($0.key)", $0.place.name, chosen.contains($0.key)) })
         ]
+        if let group { form = form.guarded(by: Admin.EntityTag(group.plan)) }
         return form
     }
 
@@ -144,7 +145,10 @@ struct GroupPages {
             on: { try await page(visit, application, group, form: $0) }
         ) {
             let plan = try plan(visit.form, locations)
-            _ = try await visit.services.admin.update(group.key, of: application, by: visit.author) { _ in plan }
+            _ = try await visit.services.admin.update(group.key, of: application, by: visit.author) {
+                try EditConflict.check($0, is: group.plan)
+                return plan
+            }
             return .redirect(Address.query(group.address(in: application), [("done", "saved")]))
         }
     }

@@ -183,7 +183,8 @@ struct PlacePages {
         let place = location.place
         return Form(
             location.address(in: application), "Save",
-            fields(place.name, place.latitude.plain, place.longitude.plain, place.radius.plain))
+            fields(place.name, place.latitude.plain, place.longitude.plain, place.radius.plain)
+        ).guarded(by: Admin.EntityTag(place))
     }
 
     private static func fields(_ name: String, _ latitude: String, _ longitude: String, _ radius: String) -> [Field] {
@@ -288,7 +289,10 @@ struct PlacePages {
             on: { try await page(visit, application, location, form: $0) }
         ) {
             let place = try Self.place(visit.form)
-            _ = try await visit.services.admin.update(location.key, of: application, by: visit.author) { _ in place }
+            _ = try await visit.services.admin.update(location.key, of: application, by: visit.author) {
+                try EditConflict.check($0, is: location.place)
+                return place
+            }
             return .redirect(Address.query(location.address(in: application), [("done", "saved")]))
         }
     }

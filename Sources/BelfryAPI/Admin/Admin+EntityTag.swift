@@ -1,0 +1,53 @@
+package import BelfryCore
+import HTTPTypes
+import Hummingbird
+
+extension Admin {
+    /// Says which version of a thing somebody saw: the `ETag` of an answer, which comes back as `If-Match`, and the hidden field of
+    /// a form. Source: RFC 9110 §8.8.3.
+    package struct EntityTag: Sendable, Hashable {
+        /// In quotes.
+        package let text: String
+
+        package init(_ schedule: Schedule) { text = "\"\(schedule.version)\"" }
+
+        package init(_ place: Place) {
+            self.init(digest: [place.name, "\(place.latitude)", "\(place.longitude)", "\(place.radius)"])
+        }
+
+        package init(_ plan: LocationGroupPlan) {
+            self.init(digest: [plan.name, plan.summary] + plan.locations.map { "\($0)" })
+        }
+
+        package init(_ plan: GeofencePlan) {
+            self.init(digest: [
+                plan.trigger.rawValue, plan.platform.rawValue, "\(plan.startsAt.milliseconds)",
+                "\(plan.expiresAt.milliseconds)", plan.locations.map { "\($0)" }.joined(separator: ","),
+                plan.groups.map { "\($0)" }.joined(separator: ","), plan.tags.joined(separator: ","),
+                JSONValue.object(plan.data.parts).storedText,
+            ])
+        }
+
+        private init(digest parts: [String]) {
+            text = "\"\(Array(SecretHash.of(parts.joined(separator: "\u{0}")).prefix(12)).hex)\""
+        }
+    }
+}
+
+extension Admin.Call {
+    /// Throws unless the request names no version in `If-Match`, any, or this one. Source: RFC 9110 §13.1.1.
+    func demandMatch(_ tag: Admin.EntityTag) throws(EditConflict) {
+        guard let asked = request.headers[.ifMatch] else { return }
+        let tags = asked.split(separator: ",").map { $0.filter { $0 != " " && $0 != "\t" } }
+        guard tags.contains("*") || tags.contains(tag.text) else { throw EditConflict() }
+    }
+}
+
+extension Response {
+    /// This answer with the version that it shows.
+    func tagged(_ tag: Admin.EntityTag) -> Response {
+        var response = self
+        response.headers[.eTag] = tag.text
+        return response
+    }
+}
