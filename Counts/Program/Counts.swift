@@ -26,6 +26,10 @@ import Foundation
         var installation = try await Installation(at: folder.appending(path: "db").path)
         let devices = try await RegistrationPart(installation).count()
         installation = try await installation.reopened()
+        // Once before, for what is made when it is first used, such as statements.
+        for audience in [.device(devices[0]), .everyone] as [PushParts.Audience] {
+            try await PushParts(installation, nil, targets: [audience]).count()
+        }
         try await PushParts(installation, "small push", targets: devices.prefix(100).map { .device($0) }).count()
         try await PushParts(installation, "broadcast", targets: Array(repeating: .everyone, count: 4)).count()
         try await installation.close()

@@ -19,10 +19,11 @@ struct PushParts {
     }
 
     private let installation: Installation
-    private let name: String
+    private let name: String?
     private let targets: [Audience]
 
-    init(_ installation: Installation, _ name: String, targets: [Audience]) {
+    /// - Parameter name: what the figures begin with; nil does the work without counting it.
+    init(_ installation: Installation, _ name: String?, targets: [Audience]) {
         self.installation = installation
         self.name = name
         self.targets = targets
@@ -30,28 +31,30 @@ struct PushParts {
 
     func count() async throws {
         let store = installation.store
-        let pushes = try await part("\(name), accept", of: targets.count) { try await accept() }
+        let pushes = try await part(figure("accept"), of: targets.count) { try await accept() }
         let devices = try await fanOut() ?? targets.count
         let bursts = try await claim(devices)
         precondition(bursts.joined().reduce(0) { $0 + $1.devices.count } == devices, "all devices are claimed")
-        let loads = try await part("\(name), load", of: devices) {
+        let loads = try await part(figure("load"), of: devices) {
             var loads: [[BatchLoad]] = []
             for burst in bursts { loads.append(try await load(burst)) }
             return loads
         }
-        try part("\(name), encode", of: devices) { for load in loads.joined() { try encode(load) } }
+        try part(figure("encode"), of: devices) { for load in loads.joined() { try encode(load) } }
         let settlements = zip(bursts, loads).map { zip($0, $1).map(settlement) }
-        try await part("\(name), settle", of: devices) {
+        try await part(figure("settle"), of: devices) {
             for burst in settlements {
                 let areSettled = try await store.settle(burst)
                 precondition(!areSettled.contains(false), "a claimed batch is settled")
             }
         }
         let asked = Array(repeating: pushes, count: 5).joined()
-        try await part("\(name), receipt", of: asked.count) {
+        try await part(figure("receipt"), of: asked.count) {
             for push in asked { _ = try await store.receipt(push.receiptID) }
         }
     }
+
+    private func figure(_ part: String) -> String? { name.map { "\($0), \(part)" } }
 
     private func accept() async throws -> [Push] {
         let service = PushService(store: installation.store)
@@ -74,7 +77,7 @@ struct PushParts {
         let batches = stride(from: 0, to: devices.count, by: Batch.devicesMax).map { start in
             Array(devices[start..<min(start + Batch.devicesMax, devices.count)])
         }
-        return try await part("\(name), fan-out", of: devices.count * fanOuts.count) {
+        return try await part(figure("fan-out"), of: devices.count * fanOuts.count) {
             for fanOut in fanOuts {
                 _ = try await store.devices(in: fanOut, after: nil, limit: .max)
                 let isWritten = try await store.advance(FanOutStep(fanOut: fanOut, batches: batches, isLast: true))
@@ -87,7 +90,7 @@ struct PushParts {
     /// A burst for each claim, as delivery workers get them.
     private func claim(_ devices: Int) async throws -> [[Batch]] {
         let store = installation.store
-        return try await part("\(name), claim", of: devices) {
+        return try await part(figure("claim"), of: devices) {
             var bursts: [[Batch]] = []
             while true {
                 let burst = try await store.claimBatches(

@@ -40,7 +40,7 @@ struct Scheduler: Sendable {
             return try await end(schedule, .expired)
         }
         do {
-            let push = try await pushService.draft(schedule.pushRequest, for: schedule.applicationKey)
+            let push = try await pushService.newPush(schedule.pushRequest, for: schedule.applicationKey)
             // nil when it was changed or cancelled meanwhile: the next round decides then.
             guard let push = try await store.release(schedule, as: push) else { return }
             pushObserver.accepted(push.head)

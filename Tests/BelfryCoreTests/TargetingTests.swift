@@ -19,6 +19,15 @@ import Testing
         ([.ios, .androidFCM], [.ios, .androidFCM]),
     ]
 
+    @Test func `types of platform differ as their names do, and are in the order of the list of all`() {
+        let all = PlatformKind.allCases
+        for left in all {
+            for right in all { #expect((left == right) == (left.rawValue == right.rawValue), "\(left), \(right)") }
+        }
+        #expect(Set(all).count == Set(all.map(\.rawValue)).count)
+        #expect(all.reversed().sorted() == all)
+    }
+
     @Test(arguments: meant)
     func `the kinds named are the platforms meant`(named: [PlatformKind]?, expected: [PlatformKind]) throws {
         let all = Self.platforms(.ios, .android, .androidFCM)

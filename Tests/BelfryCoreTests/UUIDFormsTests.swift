@@ -5,6 +5,7 @@ import Testing
 @Suite struct UUIDFormsTests {
     @Test func `a UUID is read from its text in either case`() {
         let uuid = UUID()
+        #expect(uuid.lowercased == uuid.uuidString.lowercased())
         for text in [uuid.uuidString, uuid.lowercased] {
             #expect(UUID(text: Array(text.utf8)[...]) == uuid)
         }

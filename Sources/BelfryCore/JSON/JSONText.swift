@@ -111,15 +111,18 @@ extension JSONValue {
         }
     }
 
-    /// Throws unless the stored form is short enough, and shallow enough to be read back.
-    func checkStored(_ field: String, bytesMax: Int) throws(InvalidInput) {
+    /// The stored form. Throws unless it is short enough, and shallow enough to be read back.
+    @discardableResult
+    func checkStored(_ field: String, bytesMax: Int) throws(InvalidInput) -> String {
         guard depth <= JSONReader.depthMax || PlantedFaults.contains("json-depth") else {
             throw InvalidInput(
                 field: field, "is nested \(depth) levels deep as it is stored, the limit is \(JSONReader.depthMax)")
         }
-        let bytes = storedText.utf8.count
+        let text = storedText
+        let bytes = text.utf8.count
         guard bytes <= bytesMax else {
             throw InvalidInput(field: field, "is \(bytes) bytes as it is stored, the limit is \(bytesMax)")
         }
+        return text
     }
 }

@@ -119,6 +119,42 @@ package enum PlatformKind: Sendable, Hashable {
     package var spellsTokensInHex: Bool { isApple && self != .apple(.broadcast) }
 }
 
+/// In the order of `allCases`. Left to Swift, types with raw values are compared and hashed by these, and they are texts.
+extension PlatformKind: Comparable {
+    package static func == (left: PlatformKind, right: PlatformKind) -> Bool { left.place == right.place }
+
+    package static func < (left: PlatformKind, right: PlatformKind) -> Bool { left.place < right.place }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(place) }
+
+    private var place: UInt8 {
+        switch self {
+        case .apple(.app): 0
+        case .android: 1
+        case .androidFCM: 2
+        case .androidBaidu: 3
+        case .windows8: 4
+        case .windowsPhone: 5
+        case .bb10: 6
+        case .web: 7
+        case .huawei: 8
+        case .amazon: 9
+        case .webhook: 10
+        case .apple(.voip): 11
+        case .apple(.complication): 12
+        case .apple(.fileProvider): 13
+        case .apple(.location): 14
+        case .apple(.mdm): 15
+        case .apple(.liveActivity): 16
+        case .apple(.liveActivityStart): 17
+        case .apple(.pushToTalk): 18
+        case .apple(.widgets): 19
+        case .apple(.controls): 20
+        case .apple(.broadcast): 21
+        }
+    }
+}
+
 extension PlatformKind: RawRepresentable, CaseIterable, Codable {
     package static let allCases: [PlatformKind] =
         [

@@ -27,8 +27,9 @@ extension Push.Content {
     /// The stored form.
     package var storedText: String { stored.storedText }
 
-    /// Throws unless the stored form can be stored and read back. That includes parts that no platform reads.
-    package func checkStored() throws(InvalidInput) {
+    /// The stored form. Throws unless it can be stored and read back. That includes parts that no platform reads.
+    @discardableResult
+    package func checkStored() throws(InvalidInput) -> String {
         try stored.checkStored("message", bytesMax: PushLimits.contentBytesMax)
     }
 

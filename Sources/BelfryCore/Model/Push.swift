@@ -123,12 +123,19 @@ package struct NewPush: Sendable, Hashable {
     package let devices: PlacedDevices?
     /// Those of its target that no platform has.
     package let unknownDevices: UnknownDevices
+    /// The devices of the audience where they have not been looked up yet: the acceptance does so. Empty for any other push.
+    package let named: [UUID]
+    /// The content as it is stored.
+    package let storedContent: String
+
+    /// So many devices are looked up with the acceptance: others wait for it meanwhile. Fewer than make a push less urgent.
+    package static let namedMax = 16
 
     package init(
         receiptID: UUID, applicationKey: Key<Application>, content: Push.Content, audience: Audience,
         platformKeys: [Key<Platform>], platforms: [PlatformKind]? = nil, lane: Lane,
         guarantee: Push.Guarantee = .atLeastOnce, expiresAt: Instant? = nil, devices: PlacedDevices? = nil,
-        unknownDevices: UnknownDevices = UnknownDevices()
+        unknownDevices: UnknownDevices = UnknownDevices(), named: [UUID] = [], storedContent: String? = nil
     ) {
         self.receiptID = receiptID
         self.applicationKey = applicationKey
@@ -141,6 +148,17 @@ package struct NewPush: Sendable, Hashable {
         self.expiresAt = expiresAt
         self.devices = devices
         self.unknownDevices = unknownDevices
+        self.named = named
+        self.storedContent = storedContent ?? content.storedText
+    }
+
+    /// The push once the devices that it names were looked up.
+    package func finding(_ devices: PlacedDevices, unknown: UnknownDevices) -> NewPush {
+        NewPush(
+            receiptID: receiptID, applicationKey: applicationKey, content: content,
+            audience: .devices(devices.values.joined()), platformKeys: platformKeys, platforms: platforms, lane: lane,
+            guarantee: guarantee, expiresAt: expiresAt, devices: devices, unknownDevices: unknown,
+            storedContent: storedContent)
     }
 }
 

@@ -144,7 +144,7 @@ package enum NamedTargets: Sendable, Hashable {
 
 /// Pushes, for callers.
 package protocol PushStore: Sendable {
-    /// Stores the push. Durable when it returns.
+    /// Stores the push. Durable when it returns. Devices that it names are looked up with it.
     ///
     /// A push whose devices are known gets all its batches at once, and so may one with a short audience; any other gets a
     /// fan-out for each platform. A receipt id that a push has already returns that push and stores nothing: a caller that does not know whether a
@@ -268,8 +268,9 @@ package struct BatchClaim: Sendable {
     package func room(on platform: Key<Platform>) -> Int { room[platform] ?? roomElsewhere }
 }
 
-/// What the store loads of a batch that is to be sent.
-package struct BatchLoad: Sendable {
+/// What the store loads of a batch that is to be sent. A class, because it is passed on often, and a copy of a push and a platform
+/// counts twenty references.
+package final class BatchLoad: Sendable {
     package let push: Push
     package let platform: Platform
     /// Pending, active devices of the batch, ascending.

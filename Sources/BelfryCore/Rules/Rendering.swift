@@ -7,15 +7,22 @@ extension Push.Content {
     /// Throws `InvalidInput` with the field that a type cannot take, or with the size, stored or rendered.
     ///
     /// What differs by device is judged in its longest form, as far as that is known beforehand.
-    package func check(for kinds: Set<PlatformKind>, receiptID: UUID) throws(InvalidInput) {
-        try checkStored()
-        guard isPersonal else { return try checkRendered(for: kinds, receiptID: receiptID) }
+    ///
+    /// Returns the stored form.
+    @discardableResult
+    package func check(for kinds: Set<PlatformKind>, receiptID: UUID) throws(InvalidInput) -> String {
+        let stored = try checkStored()
+        guard isPersonal else {
+            try checkRendered(for: kinds, receiptID: receiptID)
+            return stored
+        }
         guard try placeholders().isEmpty && !countsBadges || !kinds.contains(.apple(.broadcast)) else {
             throw InvalidInput(
                 field: "message", "differs by device, and a broadcast channel is the same for all that listen to it")
         }
         if !kinds.contains(where: \.isApple) { try IOSPayload.checkTypes(of: self) }
         try longest().checkRendered(for: kinds, receiptID: receiptID)
+        return stored
     }
 
     private func checkRendered(for kinds: Set<PlatformKind>, receiptID: UUID) throws(InvalidInput) {
@@ -29,7 +36,7 @@ extension Push.Content {
             throw InvalidInput(field: "message.web", "is given, and no platform that is meant is of type web")
         }
         if !kinds.contains(where: \.isApple) { try IOSPayload.checkTypes(of: self) }
-        for kind in PlatformKind.allCases where kinds.contains(kind) {
+        for kind in kinds.sorted() {
             switch kind {
             case .apple(let use): _ = try IOSPayload(self, for: use, receiptID: receiptID, sentAt: .distantFuture)
             case .android, .androidFCM, .androidBaidu, .huawei, .amazon:

@@ -26,11 +26,17 @@ extension Target {
     }
 
     private func baseAudience(named: [Key<Device>]) -> Audience {
-        // The intersection restricts each platform to its own devices.
-        if devices != nil { return .all([.list(.devices(Set(named).sorted())), .list(.registered)]) }
+        if devices != nil { return .devices(named) }
         if topics.isEmpty && customUserIDs.isEmpty { return .list(.active) }
         return .any(
             Set(topics).sorted().map { .list(.topic($0)) } + Set(customUserIDs).sorted().map { .list(.customUser($0)) })
+    }
+}
+
+extension Audience {
+    /// Devices that were named one by one. The intersection restricts each platform to its own.
+    static func devices(_ devices: some Sequence<Key<Device>>) -> Audience {
+        .all([.list(.devices(Set(devices).sorted())), .list(.registered)])
     }
 }
 

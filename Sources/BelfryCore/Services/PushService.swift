@@ -16,7 +16,7 @@ package struct PushService: Sendable {
     /// Accepts the push; it is durable when this returns. Throws `InvalidInput` when a selected platform cannot take
     /// the content.
     package func send(_ pushRequest: PushRequest, for application: Key<Application>) async throws -> Push {
-        try await accept(try await draft(pushRequest, for: application))
+        try await accept(try await newPush(pushRequest, for: application))
     }
 
     private func accept(_ draft: NewPush) async throws -> Push {
@@ -29,7 +29,7 @@ package struct PushService: Sendable {
     package func send(_ pushRequest: PushRequest, for application: Application, by author: AuditAuthor) async throws
         -> Push
     {
-        let draft = try await draft(pushRequest, for: application.key)
+        let draft = try await newPush(pushRequest, for: application.key)
         let details = ["target": pushRequest.target.summary, "receipt_id": draft.receiptID.lowercased]
         let change = AuditedChange(by: author, "push.create", application, details)
         return try await store.audited(change) { try await accept(draft) }
@@ -53,7 +53,7 @@ package struct PushService: Sendable {
         let pushRequest = PushRequest(
             content: pushRequest.content, target: try Target(devices: [device.uuid]), lane: pushRequest.lane ?? .urgent,
             guarantee: pushRequest.guarantee, expiresAt: pushRequest.expiresAt)
-        let draft = try await draft(pushRequest, for: application.key)
+        let draft = try await newPush(pushRequest, for: application.key)
         let change = AuditedChange(
             by: author, "device.test_push", device.uuid.lowercased, of: Permission.Subject(application),
             ["receipt_id": draft.receiptID.lowercased])
@@ -106,22 +106,39 @@ package struct PushService: Sendable {
         return cancellation
     }
 
-    /// The push that the push request would make now.
+    /// The push that the push request would make now, with its devices as far as it names them.
     package func draft(_ pushRequest: PushRequest, for application: Key<Application>) async throws -> NewPush {
+        try await newPush(pushRequest, for: application, leaving: [])
+    }
+
+    /// The push to accept. A few devices that it names are left to the acceptance, which looks them up.
+    package func newPush(_ pushRequest: PushRequest, for application: Key<Application>) async throws -> NewPush {
+        let target = pushRequest.target
+        let devices = target.isInteractiveOnly ? [] : target.devices ?? []
+        return try await newPush(
+            pushRequest, for: application, leaving: devices.count <= NewPush.namedMax ? devices : [])
+    }
+
+    /// - Parameter left: the devices of its target, where the acceptance looks them up.
+    private func newPush(
+        _ pushRequest: PushRequest, for application: Key<Application>, leaving left: [UUID]
+    ) async throws -> NewPush {
         let receiptID = IdempotentID.make()
-        let platforms = try await check(
+        let (platforms, storedContent) = try await check(
             pushRequest.content, for: pushRequest.target, of: application, receiptID: receiptID)
         let keys = platforms.map(\.key)
         let target = pushRequest.target
         let named: PlacedDevices? =
-            if let names = target.named { try await store.devices(named: names, on: keys) } else { nil }
+            if left.isEmpty, let names = target.named { try await store.devices(named: names, on: keys) } else { nil }
         let audience = target.audience(named: target.devices == nil ? [] : named?.values.flatMap(\.self) ?? [])
         return NewPush(
             receiptID: receiptID, applicationKey: application, content: pushRequest.content, audience: audience,
             platformKeys: keys, platforms: target.platforms, lane: pushRequest.lane ?? Lane(for: audience),
             guarantee: pushRequest.guarantee, expiresAt: pushRequest.expiresAt,
             devices: target.isInteractiveOnly ? nil : named.flatMap { $0.isShort ? $0 : nil },
-            unknownDevices: try await unknownDevices(of: target, found: named ?? [:], on: keys))
+            unknownDevices: left.isEmpty
+                ? try await unknownDevices(of: target, found: named ?? [:], on: keys) : UnknownDevices(),
+            named: left, storedContent: storedContent)
     }
 
     /// Looks for nothing where each device was found.
@@ -154,15 +171,14 @@ package struct PushService: Sendable {
         return try await store.change(key, of: application, change)
     }
 
-    /// The platforms that the target selects, each of which supports the content.
+    /// The platforms that the target selects, each of which supports the content, and the content as it is stored.
     @discardableResult
     private func check(
         _ content: Push.Content, for target: Target, of application: Key<Application>, receiptID: UUID = UUID()
-    ) async throws -> [Platform] {
+    ) async throws -> ([Platform], String) {
         let platforms = target.platforms(of: try await store.platforms(of: application))
             .filter { content.isMeant(for: $0.kind) }
-        try content.check(for: Set(platforms.map(\.kind)), receiptID: receiptID)
-        return platforms
+        return (platforms, try content.check(for: Set(platforms.map(\.kind)), receiptID: receiptID))
     }
 }
 

@@ -63,6 +63,10 @@ extension SQLConnection {
 
     /// The platforms of devices; a key without a device is left out.
     func platforms(of keys: [Key<Device>]) throws -> [Key<Device>: Key<Platform>] {
+        if keys.count <= 1 {
+            guard let key = keys.first else { return [:] }
+            return try prepared(DeviceStatements.platform).first(key) { [key: Key<Platform>($0.integer(0))] } ?? [:]
+        }
         var platformOf: [Key<Device>: Key<Platform>] = [:]
         try prepared(DeviceStatements.platforms).each(SQLKeys(keys)) { row in
             platformOf[Key(row.integer(0))] = Key(row.integer(1))

@@ -37,7 +37,8 @@ extension SQLStore {
 
     private func devices(of users: UsersOnPlatforms) async throws -> PlacedDevices {
         let limit = Batch.devicesMax + 1
-        guard users.ids.count <= namesOfOneMax else {
+        guard users.ids.count <= NewPush.namedMax else {
+            // So that those of one user do not wait for them.
             return try await readCommitted { try $0.devices(ofUsers: users.ids, on: users.platforms, atMost: limit) }
         }
         return try await userReads.read(users) { groups in
@@ -54,7 +55,7 @@ extension SQLStore {
     }
 
     /// The devices behind the UUIDs that are on one of the platforms, in the order of the UUIDs.
-    private func places(
+    func places(
         of uuids: [UUID], on platforms: [Key<Platform>]
     ) async throws -> [(uuid: UUID, device: Key<Device>, platform: Key<Platform>)] {
         var importers: [Key<Platform>] = []
@@ -71,34 +72,19 @@ extension SQLStore {
         }
     }
 
-    /// More than so many have a read of their own, so that those of one device do not wait for them.
-    private var namesOfOneMax: Int { 16 }
-
     /// The devices that have the names, nil where there is none, and their platforms.
     private func platforms(
         of names: [DeviceName], _ importers: [Key<Platform>]
     ) async throws -> ([Key<Device>?], [Key<Device>: Key<Platform>]) {
-        let own = names.compactMap { if case .own(let key) = $0 { key } else { nil } }
-        guard own.count == names.count, own.count <= namesOfOneMax else {
-            return try await readCommitted { db in
-                let keys = try names.map { name in
-                    switch name {
-                    case .own(let key): key
-                    case .imported(let uuid): try db.device(importedAs: uuid, on: importers)
-                    }
+        try await readCommitted { db in
+            let keys = try names.map { name in
+                switch name {
+                case .own(let key): key
+                case .imported(let uuid): try db.device(importedAs: uuid, on: importers)
                 }
-                return (keys, try db.platforms(of: keys.compactMap(\.self)))
             }
+            return (keys, try db.platforms(of: keys.compactMap(\.self)))
         }
-        return (
-            own,
-            try await platformReads.read(own) { groups in
-                try await readCommitted { db in
-                    let platforms = try db.platforms(of: Set(groups.joined()).sorted())
-                    return groups.map { _ in platforms }
-                }
-            }
-        )
     }
 
     package func unseenDevices(

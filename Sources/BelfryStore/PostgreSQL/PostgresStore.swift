@@ -21,7 +21,6 @@ package final class PostgresStore: SQLStore {
     let pushes = PushCache()
     private let topicCache = PostgresTopicCache()
     let quotaCounts: QuotaCounts
-    let platformReads = GroupedReads<[Key<Device>], [Key<Device>: Key<Platform>]>()
     let userReads = GroupedReads<UsersOnPlatforms, PlacedDevices>()
     let sharedUse = SharedUse()
     let observer: any StoreObserver

@@ -1,28 +1,60 @@
 import BelfryCore
 import FoundationEssentials
 
-/// A push on its way into the database, with what can be worked out without it.
-struct PushDraft: Sendable {
+/// A push on its way into the database, with what can be worked out without it. A class for the same reason as `BatchLoad`.
+final class PushDraft: Sendable {
     let push: NewPush
-    let content: String
+    /// Empty until the devices that the push names were looked up.
     let audience: String
     let platforms: [Key<Platform>]
+    /// The devices that the push names and that are yet to be looked up, as far as their UUIDs tell.
+    let named: [Key<Device>?]
 
-    init(_ push: NewPush) {
+    /// - Parameter named: a key for each of the push's names, nil where it has none.
+    init(_ push: NewPush, named: [Key<Device>?] = []) {
         self.push = push
-        content = push.content.storedText
-        audience = push.audience.storedText
+        self.named = named
+        audience = push.named.isEmpty ? push.audience.storedText : ""
         platforms = Set(push.platformKeys).sorted()
     }
 
+    var content: String { push.storedContent }
+
     /// How long it is as it is stored.
     var bytes: Int { content.utf8.count + audience.utf8.count }
+
+    /// The draft with those of the named devices that are on its platforms.
+    fileprivate func finding(_ platformOf: [Key<Device>: Key<Platform>]) -> PushDraft {
+        var placed: PlacedDevices = [:]
+        var unknown: [UUID] = []
+        for (uuid, key) in zip(push.named, named) {
+            if let key, let platform = platformOf[key], platforms.contains(platform) {
+                if placed[platform]?.contains(key) != true { placed[platform, default: []].append(key) }
+            } else if !unknown.contains(uuid) {
+                unknown.append(uuid)
+            }
+        }
+        return PushDraft(push.finding(placed.mapValues { $0.sorted() }, unknown: UnknownDevices(unknown)))
+    }
 
     func accepted(as key: Key<Push>, at now: Instant) -> Push {
         Push(
             key: key, receiptID: push.receiptID, applicationKey: push.applicationKey, content: push.content,
             audience: push.audience, platforms: push.platforms, lane: push.lane, guarantee: push.guarantee,
             acceptedAt: now, expiresAt: push.expiresAt)
+    }
+}
+
+extension SQLStore {
+    /// Works out what can be without a write. What devices of another server are called here is read; of all others their
+    /// UUIDs tell it.
+    func draft(_ push: NewPush) async throws -> PushDraft {
+        let named = push.named.map(secrets.naming.device(of:))
+        guard named.contains(nil) else { return PushDraft(push, named: named) }
+        let found = Dictionary(
+            try await places(of: push.named, on: push.platformKeys).map { ($0.uuid, $0.device) },
+            uniquingKeysWith: { first, _ in first })
+        return PushDraft(push, named: push.named.map { found[$0] })
     }
 }
 
@@ -40,6 +72,7 @@ struct Acceptance<Session: WriteSession> {
     ///
     /// - Parameter drafts: no two with the same receipt id.
     func accept(_ drafts: [PushDraft]) throws -> [Result<Push, any Error>] {
+        let drafts = try find(drafts)
         let held = try session.hold(Set(drafts.flatMap(\.platforms)).sorted())
         var refusals: [Int: any Error] = [:]
         for (index, draft) in drafts.enumerated() {
@@ -65,6 +98,13 @@ struct Acceptance<Session: WriteSession> {
             if let push = pushes[index] { return .success(push) }
             return Result { try acceptedBefore(drafts[index].push, or: refusals[index]) }
         }
+    }
+
+    /// Looks up the devices that the pushes name, all with one statement.
+    private func find(_ drafts: [PushDraft]) throws -> [PushDraft] {
+        guard drafts.contains(where: { !$0.named.isEmpty }) else { return drafts }
+        let platformOf = try session.db.platforms(of: Set(drafts.flatMap(\.named).compactMap(\.self)).sorted())
+        return drafts.map { $0.named.isEmpty ? $0 : $0.finding(platformOf) }
     }
 
     private func check(_ draft: PushDraft, _ held: Set<Key<Platform>>) throws {

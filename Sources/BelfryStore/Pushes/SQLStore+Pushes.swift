@@ -20,7 +20,7 @@ enum PushStatements {
         \(sqlite: "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
             postgres: "SELECT *, $9 FROM unnest($1, $2, $3, $4, $5, $6, $7, $8)")
             ON CONFLICT (receipt_id) DO NOTHING
-        RETURNING id, receipt_id
+        \(postgres: "RETURNING id, receipt_id")
         """
 
     static let insertProgress: SQLText = """

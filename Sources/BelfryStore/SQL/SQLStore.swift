@@ -16,8 +16,7 @@ protocol SQLStore: Sendable {
     var pushes: PushCache { get }
     var damagedRows: DamagedRows { get }
     var quotaCounts: QuotaCounts { get }
-    /// Look up what pushes name.
-    var platformReads: GroupedReads<[Key<Device>], [Key<Device>: Key<Platform>]> { get }
+    /// Look up the users that pushes name.
     var userReads: GroupedReads<UsersOnPlatforms, PlacedDevices> { get }
     /// Signals that something may be due.
     var signals: WorkHints { get }

@@ -20,7 +20,6 @@ package final class SQLiteStore: SQLStore {
     let signals: WorkHints
     let damagedRows: DamagedRows
     let quotaCounts: QuotaCounts
-    let platformReads = GroupedReads<[Key<Device>], [Key<Device>: Key<Platform>]>()
     let userReads = GroupedReads<UsersOnPlatforms, PlacedDevices>()
     private let useCounter: UseCounter
     private let maintenance: SQLiteMaintenance?

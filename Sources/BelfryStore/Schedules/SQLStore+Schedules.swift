@@ -116,7 +116,7 @@ extension SQLStore {
     }
 
     package func release(_ schedule: Schedule, as push: NewPush) async throws -> Push? {
-        let draft = PushDraft(push)
+        let draft = try await draft(push)
         return try await write { session in
             guard try session.end(schedule, .sent(receiptID: push.receiptID)) else { return nil }
             return try Acceptance(session: session, arePromised: true).accept([draft])[0].get()

@@ -119,7 +119,8 @@ package struct FaultyStore: WrappedStore {
     private func twin(of push: NewPush) -> NewPush {
         NewPush(
             receiptID: UUID(), applicationKey: push.applicationKey, content: push.content, audience: push.audience,
-            platformKeys: push.platformKeys, lane: push.lane, guarantee: push.guarantee, expiresAt: push.expiresAt)
+            platformKeys: push.platformKeys, lane: push.lane, guarantee: push.guarantee, expiresAt: push.expiresAt,
+            named: push.named)
     }
 
     /// The settlement, as if its delivery worker had claimed the batch last.

@@ -5,6 +5,7 @@ extension MemoryStore {
     package func accept(_ new: NewPush) async throws -> Push {
         let now = clock.now
         let push = try transaction { contents in
+            let new = contents.finding(new)
             if !contents.pushes.values.contains(where: { $0.push.receiptID == new.receiptID }) {
                 try contents.check(
                     quotas, .content, of: new.applicationKey,
@@ -85,7 +86,21 @@ extension MemoryStore {
 }
 
 extension Contents {
+    /// The push with the devices that it names.
+    func finding(_ new: NewPush) -> NewPush {
+        guard !new.named.isEmpty else { return new }
+        let found = new.named.map { uuid in
+            new.platformKeys.compactMap { platform in device(uuid, on: platform).map { (platform, $0.key) } }.first
+        }
+        let unknown = zip(new.named, found).filter { $0.1 == nil }.map(\.0)
+        let first = unknown.enumerated().filter { unknown.firstIndex(of: $0.element) == $0.offset }.map(\.element)
+        return new.finding(
+            Dictionary(grouping: found.compactMap(\.self), by: \.0).mapValues { Set($0.map(\.1)).sorted() },
+            unknown: UnknownDevices(first))
+    }
+
     mutating func keep(_ new: NewPush, now: Instant) throws -> Push {
+        let new = finding(new)
         guard applications[new.applicationKey] != nil else { throw StoreError.unknown("application") }
         if let old = pushes.values.first(where: { $0.push.receiptID == new.receiptID }) { return old.push }
         let push = Push(

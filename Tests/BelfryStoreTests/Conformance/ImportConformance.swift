@@ -92,6 +92,24 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a push names a device by the UUID of another server, by ours, or by neither`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
+            _ = try await store.importDevices([try Self.device("a", Self.old)], on: fixture.platform)
+            let imported = try #require(try await store.device(Self.old, on: fixture.platform.key))
+            let own = try await fixture.register("b")
+            let stranger = UUID()
+            let push = try await store.accept(
+                NewPush(
+                    receiptID: UUID(), applicationKey: fixture.application.key, content: .init(body: "hello"),
+                    audience: .list(.devices([])), platformKeys: [fixture.platform.key], lane: .urgent,
+                    named: [Self.old, own.uuid, stranger]))
+            #expect(try await fixture.claimOne().devices == [imported.key, own.key].sorted())
+            #expect(try await store.unmatchedNames(of: push.key).devices == UnknownDevices([stranger]))
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a device keeps its old UUID until its app goes by the new one, and both stay good`(
         engine: Engine
     ) async throws {

@@ -85,17 +85,22 @@ import Testing
         engine: Engine
     ) async throws {
         try await TestStore.play(on: engine) { fixture in
-            let devices = try await fixture.registerMany(5)
             let store = fixture.store
+            var devices: [Device] = []
+            for number in 1...5 { devices.append(try await fixture.register("\(number)")) }
             let ids = (0..<60).map { _ in UUID() }
             let pushes = try await withThrowingTaskGroup(of: Push?.self) { group in
                 for (number, id) in (ids + ids).enumerated() {
                     let isRefused = number % 20 == 7
+                    let device = devices[number % 5]
+                    // Every other one leaves its device to be looked up.
+                    let isNamed = number.isMultiple(of: 2)
                     let push = NewPush(
                         receiptID: isRefused ? UUID() : id, applicationKey: fixture.application.key,
-                        content: .init(body: "hello"), audience: .list(.devices([devices[number % 5]])),
+                        content: .init(body: device.uuid.lowercased), audience: .list(.devices([device.key])),
                         platformKeys: isRefused ? [Key(999)] : [fixture.platform.key], lane: .urgent,
-                        devices: [fixture.platform.key: [devices[number % 5]]])
+                        devices: isNamed ? nil : [fixture.platform.key: [device.key]],
+                        named: isNamed ? [device.uuid] : [])
                     group.addTask {
                         do { return try await store.accept(push) } catch StoreError.unknown { return nil }
                     }
@@ -108,6 +113,55 @@ import Testing
             #expect(byReceipt.values.allSatisfy { Set($0.map(\.key)).count == 1 })
             let batches = try await fixture.claim(200)
             #expect(Set(batches.map(\.pushKey)) == Set(accepted.map(\.key)) && batches.count == byReceipt.count)
+            let bodies = Dictionary(accepted.map { ($0.key, $0.content.body) }, uniquingKeysWith: { first, _ in first })
+            #expect(
+                batches.allSatisfy { batch in
+                    devices.contains { [$0.key] == batch.devices && $0.uuid.lowercased == bodies[batch.pushKey] }
+                })
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `devices that a push names are looked up when it is accepted`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
+            let other = try await store.create(.of(fixture.application, kind: .androidFCM))
+            let foreign = try await store.create(.of(fixture.application, kind: .web))
+            let mine = try await fixture.register("a")
+            let dead = try await fixture.register("b")
+            let also = try await fixture.register("c", on: other)
+            let elsewhere = try await fixture.register("d", on: foreign)
+            try await store.unregister(dead.uuid, on: fixture.platform.key)
+            let stranger = UUID()
+            func push(naming names: [UUID]) async throws -> Push {
+                try await store.accept(
+                    NewPush(
+                        receiptID: UUID(), applicationKey: fixture.application.key, content: .init(body: "hello"),
+                        audience: .list(.devices([])), platformKeys: [fixture.platform.key, other.key], lane: .urgent,
+                        named: names))
+            }
+
+            let names = [also.uuid, stranger, dead.uuid, mine.uuid, elsewhere.uuid, also.uuid, stranger]
+            let some = try await push(naming: names)
+            let found = [also.key, dead.key, mine.key].sorted()
+            #expect(some.audience == .all([.list(.devices(found)), .list(.registered)]))
+            #expect(
+                try await store.unmatchedNames(of: some.key).devices == UnknownDevices([stranger, elsewhere.uuid]))
+            let batches = try await fixture.claim(9)
+            #expect(
+                Dictionary(uniqueKeysWithValues: batches.map { ($0.platformKey, $0.devices) }) == [
+                    fixture.platform.key: [mine.key, dead.key].sorted(), other.key: [also.key],
+                ])
+            #expect(batches.allSatisfy { $0.pushKey == some.key })
+
+            let one = try await push(naming: [mine.uuid])
+            #expect(one.audience == .all([.list(.devices([mine.key])), .list(.registered)]))
+            let batch = try await fixture.claimOne()
+            #expect(batch.pushKey == one.key && batch.devices == [mine.key])
+
+            let none = try await push(naming: [stranger])
+            #expect(try await store.receipt(none.receiptID)?.state == .settled)
+            #expect(try await fixture.claim(9).isEmpty)
         }
     }
 

@@ -3,7 +3,7 @@ package import BelfryCore
 extension PostgresStore {
     /// A push with a line for the audit log has a transaction of its own, which has the line too.
     package func accept(_ push: NewPush) async throws -> Push {
-        let draft = PushDraft(push)
+        let draft = try await draft(push)
         guard PendingAuditEntry.pending == nil else {
             return try await write { try Acceptance(session: $0).accept([draft])[0].get() }
         }

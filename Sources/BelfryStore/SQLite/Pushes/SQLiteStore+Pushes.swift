@@ -3,7 +3,7 @@ package import BelfryCore
 extension SQLiteStore {
     /// The writer shares its transactions among all that waits.
     package func accept(_ push: NewPush) async throws -> Push {
-        let draft = PushDraft(push)
+        let draft = try await draft(push)
         return try await write { try Acceptance(session: $0).accept([draft])[0].get() }
     }
 }

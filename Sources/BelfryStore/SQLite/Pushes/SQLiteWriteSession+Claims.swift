@@ -2,13 +2,15 @@ import BelfryCore
 import GRDB
 
 extension SQLiteWriteSession {
+    /// `RETURNING` would make a table of its own at each insertion, with a pager and a cache.
     func insert(_ drafts: [PushDraft]) throws -> [Key<Push>?] {
         let insert = try prepared(PushStatements.insert)
         return try drafts.map { draft in
             let push = draft.push
-            return try insert.first(
+            let inserted = try insert.run(
                 push.receiptID, push.applicationKey, push.lane.rawValue, push.guarantee.rawValue, push.expiresAt,
-                draft.content, draft.audience, push.platforms?.storedText, now, as: { Key($0.integer(0)) })
+                draft.content, draft.audience, push.platforms?.storedText, now)
+            return inserted > 0 ? Key(db.lastInsertedRowID) : nil
         }
     }
 
