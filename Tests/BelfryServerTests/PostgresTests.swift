@@ -32,6 +32,51 @@ extension OutageTests.PostgresTests {
         }
     }
 
+    @Test func `of a node that was killed, the receipt, the story of a device and the list of nodes tell`() async throws
+    {
+        try await PostgresServer.with { database in
+            try await TestInstallation.with(database: database.url(of: "postgres")) { installation in
+                let crowd = try await installation.crowd(1)
+                installation.simulator.script.add(ServiceFault(then: .stall()))
+                let server = try await installation.serve()
+                defer { server.endAtOnce() }
+                let base = try await server.addresses().http
+                let push = try await installation.sender(at: base).push("Hello", toTopic: "town")
+                func story() async throws -> String {
+                    try await installation.run(
+                        "receipt", push.lowercased, "--device", crowd.devices[0].uuid.lowercased
+                    ).out
+                }
+                try await eventually("it is being sent", every: .milliseconds(100)) {
+                    try await story().contains("it is being sent")
+                }
+                try await server.end(SIGKILL)
+
+                /// As if all that had been so much longer ago; the lease stays.
+                func age(bySeconds seconds: Int) throws {
+                    try database.run("UPDATE node SET last_seen_at_ms = last_seen_at_ms - \(seconds * 1_000)")
+                    try database.run("UPDATE push SET accepted_at_ms = accepted_at_ms - \(seconds * 1_000)")
+                }
+                try age(bySeconds: 11)
+                let silent = try await installation.run("nodes")
+                #expect(silent.out.contains(#/up, not seen for 1\d s/#), "\(silent)")
+                let waiting = try await installation.run("receipt", push.lowercased)
+                #expect(
+                    waiting.out.contains(#/waits +node .+ has not been heard of since .+ another node sends by 2/#),
+                    "\(waiting)")
+                #expect(try await story().contains("which has not been heard of since"))
+
+                try age(bySeconds: 3 * 86_400)
+                let absent = "no server is running on the database that database.url names"
+                let gone = try await installation.run("nodes")
+                #expect(gone.out.contains("gone, not seen for 3 days") && gone.err.contains(absent), "\(gone)")
+                let absence = try await installation.run("receipt", push.lowercased)
+                #expect(absence.out.contains("\(absent): the rest is sent once one starts; what was"), "\(absence)")
+                #expect(try await story().contains("\(absent): it was being sent when the last one ended"))
+            }
+        }
+    }
+
     @Test func `a database that goes is told in words, and sends flow again soon after it came back`() async throws {
         try await PostgresServer.with { database in
             try await TestInstallation.with(database: database.url(of: "postgres")) { installation in

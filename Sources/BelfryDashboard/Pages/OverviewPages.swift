@@ -76,7 +76,8 @@ struct OverviewPages {
     ) -> PageView {
         var page = PageView("Overview")
         page.stats = [
-            Stat("Applications", applications), Stat("Devices", devices), Stat("Sent", counts.total(.sent)),
+            Stat("Applications", applications), Stat("Devices", devices, detail: "inactive ones included"),
+            Stat("Sent", counts.total(.sent)),
             Stat("Opened", counts.total(.opened)),
         ]
         if !matters.isEmpty { page.sections.append(Matter.section(matters)) }
@@ -95,13 +96,19 @@ struct OverviewPages {
         let store = visit.services.store
         let platforms = try await store.platforms(of: application.key)
         let receipts = try await store.receipts(of: application.key, before: nil, limit: 8)
-        let (counts, devices) = try await visit.searching(application) {
+        let (counts, devices, active) = try await visit.searching(application) {
             var devices: [Key<Platform>: Int] = [:]
-            for platform in platforms { devices[platform.key] = try await store.deviceCount(on: platform.key) }
-            return (try await visit.counts(of: platforms, visit.period), devices)
+            var active: Int? = 0
+            for platform in platforms {
+                let all = try await store.deviceCount(on: platform.key)
+                let inactive = try await store.inactiveDeviceCount(on: platform.key)
+                devices[platform.key] = all
+                active = active.flatMap { sum in inactive.map { sum + all - $0 } }
+            }
+            return (try await visit.counts(of: platforms, visit.period), devices, active)
         }
         var page = Self.page(
-            application, platforms, devices, counts,
+            application, platforms, devices, active: active, counts,
             try await visit.matters(of: platforms, application) + visit.damageMatters([application]),
             pushes: PushPages.table(
                 receipts, try await visit.summaries(of: receipts), application, empty: "Nothing was sent yet."))
@@ -113,13 +120,16 @@ struct OverviewPages {
     }
 
     static func page(
-        _ application: Application, _ platforms: [Platform], _ devices: [Key<Platform>: Int], _ counts: SentCounts,
-        _ matters: [Matter], pushes: Table
+        _ application: Application, _ platforms: [Platform], _ devices: [Key<Platform>: Int], active: Int?,
+        _ counts: SentCounts, _ matters: [Matter], pushes: Table
     ) -> PageView {
         var page = PageView(application.name, lead: application.description)
         page.crumbs = [Link("Applications", Address.path("apps"))]
         page.stats = [
-            Stat("Devices", devices.values.reduce(0, +)), Stat("Sent", counts.total(.sent)),
+            Stat(
+                "Devices", devices.values.reduce(0, +),
+                detail: active.map { "\($0.grouped) active" } ?? "inactive ones included"),
+            Stat("Sent", counts.total(.sent)),
             Stat("Received", counts.total(.received), detail: "as apps report"), Stat("Opened", counts.total(.opened)),
         ]
         if platforms.isEmpty {

@@ -139,7 +139,7 @@ extension AdminCommand.User {
             abstract: "Give a person a new password, which ends their sessions.",
             discussion: """
                 Without --password-file a link is printed with which they set one, once; until they do, the old one and their \
-                sessions go on (`disable` ends them at once). A second factor stays, unless \
+                sessions go on (`disable` ends them at once). `setup_path` and `setup_link` are as `create` prints them. A second factor stays, unless \
                 --two-factor turns it off instead: for somebody who has lost their phone and their recovery codes.
                 """)
 

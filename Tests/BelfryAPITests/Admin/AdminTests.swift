@@ -301,6 +301,33 @@ import Testing
         #expect(tried.status == 200 && tried["result"] == .string("works"), "\(tried)")
     }
 
+    @Test func `a receipt names the node that fell silent with parts of its push`() async throws {
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let node = NodeReport(uuid: UUID(), host: "one.example.org", version: "1")
+        try await server.store.recordHeartbeat(node)
+        let sent = try await server.send(
+            .post, "apps/\(resources.application.uuid.lowercased)/pushes",
+            #"{"message":{"body":"hi"},"target":{"topics":["News"]}}"#)
+        let path = "pushes/\(try #require(sent["receipt_id"]?.stringValue))"
+        let start = server.clock.now
+        #expect(
+            try await !server.store.claimFanOuts(atMost: 10, lanes: Lane.allCases, for: .seconds(60)).isEmpty)
+        #expect(try await server.send(.get, path)["waits"] == .array([]))
+        server.clock.advance(by: .seconds(11))
+        #expect(
+            try await server.send(.get, path)["waits"]
+                == .array([
+                    .string(
+                        "node one.example.org has not been heard of since \(start.text): what it was sending of this push, "
+                            + "another node sends by \((start + .seconds(60)).text)")
+                ]))
+        let nodes = try await server.send(.get, "nodes")
+        #expect(nodes.text.contains(#""silent_seconds":11"#) && nodes.text.contains(#""state":"up""#), "\(nodes)")
+        try await server.store.recordHeartbeat(node)
+        #expect(try await server.send(.get, path)["waits"] == .array([]))
+    }
+
     @Test func `a push says whom it is for, and its receipt tells`() async throws {
         let server = try await TestAdminServer()
         let resources = try await server.resources("shop")
