@@ -87,7 +87,7 @@ extension MemoryStore {
 
 extension Contents {
     /// The push with the devices that it names.
-    func finding(_ new: NewPush) -> NewPush {
+    package func finding(_ new: NewPush) -> NewPush {
         guard !new.named.isEmpty else { return new }
         let found = new.named.map { uuid in
             new.platformKeys.compactMap { platform in device(uuid, on: platform).map { (platform, $0.key) } }.first

@@ -75,8 +75,9 @@ final class FakeStore: WrappedStore {
 
     func accept(_ new: NewPush) async throws -> Push {
         try check()
+        let found = memory.contents.finding(new)
         log.withLock { log in
-            if !log.pushes.contains(where: { $0.receiptID == new.receiptID }) { log.pushes.append(new) }
+            if !log.pushes.contains(where: { $0.receiptID == new.receiptID }) { log.pushes.append(found) }
         }
         return try await base.accept(new)
     }
