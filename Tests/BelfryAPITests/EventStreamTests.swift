@@ -255,6 +255,29 @@ import Testing
             #expect(printed.isFinished)
         }
     }
+
+    @Test func `a stream ends with its reader's leave to have it, before anything more is told`() async throws {
+        try await TestEventHub.open { fixture in
+            let printed = Printer()
+            let mayGoOn = Mutex(true)
+            let response = EventStream(try await fixture.hub.subscribe(to: fixture.application.key)) {
+                mayGoOn.withLock { $0 }
+            }.response
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await response.body.write(printed) }
+                await printed.wait { $0.hasPrefix("retry") }
+                fixture.clock.advance(by: .seconds(1))
+                let first = try await fixture.push()
+                await printed.wait { $0.contains(first.receiptID.lowercased) }
+                mayGoOn.withLock { $0 = false }
+                fixture.clock.advance(by: .seconds(1))
+                let second = try await fixture.push()
+                try await group.waitForAll()
+                #expect(!printed.text.contains(second.receiptID.lowercased))
+            }
+            #expect(printed.isFinished)
+        }
+    }
 }
 
 /// A hub on a store in memory, with a clock that is moved by the test.
@@ -392,6 +415,7 @@ private final class Printer: ResponseBodyWriter, Sendable {
     private let state = Mutex((text: "", isFinished: false))
 
     var isFinished: Bool { state.withLock { $0.isFinished } }
+    var text: String { state.withLock { $0.text } }
 
     func write(_ buffer: ByteBuffer) async throws { state.withLock { $0.text += String(buffer: buffer) } }
 

@@ -1,6 +1,7 @@
 import BelfryAPI
 import BelfryCore
 import BelfryTesting
+import FoundationEssentials
 import HTTPTypes
 import HummingbirdTesting
 import Testing
@@ -75,6 +76,33 @@ import Testing
         #expect(page.status == .unauthorized)
         #expect(page.contains("The e-mail address or the password is wrong."))
         #expect(page.headers[values: .setCookie].isEmpty)
+    }
+
+    @Test func `what stays open asks again whether its person may have it, and keeps no idle session alive`()
+        async throws
+    {
+        let dashboard = try TestDashboard()
+        let contents = try await TestContents(dashboard, text: "shop")
+        let app = Permission.Subject(contents.application)
+        let root = try await dashboard.person("root@a.example")
+        let ann = try await dashboard.person("ann@a.example", .sender, .tenant(Tenant.first))
+        let login = try await dashboard.people.begin(ann, address: nil, agent: "")
+        #expect(try await dashboard.people.may(.send, on: app, in: login))
+        let reader = try await dashboard.admin.setRole(
+            of: ann, to: SignOn.Role(.readOnly, .tenant(Tenant.first)), by: AuditAuthor(root, address: nil))
+        #expect(try await !dashboard.people.may(.send, on: app, in: login))
+        #expect(try await dashboard.people.may(.read, on: app, in: login))
+        let tenant = try await dashboard.store.create(NewTenant(uuid: UUID(), name: try Name("other")))
+        _ = try await dashboard.admin.setRole(
+            of: reader, to: SignOn.Role(.readOnly, .tenant(tenant.key)), by: TestDashboard.author)
+        #expect(try await !dashboard.people.may(.read, on: app, in: login))
+        let other = try await dashboard.people.begin(root, address: nil, agent: "")
+        for _ in 0..<8 {
+            dashboard.clock.advance(by: .seconds(3_600))
+            #expect(try await dashboard.people.may(.read, on: app, in: other))
+        }
+        dashboard.clock.advance(by: .seconds(61))
+        #expect(try await !dashboard.people.may(.read, on: app, in: other), "eight hours without a click")
     }
 
     @Test func `a session that the browser had before the login is worth nothing after it`() async throws {

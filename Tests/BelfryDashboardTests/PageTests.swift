@@ -293,6 +293,46 @@ import Testing
         #expect(wrong.status == .unprocessableContent && wrong.contains("does not fit the role"))
     }
 
+    @Test func `somebody gets another role, which their open session has with its next click`() async throws {
+        let dashboard = try TestDashboard()
+        let root = try await dashboard.browser("root@a.example")
+        let mine = try await TestContents(dashboard, text: "Dairy")
+        let app = "app:\(mine.application.uuid.lowercased)"
+        let bounds = AdminKey.Bounds.application(mine.application.key, of: Tenant.first)
+        let sam = try await dashboard.browser("sam@a.example", .readOnly, bounds)
+        let path = "/admin/people/\(try #require(try await dashboard.store.person(EmailAddress("sam@a.example"))).key)"
+        #expect(try await root.get("/admin/people").contains("href=\"/dashboard\(path)\""))
+        let page = try await root.get(path)
+        #expect(page.contains("<option value=\"read-only\" selected>") && page.contains("value=\"\(app)\" selected"))
+        let keys = "/apps/\(mine.application.uuid.lowercased)/compose"
+        #expect(try await sam.get(keys).status == .forbidden)
+        let seen = try #require(page.text.firstMatch(of: /name="seen" value="([0-9a-f]+)"/)?.1)
+        let fields = [("scope", "app-admin"), ("bounds", app), ("seen", String(seen))]
+        #expect(try await root.post("\(path)/role", fields).status == .seeOther)
+        #expect(try await sam.get(keys).status == .ok)
+        let line = try #require(dashboard.store.contents.audit.map(\.change).last { $0.action == "person.set_role" })
+        #expect(line.keyID == "root@a.example" && line.details["scope_before"] == "read-only", "\(line)")
+
+        // Another operator, who still sees what was there before.
+        let late = try await root.post("\(path)/role", [("scope", "sender"), ("bounds", app), ("seen", String(seen))])
+        #expect(late.status == .unprocessableContent && late.contains("Somebody else has changed this"))
+        let wrong = try await root.post("\(path)/role", [("scope", "tenant-admin"), ("bounds", app)])
+        #expect(wrong.status == .unprocessableContent && wrong.contains("does not fit the role"))
+        #expect(try await dashboard.store.person(EmailAddress("sam@a.example"))?.scope == .appAdmin)
+
+        // Within an application nobody is offered more than it, nor gives it, nor touches who is above.
+        let people = try await sam.get("/admin/people")
+        #expect(people.contains("<option value=\"app-admin\" selected>"))
+        #expect(!people.contains("value=\"operator\"") && !people.contains("value=\"tenant-admin\""))
+        let tom = try await dashboard.person("tom@a.example", .sender, bounds)
+        let up = try await sam.post("/admin/people/\(tom.key)/role", [("scope", "operator"), ("bounds", "")])
+        #expect(up.status == .forbidden)
+        let boss = try #require(try await dashboard.store.person(EmailAddress("root@a.example")))
+        #expect(try await sam.get("/admin/people/\(boss.key)").status == .forbidden)
+        #expect(try await sam.post("\(path)/role", [("scope", "sender"), ("bounds", app)]).status == .conflict)
+        #expect(try await dashboard.store.person(tom.key)?.scope == .sender)
+    }
+
     @Test func `the style sheet and the script are small, and are for ever under their address`() async throws {
         let dashboard = try TestDashboard()
         for name in ["style.css", "script.js"] {

@@ -68,7 +68,9 @@ import Testing
         let uuid = try #require(try await dashboard.store.tenant(tenant)).uuid.lowercased
         let rules = ["groups=ops:operator", "realm_access.roles=support:read-only/\(uuid)"]
         let strict = try Self.dashboard(issuer, [TestIssuer.settings(rules: rules)])
-        #expect(try await Self.login(strict).status == .seeOther)
+        let first = try await Self.login(strict)
+        let open = TestBrowser(dashboard: strict, session: try #require(Self.session(first)))
+        #expect(try await open.get("/admin/people").status == .ok)
         issuer.set { state in
             state.claims["groups"] = .string("staff")
             state.claims["realm_access"] = .object(["roles": .strings(["support"])])
@@ -77,9 +79,18 @@ import Testing
         let person = try #require(try await strict.store.person(EmailAddress("ann@corp.example")))
         #expect(person.scope == .readOnly && person.bounds == .tenant(tenant))
         #expect(strict.store.contents.audit.map(\.change.action).contains("person.set_role"))
+        #expect(try await open.get("/admin/people").status == .forbidden, "the session has the new role too")
         issuer.set { $0.claims["realm_access"] = .null }
         let page = try await Self.login(strict)
         #expect(page.status == .unauthorized && page.contains("gives you no role here") && Self.session(page) == nil)
+        #expect(try await open.get("").location.hasPrefix("/dashboard/login"), "what was open has ended")
+        let ends = strict.store.contents.audit.map(\.change).filter { $0.action == "person.end_sessions" }
+        #expect(ends.map(\.keyID) == ["ann@corp.example"] && ends.first?.details == ["issuer": "corp"])
+        // Again, when nothing is open: nothing to write down.
+        #expect(try await Self.login(strict).status == .unauthorized)
+        #expect(strict.store.contents.audit.count { $0.change.action == "person.end_sessions" } == 1)
+        issuer.set { $0.claims["groups"] = .string("ops") }
+        #expect(try await Self.login(strict).status == .seeOther, "and back in with the next rule that matches")
     }
 
     @Test func `without rules only people with an account or an invitation get in`() async throws {

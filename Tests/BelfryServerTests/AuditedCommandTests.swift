@@ -37,7 +37,9 @@ extension ServerTests.AuditedCommandTests {
     /// Runs each of the commands that change something, in an order in which they can be.
     private static func change(everythingBy runner: AuditedCommandRunner) async throws {
         let installation = runner.installation
-        try await runner.run("tenant create", "--name", "Dairy", leaves: "tenant.create")
+        let tenant: [String: String] = try await runner.run(
+            "tenant create", "--name", "Dairy", "--json", leaves: "tenant.create"
+        ).decoded()
         let app = try TestInstallation.Created(
             try await runner.run("app create", "--name", "Butcher", "--json", leaves: "app.create"))
         let web = try TestInstallation.CreatedPlatform(
@@ -79,7 +81,7 @@ extension ServerTests.AuditedCommandTests {
         let keyID = try #require(key["key_id"])
         try await runner.run("admin rotate", keyID, leaves: "key.rotate")
         try await runner.run("admin revoke", keyID, leaves: "key.revoke")
-        try await people(runner)
+        try await people(runner, tenant: try #require(tenant["tenant_uuid"]))
         try await runner.run("keys rotate", leaves: "sealing_key.rotate")
         try await runner.run("keys drop", "1", leaves: "sealing_key.drop")
         try await runner.run("app delete", app.app_uuid, "--force", leaves: "app.delete")
@@ -87,7 +89,7 @@ extension ServerTests.AuditedCommandTests {
     }
 
     /// The people of the dashboard.
-    private static func people(_ runner: AuditedCommandRunner) async throws {
+    private static func people(_ runner: AuditedCommandRunner, tenant: String) async throws {
         let password = try runner.installation.scratch.write("correct horse battery\n", to: "password")
         let made: [String: String] = try await runner.run(
             "admin user create", "--email", "Ann@a.example", "--role", "operator", "--password-file", password,
@@ -99,6 +101,17 @@ extension ServerTests.AuditedCommandTests {
         #expect(invited.out.contains("/dashboard/setup?token="))
         let again = try await runner.installation.run("admin", "user", "create", "--email", "ann@a.example")
         #expect(again.status != 0 && again.err.contains("belfry admin user reset --email ann@a.example"), "\(again)")
+        let last = try await runner.installation.run(
+            "admin", "user", "edit", "--email", "ann@a.example", "--role", "sender", "--tenant", tenant)
+        #expect(last.status != 0 && last.err.contains("the last operator who may log in"), "\(last)")
+        try await runner.run(
+            "admin user create", "--email", "carl@a.example", "--role", "operator", "--password-file", password,
+            leaves: "person.create")
+        let edited: [String: String] = try await runner.run(
+            "admin user edit", "--email", "carl@a.example", "--role", "sender", "--tenant", tenant, "--json",
+            leaves: "person.set_role"
+        ).decoded()
+        #expect(edited == ["email": "carl@a.example", "role": "sender"])
         try await runner.run("admin user reset", "--email", "ann@a.example", leaves: "person.make_password_link")
         try await runner.run(
             "admin user reset", "--email", "ann@a.example", "--password-file", password, leaves: "person.set_password")

@@ -24,17 +24,19 @@ extension Admin {
             let limit = try query.limit()
             let keys = try await factory.store.adminKeys(
                 within: call.key.bounds, after: try query.cursor().map { Key($0[0]) }, limit: limit)
-            let keyBounds = try await keyBounds(of: keys)
+            var replies: [KeyReply] = []
+            for key in keys { replies.append(try await reply(key)) }
             return try Response(
                 KeysReply(
-                    keys: zip(keys, keyBounds).map { KeyReply($0, tenant: $1.tenant, application: $1.application) },
+                    keys: replies,
                     next_cursor: keys.count == limit ? keys.last.map { Cursor($0.key.rawValue).text } : nil))
         }
 
         private func create(_ call: Call) async throws -> Response {
             let body = try await call.body(as: NewKey.self)
             let (name, scope) = try body.required()
-            let bounds = try await bounds(body, call)
+            let bounds = try await factory.bounds(
+                tenant: body.tenant, application: body.application, or: nil, call)
             try call.require(.administer, on: Permission.Subject(bounds), called: "tenant or app")
             let created = try await factory.admin.createKey(name: name, scope: scope, bounds: bounds, by: call.author)
             return try .created(try await reply(created.key, text: created.text))
@@ -56,45 +58,9 @@ extension Admin {
             return Response(status: .noContent)
         }
 
-        /// The bounds of the caller's key, unless the body names narrower ones.
-        private func bounds(_ body: NewKey, _ call: Call) async throws -> AdminKey.Bounds {
-            if let uuid = body.application {
-                guard let application = try await factory.store.application(uuid) else { throw APIError.missing("app") }
-                try call.require(.read, on: Permission.Subject(application), called: "app")
-                return .application(application.key, of: application.tenantKey)
-            }
-            guard let uuid = body.tenant else { return call.key.bounds }
-            guard let tenant = try await factory.store.tenant(uuid) else { throw APIError.missing("tenant") }
-            try call.require(.read, on: .tenant(tenant.key), called: "tenant")
-            return .tenant(tenant.key)
-        }
-
-        /// The tenant and application of a key's bounds, by the ids that callers know.
-        private struct KeyBounds: Sendable {
-            var tenant: UUID?
-            var application: UUID?
-        }
-
-        private func keyBounds(of keys: [AdminKey]) async throws -> [KeyBounds] {
-            var keyBounds: [KeyBounds] = []
-            for key in keys {
-                switch key.bounds {
-                case .everything: keyBounds.append(KeyBounds())
-                case .tenant(let tenant):
-                    keyBounds.append(KeyBounds(tenant: try await factory.store.tenant(tenant)?.uuid))
-                case .application(let application, let tenant):
-                    keyBounds.append(
-                        KeyBounds(
-                            tenant: try await factory.store.tenant(tenant)?.uuid,
-                            application: try await factory.store.application(application)?.uuid))
-                }
-            }
-            return keyBounds
-        }
-
         private func reply(_ key: AdminKey, text: AdminKey.Text? = nil) async throws -> KeyReply {
-            let bounds = try await keyBounds(of: [key]).first ?? KeyBounds()
-            return KeyReply(key, tenant: bounds.tenant, application: bounds.application, text: text)
+            let uuids = try await factory.uuids(of: key.bounds)
+            return KeyReply(key, tenant: uuids.tenant, application: uuids.application, text: text)
         }
     }
 
@@ -121,6 +87,35 @@ extension Admin {
                 throw InvalidInput(field: "tenant_uuid", "and app_uuid exclude each other")
             }
             return (try Name(name), scope)
+        }
+    }
+}
+
+extension Admin.RouteFactory {
+    /// The bounds that a body names, of a key or of a person.
+    ///
+    /// - Parameter fallback: where it names none; nil for those of the caller's key.
+    func bounds(
+        tenant: UUID?, application: UUID?, or fallback: AdminKey.Bounds?, _ call: Admin.Call
+    ) async throws -> AdminKey.Bounds {
+        if let application {
+            guard let application = try await store.application(application) else { throw APIError.missing("app") }
+            try call.require(.read, on: Permission.Subject(application), called: "app")
+            return .application(application.key, of: application.tenantKey)
+        }
+        guard let tenant else { return fallback ?? call.key.bounds }
+        guard let tenant = try await store.tenant(tenant) else { throw APIError.missing("tenant") }
+        try call.require(.read, on: .tenant(tenant.key), called: "tenant")
+        return .tenant(tenant.key)
+    }
+
+    /// The tenant and application of bounds, by the ids that callers know; nil for what was deleted.
+    func uuids(of bounds: AdminKey.Bounds) async throws -> (tenant: UUID?, application: UUID?) {
+        switch bounds {
+        case .everything: (nil, nil)
+        case .tenant(let tenant): (try await store.tenant(tenant)?.uuid, nil)
+        case .application(let application, let tenant):
+            (try await store.tenant(tenant)?.uuid, try await store.application(application)?.uuid)
         }
     }
 }

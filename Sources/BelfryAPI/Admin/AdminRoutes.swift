@@ -86,7 +86,7 @@ extension Principal {
 extension Admin.RouteFactory {
     /// The routes of all resources except the event stream.
     var routes: [Admin.Route] {
-        Admin.Tenants(factory: self).routes + Admin.Keys(factory: self).routes
+        Admin.Tenants(factory: self).routes + Admin.Keys(factory: self).routes + Admin.People(factory: self).routes
             + Admin.Apps(factory: self).routes
             + Admin.Platforms(factory: self).routes + Admin.Channels(factory: self).routes
             + Admin.Devices(factory: self).routes

@@ -101,6 +101,18 @@ extension Person {
     package var isShutOut: StoreError { .conflict("\(email.text) is shut out: let them in first") }
 }
 
+extension Person {
+    /// What a change of their role is refused with when somebody else has changed it.
+    package var roleHasChanged: StoreError {
+        .conflict("somebody else has changed the role of \(email.text) meanwhile: look again")
+    }
+
+    /// What taking the role from them is refused with when nobody else has it.
+    package var isLastOperator: StoreError {
+        .conflict("\(email.text) is the last operator who may log in: make another one first")
+    }
+}
+
 /// An invitation before it is stored.
 package struct NewInvitation: Sendable, Hashable {
     package let tokenHash: [UInt8]

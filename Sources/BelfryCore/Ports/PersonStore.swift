@@ -22,6 +22,12 @@ package protocol PersonStore: Sendable {
     func takeRecoveryCode(_ hash: [UInt8], of person: Key<Person>) async throws -> Bool
     /// Disables or enables the person; disabling ends their sessions.
     func setDisabled(_ isDisabled: Bool, _ person: Key<Person>) async throws
+    /// Gives the person another role, which their sessions have from now on, and deletes links for a new password of theirs: who
+    /// made them may not have been allowed to for the new role.
+    ///
+    /// Throws `StoreError.conflict` when the role is another than that of `person` by now, and when it would leave no operator
+    /// who may log in.
+    func setRole(of person: Person, to role: SignOn.Role) async throws -> Person
 
     /// The person of an identity.
     func person(_ identity: PersonIdentity) async throws -> Person?
@@ -38,6 +44,8 @@ package protocol PersonStore: Sendable {
     /// The newest first.
     func sessions(of person: Key<Person>) async throws -> [DashboardSession]
     func noteUse(of session: Key<DashboardSession>) async throws
+    /// Ends all sessions of the person, and deletes links for a new password of theirs. Returns the number of the sessions.
+    func endSessions(of person: Key<Person>) async throws -> Int
     /// Returns false if the person has no such session.
     func end(_ session: Key<DashboardSession>, of person: Key<Person>) async throws -> Bool
 

@@ -83,6 +83,17 @@ extension PersonService {
         return Login(token: token, session: found.session, person: found.person)
     }
 
+    /// Whether the session still lives, and its person may do this now. To ask does not count as using it.
+    package func may(
+        _ action: Permission.Action, on subject: Permission.Subject, in login: Login
+    ) async throws -> Bool {
+        guard let found = try await store.session(tokenHash: hash(login.token)),
+            !lifetime.isOver(found.session, at: clock.now)
+        else { return false }
+        let (scope, bounds) = (found.person.scope, found.person.bounds)
+        return Permission.verdict(scope: scope, bounds: bounds, for: action, on: subject) == .allowed
+    }
+
     package func logout(_ login: Login, by author: AuditAuthor) async throws {
         _ = try await end(login.session.key, of: login.person, by: author)
     }
@@ -126,6 +137,19 @@ extension PersonService {
             person = try await store.audited(change) { try await store.signOn(signOn) }
         }
         return try await begin(person, issuer: issuer, address: address, agent: agent)
+    }
+
+    /// Ends the sessions of somebody whom their issuer gives no role any more, so that they cannot go on with the one they had.
+    ///
+    /// - Parameter issuer: its name in the settings, for the audit log.
+    package func endSessions(of identity: PersonIdentity, issuer: String, address: String?) async throws {
+        guard let person = try await store.person(identity), try await !store.sessions(of: person.key).isEmpty else {
+            return
+        }
+        let change = AuditedChange(
+            by: AuditAuthor(person, address: address), "person.end_sessions", person.email.text,
+            of: Permission.Subject(person.bounds), ["issuer": issuer])
+        _ = try await store.audited(change) { try await store.endSessions(of: person.key) }
     }
 
     /// Seals what has to come back from an issuer with its answer, for this visit alone.

@@ -100,11 +100,11 @@ extension LoginRoutes {
             throw SignOnFault("The issuer sent no code.")
         }
         let claims = try await client.claims(code: query["code"], state)
-        let signOn = try await signOn(claims, issuer, context)
+        let address = services.requestLimiter.address(of: request, context)?.text
+        let signOn = try await signOn(claims, issuer, address, context)
         do {
             let login = try await services.people.signOn(
-                signOn, issuer: issuer.name,
-                address: services.requestLimiter.address(of: request, context)?.text,
+                signOn, issuer: issuer.name, address: address,
                 agent: request.headers[.userAgent] ?? "")
             return (login, state)
         } catch let refusal as SignOnRefusal {
@@ -112,20 +112,22 @@ extension LoginRoutes {
         }
     }
 
-    private func signOn(_ claims: JSONValue, _ issuer: Issuer, _ context: APIContext) async throws -> SignOn {
+    private func signOn(
+        _ claims: JSONValue, _ issuer: Issuer, _ address: String?, _ context: APIContext
+    ) async throws -> SignOn {
         let isVouchedFor =
             issuer.takesUnverifiedEmail || claims["email_verified"] == .bool(true)
             || claims["email_verified"] == .string("true")
         let email = isVouchedFor ? claims["email"]?.stringValue.flatMap { try? EmailAddress($0) } : nil
         let called = claims["name"]?.stringValue ?? claims["preferred_username"]?.stringValue ?? ""
         let name = (try? Name(called).text) ?? email?.text ?? "somebody"
+        let identity = PersonIdentity(issuer: issuer.url, subject: claims["sub"]?.stringValue ?? "")
         let role = try await role(claims, issuer, context)
         guard role != nil || issuer.rules.isEmpty else {
+            try await services.people.endSessions(of: identity, issuer: issuer.name, address: address)
             throw SignOnFault("\(issuer.title) knows you, but gives you no role here. Ask an operator for it.")
         }
-        return SignOn(
-            identity: PersonIdentity(issuer: issuer.url, subject: claims["sub"]?.stringValue ?? ""), email: email,
-            name: name, role: role)
+        return SignOn(identity: identity, email: email, name: name, role: role)
     }
 
     private func role(_ claims: JSONValue, _ issuer: Issuer, _ context: APIContext) async throws -> SignOn.Role? {

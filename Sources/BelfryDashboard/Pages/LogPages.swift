@@ -43,7 +43,11 @@ struct LogPages {
             try await visit.services.shares.streaming(.streams, for: visit.holder(application)) {
                 let reader = try await events.subscribe(
                     to: application.key, after: visit.request.headers[.lastEventID])
-                return EventStream(reader).response
+                let (people, login) = (visit.services.people, visit.login)
+                return EventStream(reader) {
+                    // What cannot be asked right now ends nothing; the next time will tell.
+                    (try? await people.may(.read, on: Permission.Subject(application), in: login)) ?? true
+                }.response
             })
     }
 }

@@ -3,13 +3,15 @@ import BelfryCore
 import FoundationEssentials
 import HTTPTypes
 
-/// The people of the dashboard: the list, invitations, and shutting out.
+/// The people of the dashboard: the list, invitations, roles, and shutting out.
 struct PeoplePages {
     let make: RouteMaker
 
     var routes: [PageRoute] {
         [
             make.open(.get, "admin/people", list), make.open(.post, "admin/people", invite),
+            make.open(.get, "admin/people/:person_id", show),
+            make.open(.post, "admin/people/:person_id/role", setRole),
             make.open(.post, "admin/people/:person_id/disable", disable),
             make.open(.post, "admin/people/:person_id/enable", enable),
             make.open(.post, "admin/people/:person_id/reset", reset),
@@ -60,30 +62,35 @@ struct PeoplePages {
             "People", ["Name", "E-mail", "Role", "For", "State", "Last login"],
             people.map { person in
                 [
-                    [.text(person.name)], [.text(person.email.text)], [.text(person.scope.rawValue)],
-                    [.text(bounds[person.bounds] ?? "")],
-                    [person.disabledAt == nil ? .badge("active", .good) : .badge("shut out", .warn)]
-                        + (person.hasTwoFactor ? [.badge("two-factor", .calm)] : []),
-                    [.time(person.lastLoginAt)],
+                    [person.key == own ? .text(person.name) : .link(person.name, address(of: person))],
+                    [.text(person.email.text)], [.text(person.scope.rawValue)],
+                    [.text(bounds[person.bounds] ?? "")], state(person), [.time(person.lastLoginAt)],
                 ]
             },
-            forms: people.map { person in
-                guard person.key != own else { return [] }
-                let address = Address.path("admin", "people", "\(person.key)")
-                return [
-                    .button("\(address)/reset", "New password link"),
-                    person.disabledAt == nil
-                        ? .button("\(address)/disable", "Shut out", isDanger: true)
-                        : .button("\(address)/enable", "Let in"),
-                ]
-                    + (person.hasTwoFactor
-                        ? [.button("\(address)/two-factor/off", "Turn two-factor off", isDanger: true)] : [])
-            }, empty: "Nobody yet.")
+            forms: people.map { $0.key == own ? [] : buttons(for: $0) }, empty: "Nobody yet.")
         var invitation = Section(
             "Invite", text: "You get a link for them. They set a password with it, once, within three days.")
         invitation.form = form
         page.sections = [section, invitation] + (links.isEmpty ? [] : [open(links, bounds)])
         return page
+    }
+
+    private static func address(of person: Person) -> String { Address.path("admin", "people", "\(person.key)") }
+
+    private static func state(_ person: Person) -> [Value] {
+        [person.disabledAt == nil ? .badge("active", .good) : .badge("shut out", .warn)]
+            + (person.hasTwoFactor ? [.badge("two-factor", .calm)] : [])
+    }
+
+    private static func buttons(for person: Person) -> [Form] {
+        let address = address(of: person)
+        return [
+            .button("\(address)/reset", "New password link"),
+            person.disabledAt == nil
+                ? .button("\(address)/disable", "Shut out", isDanger: true) : .button("\(address)/enable", "Let in"),
+        ]
+            + (person.hasTwoFactor
+                ? [.button("\(address)/two-factor/off", "Turn two-factor off", isDanger: true)] : [])
     }
 
     private static func open(_ links: [Invitation], _ bounds: [AdminKey.Bounds: String]) -> Section {
@@ -130,6 +137,54 @@ struct PeoplePages {
         section.links = [Link("Done", Address.path("admin", "people"), isMain: true)]
         page.sections = [section]
         return page
+    }
+
+    // MARK: One person
+
+    @Sendable private func show(_ visit: Visit) async throws -> PageAnswer {
+        let person = try await person(visit)
+        var page = try await page(visit, person, try await Self.roleForm(visit, person))
+        if visit.query["done"] == "saved" { page.notice = "Saved: they have this role from now on." }
+        return .page(page)
+    }
+
+    private static func roleForm(_ visit: Visit, _ person: Person) async throws -> Form {
+        Form(
+            "\(address(of: person))/role", "Give this role",
+            try await Role.fields(visit, now: (person.scope, person.bounds))
+        ).guarded
+    }
+
+    private func page(_ visit: Visit, _ person: Person, _ form: Form) async throws -> PageView {
+        Self.page(person, try await Role.names([person.bounds], visit)[person.bounds] ?? "", form)
+    }
+
+    static func page(_ person: Person, _ bounds: String, _ form: Form) -> PageView {
+        var page = PageView(person.name)
+        page.crumbs = [Link("People", Address.path("admin", "people"))]
+        var facts = Section()
+        facts.facts = [
+            Fact("E-mail", .text(person.email.text)), Fact("Role", .text(person.scope.rawValue)),
+            Fact("For", .text(bounds)), Fact("State", state(person)), Fact("Created", .time(person.createdAt)),
+            Fact("Last login", .time(person.lastLoginAt)),
+        ]
+        facts.buttons = buttons(for: person)
+        var role = Section(
+            "Role",
+            text: "Where they are logged in they have the new one with their next click. Links for a new password end.")
+        role.form = form
+        page.sections = [facts, role]
+        return page
+    }
+
+    @Sendable private func setRole(_ visit: Visit) async throws -> PageAnswer {
+        let person = try await person(visit)
+        let form = try await Self.roleForm(visit, person)
+        return try await visit.trying(form, on: { try await page(visit, person, $0) }) {
+            let (scope, bounds) = try await Role.read(visit)
+            _ = try await visit.services.admin.setRole(of: person, to: try SignOn.Role(scope, bounds), by: visit.author)
+            return .redirect(Address.query(Self.address(of: person), [("done", "saved")]))
+        }
     }
 
     /// Someone else, whom the person may administer.

@@ -11,28 +11,66 @@ enum Role {
         ("read-only", "Read only"),
     ]
 
-    /// The fields of a role, with the tenants and applications that the person may administer.
-    static func fields(_ visit: Visit) async throws -> [Field] {
+    /// The fields of a role: what the person may give, and where.
+    ///
+    /// - Parameter now: what is chosen at first; nil for the most that can be given.
+    static func fields(_ visit: Visit, now: (scope: AdminKey.Scope, bounds: AdminKey.Bounds)? = nil) async throws
+        -> [Field]
+    {
         let applications = try await visit.applications().filter { visit.may(.administer, Permission.Subject($0)) }
-        var bounds = applications.prefix(500).map { ("app:\($0.uuid.lowercased)", "Application: \($0.name)") }
+        var bounds = applications.prefix(500).map { choice(of: $0) }
         switch visit.person.bounds {
         case .everything:
             let tenants = try await visit.services.store.tenants(after: nil, limit: 200)
-            bounds =
-                [("", "Everything")] + tenants.map { ("tenant:\($0.uuid.lowercased)", "Tenant: \($0.name)") } + bounds
+            bounds = [everything] + tenants.map { choice(of: $0) } + bounds
         case .tenant(let key):
-            if let tenant = try await visit.services.store.tenant(key) {
-                bounds = [("tenant:\(tenant.uuid.lowercased)", "Tenant: \(tenant.name)")] + bounds
-            }
+            if let tenant = try await visit.services.store.tenant(key) { bounds = [choice(of: tenant)] + bounds }
         case .application: break
         }
-        let allowed = scopes.filter { $0.0 != "operator" || visit.person.bounds == .everything }
+        let own = if let now { try await choice(of: now.bounds, visit) } else { (String, String)?.none }
+        // Its own is among them, so that saving changes nothing by itself.
+        if let own, !bounds.contains(where: { $0.0 == own.0 }) { bounds.append(own) }
+        let allowed = scopes(within: visit.person.bounds)
         return [
-            .select("scope", "Role", allowed.first?.0 ?? "", allowed),
-            .select(
-                "bounds", "For", "", bounds,
-                hint: "Operators are for everything; a tenant admin for a tenant, an app admin for an application."),
+            .select("scope", "Role", now?.scope.rawValue ?? allowed.first?.0 ?? "", allowed),
+            .select("bounds", "For", own?.0 ?? bounds.first?.0 ?? "", bounds, hint: hint(within: visit.person.bounds)),
         ]
+    }
+
+    /// Nobody gives more than they have: an app admin makes nobody a tenant admin.
+    private static func scopes(within bounds: AdminKey.Bounds) -> [(String, String)] {
+        switch bounds {
+        case .everything: scopes
+        case .tenant: scopes.filter { $0.0 != "operator" }
+        case .application: scopes.filter { $0.0 != "operator" && $0.0 != "tenant-admin" }
+        }
+    }
+
+    private static func hint(within bounds: AdminKey.Bounds) -> String {
+        switch bounds {
+        case .everything: "Operators are for everything; a tenant admin for a tenant, an app admin for an application."
+        case .tenant: "A tenant admin is for the tenant, an app admin for an application."
+        case .application: ""
+        }
+    }
+
+    private static let everything = ("", "Everything")
+
+    private static func choice(of application: Application) -> (String, String) {
+        ("app:\(application.uuid.lowercased)", "Application: \(application.name)")
+    }
+
+    private static func choice(of tenant: Tenant) -> (String, String) {
+        ("tenant:\(tenant.uuid.lowercased)", "Tenant: \(tenant.name)")
+    }
+
+    /// nil for what was deleted.
+    private static func choice(of bounds: AdminKey.Bounds, _ visit: Visit) async throws -> (String, String)? {
+        switch bounds {
+        case .everything: everything
+        case .tenant(let key): try await visit.services.store.tenant(key).map { choice(of: $0) }
+        case .application(let key, _): try await visit.services.store.application(key).map { choice(of: $0) }
+        }
     }
 
     /// Throws when the person may not administer the bounds.

@@ -36,7 +36,23 @@ extension SQLStore {
             try write.change(PersonStatements.setDisabled, since, person, of: "person \(person)")
             guard isDisabled else { return }
             try write.prepared(SessionStatements.endOthers).send(person, Key<DashboardSession>(0))
-            try write.prepared(InvitationStatements.deleteOfDisabled).send(person)
+            try write.prepared(InvitationStatements.deleteOfPersonsPassword).send(person)
+        }
+    }
+}
+
+extension SQLStore {
+    package func setRole(of person: Person, to role: SignOn.Role) async throws -> Person {
+        try await write { write in
+            // Locked in one order: two operators cannot take the role from each other at the same moment.
+            let operators = try write.prepared(PersonStatements.operators).all { Key<Person>($0.integer(0)) }
+            guard let stored = try write.prepared(PersonStatements.byKey).first(person.key, as: Person.init) else {
+                throw StoreError.unknown("person \(person.key)")
+            }
+            guard stored.role == person.role else { throw person.roleHasChanged }
+            guard role.scope == .operator || operators != [person.key] else { throw person.isLastOperator }
+            try write.prepared(InvitationStatements.deleteOfPersonsPassword).send(person.key)
+            return try write.give(role, to: stored)
         }
     }
 }
@@ -201,6 +217,13 @@ enum PersonStatements {
 
     static let setDisabled: SQLText = """
         UPDATE person /* people.set_disabled */ SET disabled_at_ms = $1 WHERE id = $2
+        """
+
+    /// Those who may log in. Walks all people: this is done by hand, now and then.
+    static let operators: SQLText = """
+        SELECT id /* people.operators */ FROM person
+         WHERE scope = 'operator' AND disabled_at_ms IS NULL
+         ORDER BY id \(SQLText.forUpdate)
         """
 
     static let setRole: SQLText = """

@@ -34,6 +34,14 @@ extension SQLStore {
         try await write { try $0.prepared(SessionStatements.noteUse).send($0.now, session) }
     }
 
+    package func endSessions(of person: Key<Person>) async throws -> Int {
+        try await write { write in
+            let count = try write.prepared(SessionStatements.endOthers).run(person, Key<DashboardSession>(0))
+            try write.prepared(InvitationStatements.deleteOfPersonsPassword).send(person)
+            return count
+        }
+    }
+
     package func end(_ session: Key<DashboardSession>, of person: Key<Person>) async throws -> Bool {
         try await write { try $0.prepared(SessionStatements.end).run(session, person) > 0 }
     }
@@ -189,8 +197,9 @@ enum InvitationStatements {
          WHERE email = $1 AND expires_at_ms > $2
         """
 
-    static let deleteOfDisabled: SQLText = """
-        DELETE FROM invitation /* invitations.delete_of_disabled */ WHERE person_id = $1
+    /// The links with which a person sets a new password.
+    static let deleteOfPersonsPassword: SQLText = """
+        DELETE FROM invitation /* invitations.delete_of_persons_password */ WHERE person_id = $1
         """
 
     static let withdraw: SQLText = "DELETE FROM invitation /* invitations.withdraw */ WHERE id = $1"

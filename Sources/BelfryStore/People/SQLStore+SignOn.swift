@@ -30,7 +30,7 @@ extension SQLStore {
 }
 
 extension WriteSession {
-    fileprivate func give(_ role: SignOn.Role?, to person: Person) throws -> Person {
+    func give(_ role: SignOn.Role?, to person: Person) throws -> Person {
         guard let role, role != person.role else { return person }
         try change(
             PersonStatements.setRole, role.scope.rawValue, role.bounds.tenant, role.bounds.application, person.key,

@@ -15,6 +15,9 @@ extension WrappedStore {
     package func setDisabled(_ isDisabled: Bool, _ person: Key<Person>) async throws {
         try await base.setDisabled(isDisabled, person)
     }
+    package func setRole(of person: Person, to role: SignOn.Role) async throws -> Person {
+        try await base.setRole(of: person, to: role)
+    }
     package func twoFactor(of person: Key<Person>) async throws -> TwoFactor? {
         try await base.twoFactor(of: person)
     }
@@ -43,6 +46,9 @@ extension WrappedStore {
         try await base.sessions(of: person)
     }
     package func noteUse(of session: Key<DashboardSession>) async throws { try await base.noteUse(of: session) }
+    package func endSessions(of person: Key<Person>) async throws -> Int {
+        try await base.endSessions(of: person)
+    }
     package func end(_ session: Key<DashboardSession>, of person: Key<Person>) async throws -> Bool {
         try await base.end(session, of: person)
     }

@@ -40,6 +40,21 @@ extension MemoryStore {
         }
     }
 
+    package func setRole(of person: Person, to role: SignOn.Role) async throws -> Person {
+        try transaction { contents in
+            guard let stored = contents.people.people[person.key] else {
+                throw StoreError.unknown("person \(person.key)")
+            }
+            guard stored.role == person.role else { throw person.roleHasChanged }
+            let operators = contents.people.people.values.filter { $0.scope == .operator && $0.disabledAt == nil }
+            guard role.scope == .operator || operators.map(\.key) != [person.key] else {
+                throw person.isLastOperator
+            }
+            contents.people.invitations = contents.people.invitations.filter { $0.value.person != person.key }
+            return contents.give(role, to: stored)
+        }
+    }
+
     package func twoFactor(of person: Key<Person>) async throws -> TwoFactor? {
         contents.people.twoFactors[person]?.shown
     }
@@ -144,6 +159,15 @@ extension MemoryStore {
             contents.people.sessions[hash] = DashboardSession(
                 key: old.key, person: old.person, createdAt: old.createdAt, lastSeenAt: now, address: old.address,
                 agent: old.agent)
+        }
+    }
+
+    package func endSessions(of person: Key<Person>) async throws -> Int {
+        transaction { contents in
+            let count = contents.people.sessions.count
+            contents.people.endSessions(of: person, except: nil)
+            contents.people.invitations = contents.people.invitations.filter { $0.value.person != person }
+            return count - contents.people.sessions.count
         }
     }
 

@@ -7,8 +7,9 @@ extension AdminCommand {
     /// The people who may log in at the dashboard.
     struct User: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "user", abstract: "Make, list, reset and shut out people of the dashboard, on this machine.",
-            subcommands: [Create.self, List.self, Reset.self, Disable.self, Enable.self])
+            commandName: "user",
+            abstract: "Make, list, change, reset and shut out people of the dashboard, on this machine.",
+            subcommands: [Create.self, List.self, Edit.self, Reset.self, Disable.self, Enable.self])
     }
 }
 
@@ -81,6 +82,36 @@ extension AdminCommand.User {
                 rows.map {
                     [$0.email, $0.role, $0.name, $0.last_login_at ?? "never", $0.two_factor ? "on" : "off", $0.state]
                 })
+        }
+    }
+
+    struct Edit: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Give a person another role, which they have from now on.",
+            discussion: """
+                Where they are logged in they have it with their next click. Links for a new password end. The last operator \
+                who may log in keeps the role. Where the rules of single sign-on give the role, the next login gives it again.
+                """)
+
+        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
+        @Option(help: "The e-mail address.") var email: String
+        @Option(help: "operator, tenant-admin, app-admin, sender or read-only.") var role: String
+        @Option(help: "The tenant they are bound to from now on.", transform: UUID.parse) var tenant: UUID?
+        @Option(help: "The application they are bound to from now on.", transform: UUID.parse) var app: UUID?
+
+        func run() async throws {
+            let scope = try AdminKey.Scope(argument: role, option: "--role")
+            guard tenant == nil || app == nil else { throw ValidationError("give --tenant or --app, not both") }
+            let edited = try await common.withResources { resources in
+                let (service, person) = (resources.operatorService, try await resources.person(email))
+                let bounds = try await service.bounds(tenant: tenant, application: app)
+                return try await service.admin.setRole(
+                    of: person, to: try SignOn.Role(scope, bounds), by: service.author)
+            }
+            let fields = [("email", edited.email.text), ("role", edited.scope.rawValue)]
+            if output.json { return try Output.json(Dictionary(uniqueKeysWithValues: fields)) }
+            Output.fields(fields)
         }
     }
 

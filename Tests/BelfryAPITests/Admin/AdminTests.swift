@@ -98,6 +98,82 @@ import Testing
         #expect(!list.text.contains(resources.key.id), "a tenant's key is above an application's admin")
     }
 
+    @Test func `who changes another version than they read is told, and nothing is changed`() async throws {
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let path = "apps/\(resources.application.uuid.lowercased)"
+        for (thing, change) in [
+            ("schedules/\(resources.schedule.key.id)", #"{"message":{"body":"B"}}"#),
+            ("locations/\(resources.location.key)", #"{"name":"B"}"#),
+            ("location-groups/\(resources.group.key)", #"{"name":"B"}"#),
+            ("geofences/\(resources.geofence.key)", #"{"trigger":"exit"}"#),
+        ] {
+            let read = try await server.send(.get, "\(path)/\(thing)")
+            let tag = try #require(read.headers[.eTag], "\(thing)")
+            let other = try await server.send(.patch, "\(path)/\(thing)", change, headers: [.ifMatch: "\"no\", \(tag)"])
+            let newer = try #require(other.headers[.eTag], "\(thing)")
+            #expect(other.status == 200 && newer != tag, "\(thing)")
+            let late = try await server.send(.patch, "\(path)/\(thing)", change, headers: [.ifMatch: tag])
+            #expect(late.status == 412 && late.message?.contains("changed since you read it") == true, "\(late)")
+            #expect(try await server.send(.get, "\(path)/\(thing)").headers[.eTag] == newer, "\(thing)")
+            let any = try await server.send(.patch, "\(path)/\(thing)", change, headers: [.ifMatch: "*"])
+            #expect(any.status == 200, "\(any)")
+        }
+        #expect(try await server.audited().count { $0.hasSuffix(".update") } >= 8)
+    }
+
+    @Test func `null takes the expiry and the urgency of a schedule away, and what is left out stays`() async throws {
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let path = "apps/\(resources.application.uuid.lowercased)"
+        let due = (server.clock.now + .seconds(60)).text
+        let end = (server.clock.now + .seconds(600)).text
+        let made = try await server.send(
+            .post, "\(path)/pushes",
+            #"{"message":{"body":"x"},"target":{"everyone":true},"send_at":"\#(due)","expires_at":"\#(end)","urgency":"bulk"}"#
+        )
+        let schedule = "\(path)/schedules/\(try #require(made["schedule_id"]?.stringValue, "\(made)"))"
+        let kept = try await server.send(.patch, schedule, #"{"message":{"body":"y"}}"#)
+        #expect(kept["urgency"] == .string("bulk") && kept["expires_at"] == .string(end), "\(kept)")
+        let urgency = try await server.send(.patch, schedule, #"{"urgency":null}"#)
+        #expect(urgency["urgency"] == .null && urgency["expires_at"] == .string(end), "\(urgency)")
+        let expiry = try await server.send(.patch, schedule, #"{"expires_at":null}"#)
+        #expect(expiry["expires_at"] == .null && expiry["due_at"] == .string(due), "\(expiry)")
+    }
+
+    @Test func `a role is given within the reach of the key, and never taken from the last operator`() async throws {
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let (app, tenant) = (resources.application.uuid.lowercased, resources.tenant.uuid.lowercased)
+        let admin = try await server.key(
+            .appAdmin, .application(resources.application.key, of: resources.tenant.key))
+        let path = "people/\(resources.person.key)"
+        let changed = try await server.send(.patch, path, as: admin, #"{"role":"app-admin"}"#)
+        #expect(changed["role"] == .string("app-admin") && changed["app_uuid"] == .string(app), "\(changed)")
+        for (body, status) in [
+            (#"{"role":"operator"}"#, 403), (#"{"role":"tenant-admin","tenant_uuid":"\#(tenant)"}"#, 403),
+            (#"{"role":"tenant-admin"}"#, 400), (#"{"role":"king"}"#, 400), ("{}", 400),
+            (#"{"role":"sender","tenant_uuid":"\#(tenant)","app_uuid":"\#(app)"}"#, 400),
+        ] {
+            #expect(try await server.send(.patch, path, as: admin, body).status == status, "\(body)")
+        }
+        let sender = try await server.key(
+            .sender, .application(resources.application.key, of: resources.tenant.key))
+        #expect(try await server.send(.patch, path, as: sender, #"{"role":"sender"}"#).status == 403)
+        #expect(try await server.send(.get, "people", as: sender).status == 403)
+        #expect(try await server.audited() == ["person.set_role"])
+
+        #expect(try await server.send(.patch, path, #"{"role":"operator"}"#)["role"] == .string("operator"))
+        #expect(try await server.send(.patch, path, as: admin, #"{"role":"sender"}"#).status == 403, "above it now")
+        #expect(!(try await server.send(.get, "people", as: admin)).text.contains(resources.person.email.text))
+        let last = try await server.send(.patch, path, #"{"role":"sender","app_uuid":"\#(app)"}"#)
+        #expect(last.status == 409 && last.message?.contains("last operator") == true, "\(last)")
+        let list = try await server.send(.get, "people")
+        #expect(list.text.contains(resources.person.email.text) && list["next_cursor"] == .null)
+        #expect(try await server.send(.get, path)["state"] == .string("active"))
+        #expect(try await server.send(.get, "people/999").status == 404)
+    }
+
     @Test func `a field that a request does not have is refused by name`() async throws {
         let server = try await TestAdminServer()
         let body = try await server.send(.post, "apps", #"{"name":"a","nmae":"b"}"#)

@@ -11,6 +11,7 @@ import Testing
     /// Bodies that a route would take from the owner, by method and path; others take none.
     private static let bodies: [String: String] = [
         "PATCH tenants/:tenant_uuid": #"{"name":"taken"}"#,
+        "PATCH people/:person_id": #"{"role":"read-only","tenant_uuid":"TENANT"}"#,
         "PATCH apps/:app_uuid": #"{"name":"taken"}"#,
         "POST apps/:app_uuid/platforms":
             #"{"type":"ios","mode":"production","name":"taken","credentials":{"topic":"org.example.taken"}}"#,
@@ -43,6 +44,7 @@ import Testing
 
     private static func body(of route: String, for resources: TestAdminServer.TestResources) -> String? {
         bodies[route]?.replacing("PLATFORM", with: resources.platform.uuid.lowercased)
+            .replacing("TENANT", with: resources.tenant.uuid.lowercased)
     }
 
     /// Routes whose path names nothing, with what another's key has to get there, and what it tries.
@@ -53,6 +55,7 @@ import Testing
         "POST keys": (
             [403, 404], { #"{"name":"taken","scope":"sender","tenant_uuid":"\#($0.tenant.uuid.uuidString)"}"# }
         ),
+        "GET people": ([200, 403], { _ in nil }),
         "GET apps": ([200], { _ in nil }),
         "POST apps": ([403, 404], { #"{"name":"taken","tenant_uuid":"\#($0.tenant.uuid.uuidString)"}"# }),
         "GET audit": ([200, 403], { _ in nil }),

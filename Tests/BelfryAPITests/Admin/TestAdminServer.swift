@@ -62,21 +62,23 @@ struct TestAdminServer {
     }
 
     func send(
-        _ method: HTTPRequest.Method, _ path: String, as key: String? = nil, _ body: String? = nil
+        _ method: HTTPRequest.Method, _ path: String, as key: String? = nil, _ body: String? = nil,
+        headers: HTTPFields = [:]
     ) async throws -> TestAnswer {
-        try await exchange(method, path, authorization: "Bearer \(key ?? `operator`)", body)
+        try await exchange(method, path, authorization: "Bearer \(key ?? `operator`)", body, headers: headers)
     }
 
     /// Sends one request through the router, with whatever authorization.
     func exchange(
-        _ method: HTTPRequest.Method, _ path: String, authorization: String?, _ body: String? = nil
+        _ method: HTTPRequest.Method, _ path: String, authorization: String?, _ body: String? = nil,
+        headers more: HTTPFields = [:]
     ) async throws -> TestAnswer {
         let router = ResponseMiddleware.router(clock: clock)
         routes.add(to: router)
         let app = Hummingbird.Application(
             router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)))
         return try await app.test(.router) { client in
-            var headers: HTTPFields = [:]
+            var headers = more
             headers[.authorization] = authorization
             let response = try await client.execute(
                 uri: "/admin/v1/\(path)", method: method, headers: headers, body: body.map(ByteBuffer.init(string:)))
@@ -108,6 +110,7 @@ struct TestAdminServer {
         let device: Device
         let push: Push
         let key: AdminKey
+        let person: Person
         let schedule: Schedule
         let location: Location
         let group: LocationGroup
@@ -164,6 +167,10 @@ struct TestAdminServer {
                 AcrobitsRegistration(
                     applicationKey: application.key, appID: "phone", selector: "S1", token: "T",
                     platformKey: platform.key, device: device.uuid, account: "ada"))
+            person = try await store.create(
+                try NewPerson(
+                    email: EmailAddress("\(name)@a.example"), name: Name(name), scope: .sender,
+                    bounds: .application(application.key, of: application.tenantKey), passwordHash: "none"))
             importJob = try await store.createImport(
                 .timeOrdered(), of: application.key,
                 from: ImportJob.Source(format: .csv, mapping: nil, platform: nil, isDryRun: false), position: 0,
@@ -185,6 +192,7 @@ struct TestAdminServer {
                 "tenant_uuid": tenant.uuid.lowercased, "app_uuid": application.uuid.lowercased,
                 "platform_uuid": platform.uuid.lowercased, "device_uuid": device.uuid.lowercased,
                 "receipt_id": push.receiptID.lowercased, "key_id": key.id, "topic": "news",
+                "person_id": "\(person.key)",
                 "schedule_id": schedule.key.id, "location_id": "\(location.key)", "group_id": "\(group.key)",
                 "geofence_id": "\(geofence.key)", "user_id": user.id, "endpoint_id": "\(endpoint.key)",
                 "credential_id": "\(credential.key)", "app_id": "phone",
@@ -199,7 +207,7 @@ struct TestAdminServer {
             [
                 application.uuid.lowercased, platform.uuid.lowercased, device.uuid.lowercased,
                 push.receiptID.lowercased, key.id, schedule.key.id, tenant.uuid.lowercased,
-                importJob.uuid.lowercased,
+                importJob.uuid.lowercased, person.email.text,
             ]
         }
     }

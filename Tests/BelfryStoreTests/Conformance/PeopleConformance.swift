@@ -57,6 +57,81 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `all sessions of a person end, and their links for a new password`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
+            let ann = try await store.create(try NewPerson.sample("ann@a.example"))
+            let bob = try await store.create(try NewPerson.sample("bob@a.example"))
+            for number: UInt8 in 1...3 { _ = try await store.begin(.sample(number == 3 ? bob : ann, number)) }
+            for (number, person) in [(UInt8(4), ann), (5, bob)] {
+                try await store.create(
+                    try NewInvitation.sample(
+                        number, person.email.text, person: person.key, until: fixture.clock.now + .seconds(60)))
+            }
+            #expect(try await store.endSessions(of: ann.key) == 2)
+            #expect(try await store.endSessions(of: ann.key) == 0)
+            #expect(try await store.sessions(of: ann.key).isEmpty)
+            #expect(try await store.session(tokenHash: [3]) != nil, "somebody else's goes on")
+            #expect(try await store.invitation(tokenHash: [4]) == nil)
+            #expect(try await store.invitation(tokenHash: [5]) != nil)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a role is given over the one that was seen, sessions have it at once, and the last operator keeps theirs`(
+        engine: Engine
+    ) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, app) = (fixture.store, fixture.application)
+            let ann = try await store.create(try NewPerson.sample("ann@a.example"))
+            _ = try await store.begin(.sample(ann, 1))
+            let sender = try SignOn.Role(.sender, .application(app.key, of: app.tenantKey))
+            let root = try SignOn.Role(.operator, .everything)
+            await #expect(throws: ann.isLastOperator) { try await store.setRole(of: ann, to: sender) }
+            #expect(try await store.setRole(of: ann, to: root) == store.person(ann.key), "the same role takes nothing")
+
+            let bob = try await store.create(try NewPerson.sample("bob@a.example"))
+            try await store.setDisabled(true, bob.key)
+            await #expect(throws: ann.isLastOperator) { try await store.setRole(of: ann, to: sender) }
+            #expect(try await store.setRole(of: bob, to: sender).role == sender, "they cannot log in anyway")
+            let carl = try await store.create(try NewPerson.sample("carl@a.example"))
+
+            try await store.create(
+                try NewInvitation.sample(
+                    7, "ann@a.example", person: ann.key, until: fixture.clock.now + .seconds(60)))
+            let changed = try await store.setRole(of: ann, to: sender)
+            #expect(changed.role == sender && changed.email == ann.email)
+            #expect(try await store.person(ann.key) == changed)
+            #expect(try await store.session(tokenHash: [1])?.person == changed)
+            #expect(try await store.invitation(tokenHash: [7]) == nil, "it was for the password of an operator")
+            await #expect(throws: ann.roleHasChanged) { try await store.setRole(of: ann, to: root) }
+            #expect(try await store.person(ann.key) == changed)
+            await #expect(throws: carl.isLastOperator) { try await store.setRole(of: carl, to: sender) }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `of two operators who take the role from each other at once, one keeps it`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, tenant) = (fixture.store, fixture.application.tenantKey)
+            let reader = try SignOn.Role(.readOnly, .tenant(tenant))
+            let people = [
+                try await store.create(try NewPerson.sample("ann@a.example")),
+                try await store.create(try NewPerson.sample("bob@a.example")),
+            ]
+            let taken = await withTaskGroup(of: Bool.self) { group in
+                for person in people {
+                    group.addTask { (try? await store.setRole(of: person, to: reader)) != nil }
+                }
+                return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            #expect(taken == 1)
+            let left = try await store.people(within: .everything, after: nil, limit: 10)
+            #expect(left.count { $0.scope == .operator } == 1)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a person has a bounded number of sessions, and the oldest give way`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let store = fixture.store

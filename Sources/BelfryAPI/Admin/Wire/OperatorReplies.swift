@@ -58,6 +58,40 @@ extension Admin {
         @OrNull package var next_cursor: String?
     }
 
+    /// A person of the dashboard.
+    package struct PersonReply: Codable, Sendable {
+        package let person_id: Int64
+        package let email: String
+        package let name: String
+        package let role: String
+        @OrNull package var tenant_uuid: String?
+        @OrNull package var app_uuid: String?
+        /// `active` or `disabled`.
+        package let state: String
+        package let two_factor: Bool
+        package let created_at: String
+        @OrNull package var last_login_at: String?
+
+        package init(_ person: Person, tenant: UUID?, application: UUID?) {
+            person_id = person.key.rawValue
+            email = person.email.text
+            name = person.name
+            role = person.scope.rawValue
+            _tenant_uuid = OrNull(wrappedValue: tenant?.lowercased)
+            _app_uuid = OrNull(wrappedValue: application?.lowercased)
+            state = person.disabledAt == nil ? "active" : "disabled"
+            two_factor = person.hasTwoFactor
+            created_at = person.createdAt.text
+            _last_login_at = OrNull(wrappedValue: person.lastLoginAt?.text)
+        }
+    }
+
+    /// A page of people.
+    package struct PeopleReply: Codable, Sendable {
+        package let people: [PersonReply]
+        @OrNull package var next_cursor: String?
+    }
+
     /// A node, as its last heartbeat describes it.
     package struct NodeReply: Codable, Sendable {
         package let node_uuid: String

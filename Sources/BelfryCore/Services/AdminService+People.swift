@@ -1,0 +1,12 @@
+extension AdminService {
+    /// Gives a person another role, which their open sessions have at once.
+    ///
+    /// - Parameter person: as the caller was shown them; another role by now is a `StoreError.conflict`, and so is taking it
+    ///   from the last operator.
+    package func setRole(of person: Person, to role: SignOn.Role, by author: AuditAuthor) async throws -> Person {
+        let change = AuditedChange(
+            by: author, "person.set_role", person.email.text, of: Permission.Subject(role.bounds),
+            ["scope": role.scope.rawValue, "scope_before": person.scope.rawValue])
+        return try await store.audited(change) { try await store.setRole(of: person, to: role) }
+    }
+}
