@@ -293,6 +293,22 @@ import Testing
         #expect(wrong.status == .unprocessableContent && wrong.contains("does not fit the role"))
     }
 
+    @Test func `a search for which time ran out says so, and tells no number that it does not know`() async throws {
+        let dashboard = try TestDashboard()
+        let contents = try await TestContents(dashboard, text: "Dairy")
+        func page(_ found: DevicePage) -> PageView {
+            DevicePages.page(contents.application, found, [contents.platform], form: Form("/", "Filter"))
+        }
+        let cut = page(DevicePage([], count: DeviceCount(devices: 0, isMore: true), next: Key(7), isCut: true))
+        #expect(cut.lead == "Only a part of the devices was looked at; the next page goes on.")
+        #expect(cut.sections[0].table?.empty == "None of those that were looked at fits.")
+        let more = page(DevicePage([contents.device], count: DeviceCount(devices: 70, isMore: true), next: Key(7)))
+        #expect(more.lead == "More than 70 devices.")
+        #expect(page(DevicePage([contents.device], count: nil, next: nil)).lead.isEmpty, "the first page told it")
+        let none = page(DevicePage([], count: DeviceCount(devices: 0), next: nil))
+        #expect(none.lead == "0 devices." && none.sections[0].table?.empty.hasPrefix("No device fits") == true)
+    }
+
     @Test func `somebody gets another role, which their open session has with its next click`() async throws {
         let dashboard = try TestDashboard()
         let root = try await dashboard.browser("root@a.example")

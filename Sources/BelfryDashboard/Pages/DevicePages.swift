@@ -31,21 +31,30 @@ struct DevicePages {
                 filter: try Self.deviceFilter(visit.query))
             let after = visit.number("after").map { Key<Device>($0) }
             found = try await visit.searching(application) {
-                try await store.devicePage(search, after: after, limit: Self.perPage, within: Self.searchedFor)
+                try await store.devicePage(
+                    search, after: after, limit: Self.perPage,
+                    within: visit.query.isChecked("longer") ? Self.searchedForLonger : Self.searchedFor)
             }
         } catch let fault as InvalidInput {
             form.show(fault.problem, at: fault.field)
         }
         var page = Self.page(application, found, platforms, form: form)
-        page.sections[0].table?.next = found.next.map { Self.address(visit, application, after: $0) }
+        page.sections[0].table?.next = found.next.map { Self.address(visit, application, [("after", "\($0)")]) }
+        if found.isCut, !visit.query.isChecked("longer") {
+            let more = [("after", visit.query["after"]), ("longer", "yes")]
+            page.actions = [Link("Look for longer", Self.address(visit, application, more))]
+        }
         return .page(page)
     }
 
     /// How long devices are looked for that no index has; the next page goes on from there.
     private static let searchedFor = Duration.milliseconds(25)
+    /// The same for somebody who wants to wait; less than any search may take.
+    private static let searchedForLonger = Duration.seconds(4)
 
     private static let filterNames = [
         "q", "topic", "platform", "user", "active", "seen_from", "seen_before", "os_version", "unseen",
+        "longer",
     ]
 
     /// What the query asks of devices beside text, topic and platform.
@@ -73,9 +82,10 @@ struct DevicePages {
         return instant
     }
 
-    private static func address(_ visit: Visit, _ application: Application, after: Key<Device>) -> String {
-        let kept = filterNames.filter { visit.query.isChecked($0) }.map { ($0, visit.query[$0]) }
-        return Address.query(Address.of(application, "devices"), kept + [("after", String(after.rawValue))])
+    private static func address(_ visit: Visit, _ application: Application, _ more: [(String, String)]) -> String {
+        let set = Set(more.map(\.0))
+        let kept = filterNames.filter { visit.query.isChecked($0) && !set.contains($0) }.map { ($0, visit.query[$0]) }
+        return Address.query(Address.of(application, "devices"), kept + more)
     }
 
     private static func filter(_ visit: Visit, _ application: Application, _ platforms: [Platform]) -> Form {
