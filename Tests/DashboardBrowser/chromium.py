@@ -165,6 +165,7 @@ class Browser:
         self.driver.get_log("performance")
 
     def picture(self, file):
+        self.driver.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": True})
         height = min(1500, max(640, self.script("return document.documentElement.scrollHeight")))
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
             "width": self.width, "height": height, "deviceScaleFactor": 1, "mobile": False})
