@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 
 extension Admin {
-    /// Says which version of a thing somebody saw: the `ETag` of an answer, which comes back as `If-Match`, and the hidden field of
+    /// Says which version of a thing somebody saw: the ETag of an answer, which comes back in If-Match, and the hidden field of
     /// a form. Source: RFC 9110 §8.8.3.
     package struct EntityTag: Sendable, Hashable {
         /// In quotes.
