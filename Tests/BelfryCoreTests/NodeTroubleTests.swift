@@ -29,8 +29,8 @@ import Testing
         let end = accepted + .seconds(120)
         #expect(
             nodes.waits(leasesEnd: end, now: now) == [
-                "node dead (http://10.0.0.1:8080) has not been heard of since \((accepted + .seconds(5)).text): "
-                    + "what it was sending of this push, another node sends by \(end.text)"
+                "if node dead (http://10.0.0.1:8080), which has not been heard of since \((accepted + .seconds(5)).text), "
+                    + "was sending some of the rest, another node sends that by \(end.text)"
             ])
         #expect(nodes.waits(leasesEnd: nil, now: now).isEmpty, "no node has any of it, so it waits for none")
         #expect(nodes.waits(leasesEnd: now, now: now).isEmpty, "the lease is over")

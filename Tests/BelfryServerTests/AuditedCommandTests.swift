@@ -87,6 +87,7 @@ extension ServerTests.AuditedCommandTests {
         let again = try await installation.run("admin", "revoke", keyID)
         #expect(again.status == 0 && again.out.hasPrefix("\(keyID) was revoked already, at 2"), "\(again)")
         try await people(runner, tenant: try #require(tenant["tenant_uuid"]))
+        try await runner.run("keys add", leaves: "sealing_key.add")
         try await runner.run("keys rotate", leaves: "sealing_key.rotate")
         try await runner.run("keys drop", "1", leaves: "sealing_key.drop")
         try await runner.run("app delete", app.app_uuid, "--force", leaves: "app.delete")

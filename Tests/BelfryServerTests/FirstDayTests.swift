@@ -351,6 +351,8 @@ extension ServerTests.FirstDayTests {
                 refused.err.contains("\(old) was copied to \(new) at ")
                     && refused.err.contains("`belfry database reopen \(old)`")
                     && refused.err.contains("--data-directory \(folder),"), "\(refused)")
+            let stale = try await installation.run("backup", "--to", "\(folder)-backup")
+            #expect(stale.status != 0 && stale.err.contains("\(old) was copied to \(new) at "), "\(stale)")
 
             let push = try await Program.run(
                 [
@@ -362,7 +364,8 @@ extension ServerTests.FirstDayTests {
             let used = try await Program.run(reopen, in: installation.scratch)
             #expect(
                 used.status != 0 && used.err.contains("\(new) has been used since ")
-                    && used.err.contains("new pushes: 1") && used.err.contains("--force"), "\(used)")
+                    && used.err.contains("new pushes: 1") && used.err.contains("--force")
+                    && used.err.contains("`belfry database copy --from \(new) --to sqlite:"), "\(used)")
             #expect(try await installation.run("app", "list").status != 0)
             try FileManager.default.moveItem(atPath: folder, toPath: folder + "-away")
             let unknown = try await Program.run(reopen, in: installation.scratch)

@@ -49,6 +49,14 @@ package struct Node: Sendable, Hashable {
     }
 }
 
+extension [Node] {
+    /// Without those that are gone and whose place another has taken: started again, a server is a node of its own.
+    package var withoutReplaced: [Node] {
+        let taken = Set(lazy.filter { $0.state != .gone }.map { [$0.host, $0.address] })
+        return filter { $0.state != .gone || !taken.contains([$0.host, $0.address]) }
+    }
+}
+
 /// The content of a node's heartbeat.
 package struct NodeReport: Sendable, Hashable {
     /// Drawn when the process starts.

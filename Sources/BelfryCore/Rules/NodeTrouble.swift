@@ -28,8 +28,8 @@ package struct NodeTrouble: Sendable, Hashable {
         }
         guard let end else { return [] }
         return silent.map {
-            "\($0.inWords) has not been heard of since \($0.lastSeenAt.text): what it was sending of this push, another node sends by "
-                + end.text
+            "if \($0.inWords), which has not been heard of since \($0.lastSeenAt.text), was sending some of the rest, another node "
+                + "sends that by \(end.text)"
         }
     }
 

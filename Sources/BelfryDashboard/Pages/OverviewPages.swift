@@ -164,7 +164,7 @@ struct OverviewPages {
 
     @Sendable private func nodes(_ visit: Visit) async throws -> PageAnswer {
         try visit.require(.read, on: .everything, called: "page")
-        return .page(Self.page(try await visit.services.store.nodes(), release: visit.services.options.release))
+        return .page(Self.page(try await visit.services.store.nodes().withoutReplaced, release: visit.services.options.release))
     }
 
     static func page(_ nodes: [Node], release: String) -> PageView {
@@ -288,7 +288,7 @@ extension Visit {
 
     fileprivate func nodeMatters() async throws -> [Matter] {
         guard may(.read, .everything) else { return [] }
-        return try await services.store.nodes().filter { $0.state == .gone }.map { node in
+        return try await services.store.nodes().withoutReplaced.filter { $0.state == .gone }.map { node in
             Matter(
                 text: "The node \(node.host) stopped reporting", link: Link("Nodes", Address.path("admin", "nodes")),
                 tone: .warn)

@@ -47,7 +47,7 @@ package struct Backup: Sendable {
         try file(Self.database).writePrivately(Data())
         try SQLiteBackup.copy(from: storage.databaseFile, to: file(Self.database))
         try file(Self.keyRing).writePrivately(try storage.keyRingFile.contents())
-        let findings = try inspect()
+        let findings = try inspect(of: "sqlite:\(storage.databaseFile.absolutePath)")
         let manifest = BackupManifest(
             version: Release.version, createdAt: now.text, schema: findings.schema.applied,
             files: try [Self.database, Self.keyRing].map { try BackupManifest.File(named: $0, in: folder) })
@@ -101,12 +101,13 @@ package struct Backup: Sendable {
                 throw BackupFault("\(file(expected.name)) is not the file that was backed up")
             }
         }
-        _ = try inspect()
+        _ = try inspect(of: "the database of the backup \(folder.absolutePath)")
         return manifest
     }
 
-    private func inspect() throws -> SQLiteBackup.Findings {
-        let findings = try SQLiteBackup.inspect(file(Self.database))
+    /// - Parameter name: of the database.
+    private func inspect(of name: String) throws -> SQLiteBackup.Findings {
+        let findings = try SQLiteBackup.inspect(file(Self.database), of: name)
         let ring = try KeyRingFile.open(at: file(Self.keyRing), createIfMissing: false)
         for secret in findings.seals where !secret.seal.bytes.isEmpty {
             do {

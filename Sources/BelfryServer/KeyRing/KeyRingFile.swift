@@ -6,7 +6,7 @@ import SystemPackage
 /// The key ring in its file, which another process may change: a key that was added there seals from then on, and opens
 /// what it sealed.
 package final class KeyRingFile: Vault {
-    let path: String
+    package let path: String
     private let held: Mutex<Held>
 
     private struct Held {

@@ -118,7 +118,7 @@ final class NodeHeartbeat: Service {
     private func divide(among nodes: [Node], _ onShare: @Sendable (NodeShare) -> Void) {
         let now = NodeShare(of: node, among: nodes)
         Metric.nodes().set(Int64(now.nodes))
-        Metric.nodesGone().set(Int64(nodes.count { $0.state == .gone }))
+        Metric.nodesGone().set(Int64(nodes.withoutReplaced.count { $0.state == .gone }))
         let before = share.withLock { share in
             defer { share = now }
             return share

@@ -68,7 +68,9 @@ package enum DatabaseLocation: Sendable, Hashable {
     private static func use(
         since move: DatabaseMove, of old: any BulkStore, _ logger: Logger
     ) async -> String? {
-        let way = "--force goes back all the same, without what the new one has taken"
+        let way =
+            "bring it all back into a new database with `belfry database copy --from \(move.name) --to sqlite:…`, or go back without "
+            + "what it has taken since with --force"
         do {
             guard let target = DatabaseLocation(move.name) else { throw StoreError.damaged("the note of the copy") }
             if case .sqlite(let path) = target, !FileManager.default.fileExists(atPath: path) {

@@ -165,7 +165,7 @@ struct LocalBackend: AdminBackend {
 
     func nodes() async throws -> [Admin.NodeReply] {
         let isServed = try await absence() == nil
-        return try await store.nodes().map { Admin.NodeReply($0, isServed: isServed) }
+        return try await store.nodes().withoutReplaced.map { Admin.NodeReply($0, isServed: isServed) }
     }
 
     func serverAbsence() async throws -> String? { try await absence() }

@@ -8,7 +8,7 @@ struct KeysCommand: AsyncParsableCommand {
         discussion: """
             A running server takes up a new key by itself. An old key stays in the ring, for backups, until it is dropped.
             """,
-        subcommands: [List.self, Rotate.self, Drop.self])
+        subcommands: [List.self, Add.self, Rotate.self, Drop.self])
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "List the keys of the ring, oldest first.")
@@ -28,17 +28,47 @@ struct KeysCommand: AsyncParsableCommand {
         }
     }
 
+    struct Add: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Add a key to the ring of this machine, to be brought to every other node.",
+            discussion: """
+                A server with this ring seals new secrets with the new key from now on: copy the ring to the other nodes at once. Then
+                `belfry keys rotate --no-new-key` on one of them seals every secret again.
+                """)
+
+        @OptionGroup var common: CommonOptions
+        @OptionGroup var output: OutputOptions
+
+        func run() async throws {
+            let (key, path) = try await common.withResources { resources in
+                let keys = resources.keyRing
+                try keys.change { ring in _ = ring.addKey() }
+                let key = try keys.ring.ids.last ?? 0
+                try await resources.operatorService.audited("sealing_key.add", String(key)) {}
+                return (key, keys.path)
+            }
+            if output.json { return try Output.json(AddedKeyRow(key: key, ring: path)) }
+            Output.fields([("key", String(key)), ("ring", path)])
+        }
+    }
+
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Add a key to the ring and seal every secret again with it.")
+            abstract: "Add a key to the ring and seal every secret again with it.",
+            discussion: """
+                With several nodes the new key has to be in the ring of each before: `belfry keys add`, copy the ring to every node,
+                `belfry keys rotate --no-new-key`.
+                """)
 
         @OptionGroup var common: CommonOptions
         @OptionGroup var output: OutputOptions
         @Flag(help: "Seal with the newest key there is, such as one that was first brought to every node's ring.")
         var noNewKey = false
+        @Flag(help: "Add a key although several nodes are up, as where they share one ring.") var force = false
 
         func run() async throws {
             let (row, lost) = try await common.withResources { resources in
+                if !noNewKey, !force { try RotationBesideNodes.demandOne(try await resources.store.nodes()) }
                 let keys = resources.keyRing
                 if !noNewKey { try keys.change { ring in _ = ring.addKey() } }
                 let key = try keys.ring.ids.last ?? 0
@@ -82,6 +112,27 @@ private struct SecretsLost: Error, CustomStringConvertible {
         (["not sealed again, and left as they are:"] + lost.map { "\($0.kind.rawValue): \($0.reason)" })
             .joined(separator: "\n")
     }
+}
+
+/// A node whose ring lacks a key parks each platform whose credentials are sealed with it.
+private struct RotationBesideNodes: Error, CustomStringConvertible {
+    let description: String
+
+    static func demandOne(_ nodes: [Node]) throws {
+        let up = nodes.filter { $0.state != .gone }
+        guard up.count > 1 else { return }
+        let names = up.map { $0.address.isEmpty ? $0.host : $0.address }.joined(separator: ", ")
+        throw Self(
+            description:
+                "\(up.count) nodes are up (\(names)), and a node whose ring lacks the new key can use nothing that is sealed with it: "
+                + "run `belfry keys add`, copy the ring to every node, then `belfry keys rotate --no-new-key`; --force where they "
+                + "share one ring")
+    }
+}
+
+private struct AddedKeyRow: Encodable {
+    let key: UInt32
+    let ring: String
 }
 
 /// A key as scripts see it.

@@ -319,8 +319,8 @@ import Testing
             try await server.send(.get, path)["waits"]
                 == .array([
                     .string(
-                        "node one.example.org has not been heard of since \(start.text): what it was sending of this push, "
-                            + "another node sends by \((start + .seconds(60)).text)")
+                        "if node one.example.org, which has not been heard of since \(start.text), was sending some of the "
+                            + "rest, another node sends that by \((start + .seconds(60)).text)")
                 ]))
         let nodes = try await server.send(.get, "nodes")
         #expect(nodes.text.contains(#""silent_seconds":11"#) && nodes.text.contains(#""state":"up""#), "\(nodes)")

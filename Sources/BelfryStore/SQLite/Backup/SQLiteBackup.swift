@@ -6,7 +6,7 @@ package enum SQLiteBackup {
     /// The content of a copy.
     package struct Findings: Sendable {
         package let schema: SchemaVersion
-        /// The seals of applications and platforms. Stored answers are useless a day later.
+        /// The seals of applications, platforms and people. Stored answers are useless a day later.
         package let seals: [SealedSecret]
     }
 
@@ -26,7 +26,9 @@ package enum SQLiteBackup {
     }
 
     /// Reads all of it. Throws when it is damaged, or when a newer program has written it.
-    package static func inspect(_ path: String) throws -> Findings {
+    ///
+    /// - Parameter name: of the database that it is a copy of. One that was copied away is refused.
+    package static func inspect(_ path: String, of name: String) throws -> Findings {
         try asStoreError {
             let queue = try DatabaseQueue(path: path, configuration: reading)
             let findings = try queue.read { db in
@@ -39,9 +41,10 @@ package enum SQLiteBackup {
                     throw StoreError.unavailable(
                         "the copy is of a newer version: it has \(schema.unknown.joined(separator: ", "))")
                 }
+                try DatabaseImport.check(db, of: name, for: .serving)
                 return Findings(
                     schema: schema,
-                    seals: try [.sharedSecret, .credentials].flatMap {
+                    seals: try [.sharedSecret, .previousSharedSecret, .credentials, .twoFactor].flatMap {
                         try db.sealedSecrets($0, after: nil, limit: .max)
                     })
             }
@@ -69,17 +72,6 @@ package enum SQLiteBackup {
         return configuration
     }
 
-    private static func seals(in db: Database) throws -> [SealedSecret] {
-        try [
-            (SealedSecret.Kind.sharedSecret, BackupStatements.sharedSecrets),
-            (.previousSharedSecret, BackupStatements.previousSharedSecrets),
-            (.credentials, BackupStatements.credentials),
-        ]
-        .flatMap { kind, sql in
-            try db.prepared(sql).all { SealedSecret(kind: kind, name: $0.blob(0), seal: Sealed(bytes: $0.blob(1))) }
-        }
-    }
-
     private static func asStoreError<Value>(_ work: () throws -> Value) throws -> Value {
         do { return try work() } catch { throw error.asStoreError }
     }
@@ -91,10 +83,4 @@ enum BackupStatements {
     static let check = "PRAGMA integrity_check /* backup.check */"
     static let alone = "PRAGMA locking_mode = EXCLUSIVE /* backup.alone */"
     static let touch = "BEGIN EXCLUSIVE /* backup.touch */; COMMIT"
-    static let sharedSecrets = "SELECT uuid, shared_secret /* backup.shared_secrets */ FROM application"
-    static let previousSharedSecrets = """
-        SELECT uuid, previous_shared_secret /* backup.previous_shared_secrets */ FROM application
-         WHERE previous_shared_secret IS NOT NULL
-        """
-    static let credentials = "SELECT uuid, credentials /* backup.credentials */ FROM platform"
 }
