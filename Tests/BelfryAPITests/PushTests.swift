@@ -22,6 +22,21 @@ import Testing
         #expect(push.expiresAt == nil)
     }
 
+    @Test(arguments: [
+        (#"{"platform":"all","custom_user_id":["emma"]}"#, "custom_user_id", "custom_user_ids"),
+        (#"{"platforms":["ios"],"topic":["news"]}"#, "topic", "topics"),
+        (#"{"device":["x"],"platform":"all"}"#, "device", "devices"),
+    ])
+    func `a misspelt audience is refused, for it would be everyone`(
+        target: String, written: String, meant: String
+    ) async throws {
+        let server = try await TestServer()
+        let reply = try await server.push(#"{"message":{"body":"Hi"},"target":\#(target)}"#)
+        #expect(reply.status == 400 && "\(reply.json)".contains("target.\(written)"), "\(reply)")
+        #expect("\(reply.json)".contains("is \(meant) meant?"), "\(reply)")
+        #expect(await server.store.pushes.isEmpty)
+    }
+
     @Test(arguments: [#""scheduleIn":60000,"#, ""])
     func `a message over its limit is refused, whatever platform it is for, at once or scheduled`(
         when: String

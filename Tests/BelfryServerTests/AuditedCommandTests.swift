@@ -103,9 +103,11 @@ extension ServerTests.AuditedCommandTests {
             leaves: "person.create"
         ).decoded()
         #expect(made["email"] == "ann@a.example" && made["role"] == "operator")
-        let invited = try await runner.run("admin user create", "--email", "bob@a.example", leaves: "person.invite")
+        let invited = try await runner.run(
+            "admin user create", "--email", "bob@a.example", "--role", "operator", leaves: "person.invite")
         #expect(invited.out.contains("/dashboard/setup?token="))
-        let again = try await runner.installation.run("admin", "user", "create", "--email", "ann@a.example")
+        let again = try await runner.installation.run(
+            "admin", "user", "create", "--email", "ann@a.example", "--role", "operator")
         #expect(again.status != 0 && again.err.contains("belfry admin user reset --email ann@a.example"), "\(again)")
         let last = try await runner.installation.run(
             "admin", "user", "edit", "--email", "ann@a.example", "--role", "sender", "--tenant", tenant)
@@ -121,7 +123,15 @@ extension ServerTests.AuditedCommandTests {
         try await runner.run("admin user reset", "--email", "ann@a.example", leaves: "person.make_password_link")
         try await runner.run(
             "admin user reset", "--email", "ann@a.example", "--password-file", password, leaves: "person.set_password")
-        try await runner.run("admin user disable", "--email", "ann@a.example", leaves: "person.disable")
+        let invitedOnly = try await runner.installation.run("admin", "user", "disable", "--email", "bob@a.example")
+        #expect(
+            invitedOnly.status != 0 && invitedOnly.err.contains("`belfry admin user withdraw --email bob@a.example`"),
+            "\(invitedOnly)")
+        let lastOperator = try await runner.installation.run("admin", "user", "disable", "--email", "ann@a.example")
+        #expect(
+            lastOperator.status != 0 && lastOperator.err.contains("the last operator who may log in"), "\(lastOperator)"
+        )
+        try await runner.run("admin user disable", "--email", "ann@a.example", "--force", leaves: "person.disable")
         let listed = try await runner.installation.run("admin", "user", "list")
         #expect(listed.out.contains("ann@a.example") && listed.out.contains("disabled"), "\(listed)")
         #expect(listed.out.contains("bob@a.example") && listed.out.contains("invited"), "\(listed)")

@@ -62,7 +62,8 @@ extension OutageTests.PostgresTests {
                 #expect(silent.out.contains(#/up, not seen for 1\d s/#), "\(silent)")
                 let waiting = try await installation.run("receipt", push.lowercased)
                 #expect(
-                    waiting.out.contains(#/waits +if node .+, which has not been heard of since .+, another node sends that by 2/#),
+                    waiting.out.contains(
+                        #/waits +if node .+, which has not been heard of since .+, another node sends that by 2/#),
                     "\(waiting)")
                 #expect(try await story().contains("which has not been heard of since"))
 

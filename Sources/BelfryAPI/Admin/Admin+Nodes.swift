@@ -10,7 +10,8 @@ extension Admin {
 
         private func list(_ call: Call) async throws -> Response {
             try call.require(.read, on: .everything, called: "list of nodes")
-            return try Response(NodesReply(nodes: try await factory.store.nodes().withoutReplaced.map { NodeReply($0) }))
+            return try Response(
+                NodesReply(nodes: try await factory.store.nodes().withoutReplaced.map { NodeReply($0) }))
         }
     }
 }

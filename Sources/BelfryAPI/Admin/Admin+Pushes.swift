@@ -121,7 +121,14 @@ extension Admin {
                 let (device, platform) = try await factory.store.device(uuid, of: application.key)
             else { throw APIError.missing("device in this push") }
             let delivery = try await factory.store.delivery(of: device.key, in: receipt.push.key)
-            guard delivery != nil || !receipt.isFannedOut else { throw APIError.missing("device in this push") }
+            guard delivery != nil || !receipt.isFannedOut else {
+                throw APIError(
+                    .notFound,
+                    device.isActive
+                        ? "The device was not in the audience of this push"
+                        : "The device was not in the audience of this push: it is inactive, since it unregistered or its token died"
+                )
+            }
             let isPending = (delivery?.answer ?? .pending) == .pending
             let nodes = isPending ? try await factory.nodeTrouble(of: receipt.push) : .none
             return try Response(DeviceAnswerReply(device, on: platform, delivery, nodes: nodes, now: factory.clock.now))

@@ -45,14 +45,18 @@ struct IgnoredFields: Sendable, Hashable {
 
     /// Notes a field that nothing reads, if it resembles one of the known ones.
     ///
+    /// Returns that one.
+    ///
     /// - Parameter prefix: the path of the object that holds it.
-    mutating func note(_ key: String, under prefix: String = "", known: [String]) {
+    @discardableResult
+    mutating func note(_ key: String, under prefix: String = "", known: [String]) -> String? {
         examined += 1
         guard examined <= Self.examinedMax, 1...Self.nameBytesMax ~= key.utf8.count,
             key.utf8.allSatisfy({ 0x21..<0x7F ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }),
             let meant = Self.meaning(of: key, among: known)
-        else { return }
+        else { return nil }
         fields.append(Field(written: prefix + key, meant: prefix + meant))
+        return meant
     }
 
     /// Such as `expires_at was ignored, expiryTime is meant?`.

@@ -56,6 +56,7 @@ extension PCFv1 {
         func target() throws(InvalidInput) -> Target? {
             guard let names else { return nil }
             guard names.isGiven else { throw targetIsMissing }
+            try names.demandNobodyElse()
             return try Target(names)
         }
 
@@ -157,6 +158,8 @@ extension PCFv1 {
         private(set) var platform: String?
         private(set) var isInteractiveOnly = false
         private(set) var ignored = IgnoredFields()
+        /// A field that was ignored and would have narrowed the audience, and the one that is probably meant.
+        private var misspelt: (written: String, meant: String)?
 
         init() {}
 
@@ -166,6 +169,14 @@ extension PCFv1 {
             names.ignored = ignored
             try reader.object("target") { reader, key throws(InvalidInput) in try names.read(key, from: &reader) }
             self = names
+        }
+
+        /// What is for some must not go to everyone for a slip of the pen.
+        func demandNobodyElse() throws(InvalidInput) {
+            guard let misspelt, devices.isEmpty, topics.isEmpty, customUserIDs.isEmpty else { return }
+            throw InvalidInput(
+                field: "target.\(misspelt.written)",
+                "is not a field, and without it the push would go to everyone: is \(misspelt.meant) meant?")
         }
 
         var isGiven: Bool {
@@ -182,14 +193,14 @@ extension PCFv1 {
             case "platform": platform = try reader.string("target.platform").flatMap { $0.isEmpty ? nil : $0 }
             case "interactive-only": isInteractiveOnly = try reader.bool("target.interactive-only") ?? false
             default:
-                ignored.note(key, under: "target.", known: Self.fields)
+                let meant = ignored.note(key, under: "target.", known: Self.fields)
+                if let meant, Self.narrowing.contains(meant) { misspelt = (key, meant) }
                 try reader.skip()
             }
         }
 
-        private static let fields = [
-            "devices", "topics", "tags", "custom_user_ids", "platforms", "platform", "interactive-only",
-        ]
+        private static let narrowing = ["devices", "topics", "tags", "custom_user_ids"]
+        private static let fields = narrowing + ["platforms", "platform", "interactive-only"]
     }
 }
 

@@ -92,7 +92,8 @@ extension Invitation {
     /// Whoever may invite for less takes no invitation of others away.
     package static func madeByOthers(_ email: EmailAddress) -> StoreError {
         .conflict(
-            "somebody who may do more has invited \(email.text): that link has to be withdrawn, used or over first")
+            "somebody who may do more has invited \(email.text): that link has to be withdrawn (`belfry admin user withdraw --email "
+                + "\(email.text)`), used or over first")
     }
 }
 

@@ -53,7 +53,8 @@ package enum VaultPurpose {
 extension VaultError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .unknownKey(let id): "it was sealed with key \(id), which the key ring does not hold: bring the ring that has it to this node"
+        case .unknownKey(let id):
+            "it was sealed with key \(id), which the key ring does not hold: bring the ring that has it to this node"
         case .broken: "the seal is broken: other bytes, another purpose, or another key of that id"
         }
     }

@@ -23,7 +23,12 @@ package struct DeliveryAdvice: Sendable, Hashable {
             help = "\(parked.parking.detail): \(parked.remedy)"
             return
         }
-        help = delivery.flatMap { $0.attempts.isEmpty ? nil : "nothing yet: it is tried until the push expires" }
+        help = delivery?.attempts.last.map { attempt in
+            attempt.answer.contains("(tls)")
+                ? "give the platform the certificate of its provider's CA, if that is a private one (`belfry platform credentials PLATFORM "
+                    + "--credential trust_root=@FILE`), and try it with `belfry platform test PLATFORM`; the push is tried until it expires"
+                : "nothing yet: it is tried until the push expires"
+        }
         if let words = nodes.next(delivery?.next, now: now) {
             next = words
             return

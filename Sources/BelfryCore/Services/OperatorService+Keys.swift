@@ -27,6 +27,7 @@ extension OperatorService {
         _ id: String, grace: Duration
     ) async throws -> (text: AdminKey.Text, graceEndedEarly: Instant?) {
         let key = try await adminKey(id)
+        if let revokedAt = key.revokedAt { throw StoreError.conflict("\(key.id) was revoked at \(revokedAt.text)") }
         return (try await admin.rotate(key, grace: grace, by: author), admin.graceEndedEarly(key.previous?.validUntil))
     }
 
@@ -37,7 +38,9 @@ extension OperatorService {
         return key.revokedAt
     }
 
-    private func adminKey(_ id: String) async throws -> AdminKey {
+    /// - Parameter text: the key's id, or the whole key, which no error repeats.
+    private func adminKey(_ text: String) async throws -> AdminKey {
+        let id = AdminKey.Text(text)?.id ?? text
         guard let key = try await store.adminKey(id) else { throw StoreError.unknown("admin key \(id)") }
         return key
     }

@@ -164,7 +164,8 @@ struct OverviewPages {
 
     @Sendable private func nodes(_ visit: Visit) async throws -> PageAnswer {
         try visit.require(.read, on: .everything, called: "page")
-        return .page(Self.page(try await visit.services.store.nodes().withoutReplaced, release: visit.services.options.release))
+        return .page(
+            Self.page(try await visit.services.store.nodes().withoutReplaced, release: visit.services.options.release))
     }
 
     static func page(_ nodes: [Node], release: String) -> PageView {

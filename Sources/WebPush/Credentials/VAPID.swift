@@ -55,8 +55,10 @@ public final class VAPID: Sendable {
     /// machine.
     private static func check(_ subject: String) throws(WebPushError) {
         let isPlain = subject.utf8.allSatisfy { 0x21...0x7E ~= $0 && !#"<>"\"#.utf8.contains($0) }
+        let isPage =
+            subject.hasPrefix("https://") && subject.dropFirst(8).first.map { $0.isLetter || $0.isNumber } == true
         let isMail = subject.hasPrefix("mailto:") && subject.dropFirst(7).contains("@")
-        guard isPlain, isMail || subject.hasPrefix("https://") else {
+        guard isPlain, isMail || isPage else {
             throw WebPushError("subject has to be mailto:name@host or an https URL, without spaces")
         }
         guard !subject.hasSuffix("@localhost") else {

@@ -102,8 +102,9 @@ struct AdminCommand: AsyncParsableCommand {
 
         func run() async throws {
             let revokedAt = try await common.withOperatorService { try await $0.revokeKey(keyID) }
-            try await common.warn(ofKeyFile: keyID, "holds the revoked key: delete it")
-            print(revokedAt.map { "\(keyID) was revoked already, at \($0.text)" } ?? "revoked \(keyID)")
+            let id = AdminKey.Text(keyID)?.id ?? keyID
+            try await common.warn(ofKeyFile: id, "holds the revoked key: delete it")
+            print(revokedAt.map { "\(id) was revoked already, at \($0.text)" } ?? "revoked \(id)")
         }
     }
 }

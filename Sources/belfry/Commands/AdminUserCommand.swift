@@ -30,7 +30,7 @@ extension AdminCommand.User {
         @OptionGroup var output: OutputOptions
         @Option(help: "The e-mail address to log in with; nothing is sent to it.") var email: String
         @Option(help: "The display name. [default: the e-mail address]") var name: String?
-        @Option(help: "operator, tenant-admin, app-admin, sender or read-only.") var role = "operator"
+        @Option(help: "operator, tenant-admin, app-admin, sender or read-only.") var role: String
         @Option(help: "The tenant they are bound to.", transform: UUID.parse) var tenant: UUID?
         @Option(help: "The application they are bound to.", transform: UUID.parse) var app: UUID?
         @Option(help: ArgumentHelp("The password; - is standard input.", valueName: "file")) var passwordFile: String?
@@ -201,11 +201,13 @@ extension AdminCommand.User {
 
         @OptionGroup var common: CommonOptions
         @Option(help: "The e-mail address.") var email: String
+        @Flag(help: "Shut out the last operator too: nobody can administer at the dashboard then.") var force = false
 
         func run() async throws {
             try await common.withResources { resources in
-                try await resources.people.setDisabled(
-                    true, try await resources.person(email), by: resources.operatorService.author)
+                let person = try await resources.person(email)
+                if !force, try await resources.people.isLastOperator(person) { throw person.isLastOperator }
+                try await resources.people.setDisabled(true, person, by: resources.operatorService.author)
             }
             print("shut out \(email)")
         }
@@ -299,7 +301,12 @@ extension ServerResources {
     fileprivate func person(_ email: String) async throws -> Person {
         let email = try EmailAddress(email)
         guard let person = try await people.store.person(email) else {
-            throw StoreError.unknown("person with the e-mail address \(email.text)")
+            guard try await people.store.invitations(within: .everything).contains(where: { $0.email == email }) else {
+                throw StoreError.unknown("person with the e-mail address \(email.text)")
+            }
+            throw StoreError.conflict(
+                "\(email.text) is only invited: `belfry admin user withdraw --email \(email.text)` ends that, and `create` invites anew"
+            )
         }
         return person
     }

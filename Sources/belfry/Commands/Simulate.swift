@@ -22,7 +22,7 @@ struct SimulateAPNs: AsyncParsableCommand {
             """)
 
     @Option(help: "The port to serve on; 0 takes any free one.") var port = 0
-    @Option(help: "The port of the script and the ledger; 0 takes any free one.") var controlPort: Int?
+    @Option(help: "The port of the script and the ledger; 0 takes any free one. [default: none]") var controlPort: Int?
     @Option(help: "The port of the management of broadcast channels; 0 takes any free one.") var channelsPort: Int?
     @Option(help: ArgumentHelp("Write the CA certificate to trust here.", valueName: "ca.pem")) var caOut: String?
     @Option(help: ArgumentHelp("Write a signing key that is known here.", valueName: "key.p8")) var keyOut: String?

@@ -6,7 +6,7 @@ import NIOPosix
 /// The options of all simulated providers except APNs.
 struct SimulatorOptions: ParsableArguments {
     @Option(help: "The port to serve on; 0 takes any free one.") var port = 0
-    @Option(help: "The port of the script and the ledger; 0 takes any free one.") var controlPort: Int?
+    @Option(help: "The port of the script and the ledger; 0 takes any free one. [default: none]") var controlPort: Int?
     @Option(help: ArgumentHelp("Write the CA certificate to trust here.", valueName: "ca.pem")) var caOut: String?
     @Option(help: ArgumentHelp("Write the credentials that are known here.", valueName: "file")) var credentialsOut:
         String?

@@ -106,7 +106,7 @@ struct DemoClient: Sendable {
             The server stays up; end it with Ctrl-C. Try next:
 
               # everything in a browser: make yourself an account, and open \(base) with the path that it prints
-              \(CommandLine.arguments[0]) admin user create --data-directory \(dataDirectory) --email you@example.org
+              \(CommandLine.arguments[0]) admin user create --data-directory \(dataDirectory) --email you@example.org --role operator
 
               # what happens to pushes, as it happens; in a terminal of its own
               curl -N -H "Authorization: Bearer $(cat \(dataDirectory)/admin.key)" \\
