@@ -27,6 +27,7 @@ extension CrashTests.DatabaseCopyTests {
                 let back = "sqlite:\(installation.scratch.file("back.sqlite"))"
                 let there = try await copy(url, back, installation, "--keep-source")
                 #expect(there.first { $0.table == "device" }?.rows == 3_000)
+                #expect(there.first { $0.table == "invitation" }?.rows == 1, "the link for the first operator")
                 try await expectSame(installation, crowd, push, on: database)
             }
         }

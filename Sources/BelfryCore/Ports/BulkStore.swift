@@ -140,7 +140,7 @@ extension BulkTable {
         brokerInstance, brokerBinding, appUser, userAttribute, openEndpoint, gatewayCredential, gatewayFeedback,
         deviceDetail,
         acrobitsAppID, acrobitsRegistration, carmaAccount, carmaApp, carmaTrigger, carmaDevice, carmaMessage,
-        carmaImport, person, recoveryCode, personIdentity,
+        carmaImport, person, recoveryCode, personIdentity, invitation,
     ]
 
     private static let tenant = BulkTable(
@@ -255,7 +255,7 @@ extension BulkTable {
     private static let geofenceLocation = BulkTable(
         "geofence_location", key: 2, ["geofence_id": .integer, "position": .integer, "location_id": .integer])
 
-    /// Sessions and invitations stay behind: people log in again.
+    /// Sessions stay behind: people log in again.
     private static let person = BulkTable(
         "person",
         [
@@ -270,6 +270,13 @@ extension BulkTable {
 
     private static let personIdentity = BulkTable(
         "person_identity", key: 2, ["issuer": .text, "subject": .text, "person_id": .integer])
+
+    private static let invitation = BulkTable(
+        "invitation",
+        [
+            "id": .integer, "token_hash": .bytes, "email": .text, "person_id": .integer, "scope": .text,
+            "tenant_id": .integer, "application_id": .integer, "expires_at_ms": .integer,
+        ])
 
     private static let brokerInstance = BulkTable(
         "broker_instance",

@@ -134,7 +134,8 @@ extension StorageConfiguration {
     fileprivate func demandSQLite() throws {
         guard databaseURL == nil else {
             throw BackupFault(
-                "database.url names a PostgreSQL, which has its own tools; docs/Operations.md describes them")
+                "the database is a PostgreSQL: `pg_dump` copies it, and the key ring is copied beside it, as docs/Operations.md says"
+            )
         }
     }
 

@@ -206,7 +206,11 @@ extension AdminCommand.User {
         func run() async throws {
             try await common.withResources { resources in
                 let person = try await resources.person(email)
-                if !force, try await resources.people.isLastOperator(person) { throw person.isLastOperator }
+                if !force, try await resources.people.isLastOperator(person) {
+                    throw StoreError.conflict(
+                        "\(person.email.text) is the last operator who may log in: make another one first, or give --force"
+                    )
+                }
                 try await resources.people.setDisabled(true, person, by: resources.operatorService.author)
             }
             print("shut out \(email)")

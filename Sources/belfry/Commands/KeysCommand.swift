@@ -49,6 +49,9 @@ struct KeysCommand: AsyncParsableCommand {
             }
             if output.json { return try Output.json(AddedKeyRow(key: key, ring: path)) }
             Output.fields([("key", String(key)), ("ring", path)])
+            print(
+                "\nNext: copy the ring to every other node, now; then `belfry keys rotate --no-new-key` on one of them."
+            )
         }
     }
 

@@ -14,8 +14,8 @@ import Testing
         "search_index_count", "search_index_stale", "search_index_segment", "audit_horizon", "node", "command_count",
         "application_use",
         "connection_fault", "mirror_holder",
-        // People log in anew, and are invited anew.
-        "dashboard_session", "invitation",
+        // People log in anew.
+        "dashboard_session",
     ]
 
     @Test func `every table is copied, or is the engine's own`() async throws {
