@@ -37,6 +37,18 @@ import Testing
         #expect(next(due + .seconds(4)).hasPrefix("it is due") && !next(due + .seconds(4)).contains(due.text))
     }
 
+    @Test func `against a certificate that is not trusted there is help, against what passes there is none`() {
+        func help(_ answer: String) -> String? {
+            let delivery = DeviceDelivery(
+                platform: Key(1), answer: .pending, attempts: [.init(number: 1, at: .zero, answer: answer)], claims: 1,
+                answeredAt: nil, next: .attempt(at: .zero))
+            return DeliveryAdvice(delivery, isActive: true, parked: nil, now: .zero).help
+        }
+        #expect(
+            help("unreachable (tls): the server's certificate is not trusted")?.contains("trust_root=@FILE") == true)
+        #expect(help("503 Unavailable")?.hasPrefix("nothing yet") == true)
+    }
+
     @Test func `a device that stays active although it is gone is told why`() {
         let active = DeliveryAdvice(delivery(.gone), isActive: true, parked: nil, now: .zero)
         #expect(active.help?.contains("stays active") == true)

@@ -20,6 +20,14 @@ import Testing
         #expect(NodeShare(of: own, among: [node(own), node(silentFor: silent)]) == .whole)
     }
 
+    @Test func `a node that is gone is not listed beside one that has its place`() {
+        let (gone, silent) = (node(silentFor: Node.goneAfter + .milliseconds(1)), node(silentFor: Node.goneAfter))
+        #expect([gone, node(own)].withoutReplaced.map(\.uuid) == [own])
+        #expect([gone, silent].withoutReplaced == [silent])
+        #expect([gone].withoutReplaced == [gone], "nobody has its place")
+        #expect([silent, node(own)].withoutReplaced.count == 2, "it may come back")
+    }
+
     @Test func `a node counts itself once, listed or not, and whatever is said of it`() {
         #expect(NodeShare(of: own, among: []) == .whole)
         #expect(NodeShare(of: own, among: [node()]) == NodeShare(nodes: 2))

@@ -1,3 +1,5 @@
+import BelfryCore
+import BelfryServer
 import BelfrySimulators
 import Foundation
 import Testing
@@ -151,6 +153,24 @@ extension ServerTests.SecretsCommandTests {
             #expect(apple.status != 0 && apple.err.contains("give --apns-key with --key-id and --team-id"), "\(apple)")
             let foreign = try await installation.run("platform", "credentials", web, "--topic", "org.example")
             #expect(foreign.status != 0 && foreign.err.contains("--topic is for Apple's platforms"), "\(foreign)")
+        }
+    }
+
+    @Test func `beside several nodes a sealing key is brought to each before it is used`() async throws {
+        try await TestInstallation.with { installation in
+            try await installation.withResources { resources in
+                for host in ["one", "two"] {
+                    try await resources.store.recordHeartbeat(
+                        NodeReport(uuid: UUID(), host: host, address: "http://\(host):8080", version: "1"))
+                }
+            }
+            let refused = try await installation.run("keys", "rotate")
+            #expect(refused.status != 0 && refused.err.contains("2 nodes are up"), "\(refused)")
+            #expect(refused.err.contains("http://one:8080") && refused.err.contains("`belfry keys add`"), "\(refused)")
+            let added = try await installation.run("keys", "add")
+            #expect(added.status == 0 && added.out.contains("copy the ring to every other node"), "\(added)")
+            let rotation: Rotation = try await installation.run("keys", "rotate", "--no-new-key", "--json").decoded()
+            #expect(rotation.key == 2, "the one that was added")
         }
     }
 

@@ -448,6 +448,13 @@ import Testing
         #expect(kept.push.lane == .urgent)
         #expect(try await server.send(.post, "\(devices)/\(uuid)/deactivate").status == 204)
         #expect(try await server.send(.get, "\(devices)/\(uuid)")["active"] == .bool(false))
+        let other = try await server.send(
+            .post, "apps/\(resources.application.uuid.lowercased)/pushes",
+            #"{"message":{"body":"hi"},"target":{"devices":["\#(UUID().lowercased)"]}}"#)
+        let story = try await server.send(
+            .get, "pushes/\(try #require(other["receipt_id"]?.stringValue))/devices/\(uuid)")
+        #expect(
+            story.status == 404 && story.text.contains("not in the audience of this push: it is inactive"), "\(story)")
     }
 
     @Test func `a device that is erased has no user and no alias any more, and its erasure is in the audit log`()
