@@ -30,7 +30,8 @@ actor GatewaySession {
                 tell(.admit)
             }
         case .records(let records): await take(records)
-        case .requests(let requests): for request in requests { await answer(request) }
+        // Answered beside the events.
+        case .requests: return
         case .fault(let fault): end(fault.isSilent ? nil : fault.error)
         case .finished:
             await silence(options.lateVerdicts)

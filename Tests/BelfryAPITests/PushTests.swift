@@ -89,6 +89,7 @@ import Testing
         (#"{"devices":["other"]}"#, []),
         (#"{"devices":["dead"]}"#, ["dead"]),
         (#"{"platform":"all","unknown key":[{"a":1}]}"#, ["i1", "i2", "a1", "a2"]),
+        (#"{"platform":"all","topic":null}"#, ["i1", "i2", "a1", "a2"]),
     ])
     func `a target reaches these devices`(target: String, expected: [String]) async throws {
         var server = try await TestServer()

@@ -194,6 +194,7 @@ extension PCFv1 {
             case "interactive-only": isInteractiveOnly = try reader.bool("target.interactive-only") ?? false
             default:
                 let meant = ignored.note(key, under: "target.", known: Self.fields)
+                if try reader.null() { return }
                 if let meant, Self.narrowing.contains(meant) { misspelt = (key, meant) }
                 try reader.skip()
             }

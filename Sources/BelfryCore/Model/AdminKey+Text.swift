@@ -22,6 +22,9 @@ extension AdminKey {
             self.init(id: String(parts[1]), secret: String(parts[2]))
         }
 
+        /// The id in what a person gives for a key: the id, or the whole key.
+        package static func id(in given: String) -> String { Text(given)?.id ?? given }
+
         package static func random() -> Text {
             Text(id: [UInt8].random(count: 8).hex, secret: [UInt8].random(count: 32).hex)
         }

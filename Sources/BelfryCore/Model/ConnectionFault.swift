@@ -15,6 +15,9 @@ package struct ConnectionFault: Sendable, Hashable, CustomStringConvertible {
         case closed
         /// The proxy opened no connection.
         case proxy
+
+        /// How an attempt that failed so begins in a device's story.
+        var unreachable: String { "unreachable (\(rawValue))" }
     }
 
     package let kind: Kind

@@ -49,7 +49,7 @@ extension Outcome {
                 + said.afterComma
         case .throttled(_, let said): "the provider asked to wait" + said.afterComma
         case .failed(_, let said): "failed" + said.afterComma
-        case .unreachable(let fault): "unreachable (\(fault.kind.rawValue)): \(fault.detail)"
+        case .unreachable(let fault): "\(fault.kind.unreachable): \(fault.detail)"
         case .unanswered: "sent, and no answer came in time"
         case .credentialsRefused(let words): "credentials refused: \(words)"
         }

@@ -21,7 +21,9 @@ package protocol PersonStore: Sendable {
     /// Uses a recovery code up. Returns false when the person has none of this hash.
     func takeRecoveryCode(_ hash: [UInt8], of person: Key<Person>) async throws -> Bool
     /// Disables or enables the person; disabling ends their sessions.
-    func setDisabled(_ isDisabled: Bool, _ person: Key<Person>) async throws
+    ///
+    /// - Parameter keepsOperator: whether `StoreError.conflict` is thrown instead where no operator could log in any more.
+    func setDisabled(_ isDisabled: Bool, _ person: Key<Person>, keepsOperator: Bool) async throws
     /// Gives the person another role, which their sessions have from now on, and deletes links for a new password of theirs: who
     /// made them may not have been allowed to for the new role.
     ///
@@ -83,4 +85,10 @@ package struct NoPasswords: PasswordHashing {
     }
 
     package func matches(_ password: String, _ hash: String?) async throws -> Bool { false }
+}
+
+extension PersonStore {
+    package func setDisabled(_ isDisabled: Bool, _ person: Key<Person>) async throws {
+        try await setDisabled(isDisabled, person, keepsOperator: false)
+    }
 }

@@ -24,7 +24,7 @@ package struct DeliveryAdvice: Sendable, Hashable {
             return
         }
         help = delivery?.attempts.last.map { attempt in
-            attempt.answer.contains("(tls)")
+            attempt.answer.hasPrefix(ConnectionFault.Kind.tls.unreachable)
                 ? "give the platform the certificate of its provider's CA, if that is a private one (`belfry platform credentials PLATFORM "
                     + "--credential trust_root=@FILE`), and try it with `belfry platform test PLATFORM`; the push is tried until it expires"
                 : "nothing yet: it is tried until the push expires"

@@ -40,7 +40,7 @@ extension OperatorService {
 
     /// - Parameter text: the key's id, or the whole key, which no error repeats.
     private func adminKey(_ text: String) async throws -> AdminKey {
-        let id = AdminKey.Text(text)?.id ?? text
+        let id = AdminKey.Text.id(in: text)
         guard let key = try await store.adminKey(id) else { throw StoreError.unknown("admin key \(id)") }
         return key
     }

@@ -261,25 +261,16 @@ extension PersonService {
         try await matches(password, person)
     }
 
-    /// Whether nobody else could administer everything without them.
-    package func isLastOperator(_ person: Person) async throws -> Bool {
-        guard person.scope == .operator, person.disabledAt == nil else { return false }
-        var last: Key<Person>?
-        while true {
-            let page = try await store.people(within: .everything, after: last, limit: 200)
-            if page.contains(where: { $0.scope == .operator && $0.disabledAt == nil && $0.key != person.key }) {
-                return false
-            }
-            guard page.count == 200 else { return true }
-            last = page.last?.key
-        }
-    }
-
-    package func setDisabled(_ isDisabled: Bool, _ person: Person, by author: AuditAuthor) async throws {
+    /// - Parameter keepsOperator: see `PersonStore.setDisabled`.
+    package func setDisabled(
+        _ isDisabled: Bool, _ person: Person, keepsOperator: Bool = false, by author: AuditAuthor
+    ) async throws {
         let change = AuditedChange(
             by: author, isDisabled ? "person.disable" : "person.enable", person.email.text,
             of: Permission.Subject(person.bounds))
-        try await store.audited(change) { try await store.setDisabled(isDisabled, person.key) }
+        try await store.audited(change) {
+            try await store.setDisabled(isDisabled, person.key, keepsOperator: keepsOperator)
+        }
     }
 }
 

@@ -30,8 +30,13 @@ extension SQLStore {
         }
     }
 
-    package func setDisabled(_ isDisabled: Bool, _ person: Key<Person>) async throws {
+    package func setDisabled(_ isDisabled: Bool, _ person: Key<Person>, keepsOperator: Bool) async throws {
         try await write { write in
+            if isDisabled, keepsOperator, try write.operators() == [person],
+                let last = try write.prepared(PersonStatements.byKey).first(person, as: Person.init)
+            {
+                throw last.isLastOperator
+            }
             let since: Instant? = isDisabled ? write.now : nil
             try write.change(PersonStatements.setDisabled, since, person, of: "person \(person)")
             guard isDisabled else { return }
@@ -44,8 +49,7 @@ extension SQLStore {
 extension SQLStore {
     package func setRole(of person: Person, to role: SignOn.Role) async throws -> Person {
         try await write { write in
-            // Locked in one order: two operators cannot take the role from each other at the same moment.
-            let operators = try write.prepared(PersonStatements.operators).all { Key<Person>($0.integer(0)) }
+            let operators = try write.operators()
             guard let stored = try write.prepared(PersonStatements.byKey).first(person.key, as: Person.init) else {
                 throw StoreError.unknown("person \(person.key)")
             }
@@ -54,6 +58,13 @@ extension SQLStore {
             try write.prepared(InvitationStatements.deleteOfPersonsPassword).send(person.key)
             return try write.give(role, to: stored)
         }
+    }
+}
+
+extension WriteSession {
+    /// Those who may log in. Locked in one order: two operators cannot take the role from each other at the same moment.
+    fileprivate func operators() throws -> [Key<Person>] {
+        try prepared(PersonStatements.operators).all { Key<Person>($0.integer(0)) }
     }
 }
 

@@ -12,8 +12,8 @@ extension WrappedStore {
     ) async throws {
         try await base.setPassword(of: person, to: hash, keeping: session)
     }
-    package func setDisabled(_ isDisabled: Bool, _ person: Key<Person>) async throws {
-        try await base.setDisabled(isDisabled, person)
+    package func setDisabled(_ isDisabled: Bool, _ person: Key<Person>, keepsOperator: Bool) async throws {
+        try await base.setDisabled(isDisabled, person, keepsOperator: keepsOperator)
     }
     package func setRole(of person: Person, to role: SignOn.Role) async throws -> Person {
         try await base.setRole(of: person, to: role)

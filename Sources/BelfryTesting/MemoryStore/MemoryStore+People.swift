@@ -29,10 +29,13 @@ extension MemoryStore {
         }
     }
 
-    package func setDisabled(_ isDisabled: Bool, _ person: Key<Person>) async throws {
+    package func setDisabled(_ isDisabled: Bool, _ person: Key<Person>, keepsOperator: Bool) async throws {
         let now = clock.now
         try transaction { contents in
             guard let old = contents.people.people[person] else { throw StoreError.unknown("person \(person)") }
+            guard !isDisabled || !keepsOperator || contents.people.operators != [person] else {
+                throw old.isLastOperator
+            }
             contents.people.people[person] = old.with(disabled: .some(isDisabled ? now : nil))
             guard isDisabled else { return }
             contents.people.endSessions(of: person, except: nil)
@@ -46,8 +49,7 @@ extension MemoryStore {
                 throw StoreError.unknown("person \(person.key)")
             }
             guard stored.role == person.role else { throw person.roleHasChanged }
-            let operators = contents.people.people.values.filter { $0.scope == .operator && $0.disabledAt == nil }
-            guard role.scope == .operator || operators.map(\.key) != [person.key] else {
+            guard role.scope == .operator || contents.people.operators != [person.key] else {
                 throw person.isLastOperator
             }
             contents.people.invitations = contents.people.invitations.filter { $0.value.person != person.key }
@@ -296,5 +298,12 @@ extension Person {
             passwordHash: hash ?? passwordHash,
             createdAt: createdAt, lastLoginAt: login ?? lastLoginAt, disabledAt: disabled ?? disabledAt,
             hasTwoFactor: twoFactor ?? hasTwoFactor)
+    }
+}
+
+extension PeopleTables {
+    /// Those who may log in.
+    fileprivate var operators: [Key<Person>] {
+        people.values.filter { $0.scope == .operator && $0.disabledAt == nil }.map(\.key)
     }
 }

@@ -102,7 +102,7 @@ struct AdminCommand: AsyncParsableCommand {
 
         func run() async throws {
             let revokedAt = try await common.withOperatorService { try await $0.revokeKey(keyID) }
-            let id = AdminKey.Text(keyID)?.id ?? keyID
+            let id = AdminKey.Text.id(in: keyID)
             try await common.warn(ofKeyFile: id, "holds the revoked key: delete it")
             print(revokedAt.map { "\(id) was revoked already, at \($0.text)" } ?? "revoked \(id)")
         }

@@ -206,12 +206,12 @@ extension AdminCommand.User {
         func run() async throws {
             try await common.withResources { resources in
                 let person = try await resources.person(email)
-                if !force, try await resources.people.isLastOperator(person) {
-                    throw StoreError.conflict(
-                        "\(person.email.text) is the last operator who may log in: make another one first, or give --force"
-                    )
+                do {
+                    try await resources.people.setDisabled(
+                        true, person, keepsOperator: !force, by: resources.operatorService.author)
+                } catch let refusal as StoreError where refusal == person.isLastOperator {
+                    throw StoreError.conflict("\(refusal), or give --force")
                 }
-                try await resources.people.setDisabled(true, person, by: resources.operatorService.author)
             }
             print("shut out \(email)")
         }

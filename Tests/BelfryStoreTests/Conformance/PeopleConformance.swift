@@ -88,6 +88,10 @@ import Testing
             let sender = try SignOn.Role(.sender, .application(app.key, of: app.tenantKey))
             let root = try SignOn.Role(.operator, .everything)
             await #expect(throws: ann.isLastOperator) { try await store.setRole(of: ann, to: sender) }
+            await #expect(throws: ann.isLastOperator) {
+                try await store.setDisabled(true, ann.key, keepsOperator: true)
+            }
+            #expect(try await store.person(ann.key)?.disabledAt == nil)
             #expect(try await store.setRole(of: ann, to: root) == store.person(ann.key), "the same role takes nothing")
 
             let bob = try await store.create(try NewPerson.sample("bob@a.example"))
