@@ -4,11 +4,13 @@ package protocol BulkStore: Sendable {
     func bulkSecrets() async throws -> [String: [UInt8]]
     /// Marks an empty database as being imported into, with these secrets; does nothing if it is marked already.
     ///
-    /// Throws `StoreError.conflict` if it contains anything. The store must be reopened afterwards, because it read the
+    /// Throws `StoreError.conflict` if it contains anything, which tells what was copied into it last. The store must be reopened afterwards, because it read the
     /// previous secrets.
     func beginImport(with secrets: [String: [UInt8]]) async throws
     /// Marks the import complete, so that servers may open the database.
-    func endImport() async throws
+    ///
+    /// - Parameter name: of the database that was imported.
+    func endImport(of name: String, at now: Instant) async throws
     /// Marks the database as copied to another, so that neither a server nor a command uses it by mistake.
     ///
     /// - Parameter name: of the other, as it was given.
@@ -38,7 +40,13 @@ package enum DatabaseImport {
     /// The secrets that are copied with the rows.
     package static let secrets = ["naming", "token_hash"]
 
-    package static let refused = StoreError.conflict("the database is not empty")
+    /// The name of the setting that says which database was copied into this one, and when.
+    package static let originSettingName = "copied_from"
+
+    /// - Parameter origin: what `originSettingName` holds.
+    package static func refused(_ origin: String?) -> StoreError {
+        .conflict("the database is not empty" + (origin.map { ": all of \($0) was copied into it" } ?? ""))
+    }
     package static let unfinished = StoreError.unavailable(
         "a copy into it was not finished; run `belfry database copy` again")
 

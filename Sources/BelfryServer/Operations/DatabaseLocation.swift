@@ -34,13 +34,17 @@ package enum DatabaseLocation: Sendable, Hashable {
             let secrets = try await source.bulkSecrets()
             try await target.demandNoServer(logger)
             try await target.with(for: .copyingTo, logger) { try await $0.beginImport(with: secrets) }
-            let verdicts = try await target.with(for: .copyingTo, logger) { target in
-                try await DatabaseCopy(source: source, target: target).run(report)
+            return try await target.with(for: .copyingTo, logger) { copy in
+                let verdicts = try await DatabaseCopy(source: source, target: copy).run(report)
+                let (now, change) = (
+                    SystemClock().now,
+                    AuditedChange(by: author, "database.copy", "database", of: .everything, ["from": engine])
+                )
+                // The end comes last: whoever is interrupted before can start again, and nobody can use both.
+                if !keepsSource { try await source.recordMove(to: target.name, at: now) }
+                try await copy.audited(change) { try await copy.endImport(of: name, at: now) }
+                return verdicts
             }
-            let change = AuditedChange(by: author, "database.copy", "database", of: .everything, ["from": engine])
-            try await target.with(for: .serving, logger) { try await $0.audited(change) {} }
-            if !keepsSource { try await source.recordMove(to: target.name, at: SystemClock().now) }
-            return verdicts
         }
     }
 

@@ -15,18 +15,25 @@ extension SQLStore {
         try await write { session in
             guard try !session.prepared(SecretStatements.value).hasRow(DatabaseImport.settingName) else { return }
             let isInUse = try session.prepared(BulkStatements.anything).first { $0.bool(0) } ?? true
-            guard !isInUse else { throw DatabaseImport.refused }
+            guard !isInUse else {
+                let origin = try session.prepared(SecretStatements.value).first(DatabaseImport.originSettingName) {
+                    String(decoding: $0.blob(0), as: UTF8.self)
+                }
+                throw DatabaseImport.refused(origin)
+            }
             try session.prepared(BulkStatements.clearTenants).run()
             for (name, value) in secrets { try session.prepared(BulkStatements.setSecret).run(name, value) }
             try session.prepared(SecretStatements.insert).run(DatabaseImport.settingName, [1] as [UInt8])
         }
     }
 
-    package func endImport() async throws {
+    package func endImport(of name: String, at now: Instant) async throws {
         try await write { session in
             try session.prepared(BulkStatements.forgetUse).send()
             try session.prepared(BulkStatements.countUse).send()
             try session.prepared(BulkStatements.forget).send(DatabaseImport.settingName)
+            try session.prepared(SecretStatements.insert).run(
+                DatabaseImport.originSettingName, Array("\(name) at \(now.text)".utf8))
         }
     }
 
