@@ -241,7 +241,7 @@ let package = Package(
             "BelfryDashboardTests",
             [
                 "BelfryCore", "BelfryAPI", "BelfryDashboard", "BelfryTesting", nioCore, httpTypes, hummingbird,
-                .product(name: "HummingbirdTesting", package: "hummingbird"), logging, crypto, cryptoExtras,
+                .product(name: "HummingbirdTesting", package: "hummingbird"), logging, crypto, cryptoExtras, mustache,
             ]),
         tests(
             "BelfryServerTests",

@@ -61,7 +61,10 @@ package struct DashboardRoutes: Sendable {
             guard let token = Cookie.session.value(in: request),
                 let login = try await services.people.login(token: token)
             else { return loginRoutes.askForLogin(request) }
-            return try await answer(route, request, context, login)
+            // A page takes milliseconds to render, which an event loop has not.
+            return try await withTaskExecutorPreference(globalConcurrentExecutor) {
+                try await answer(route, request, context, login)
+            }
         }
     }
 

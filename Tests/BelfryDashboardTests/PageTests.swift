@@ -2,6 +2,7 @@ import BelfryCore
 import BelfryTesting
 import FoundationEssentials
 import HTTPTypes
+import Mustache
 import Testing
 
 @testable import BelfryDashboard
@@ -22,6 +23,22 @@ import Testing
         let settings = try await browser.get("/apps/\(application.uuid.lowercased)/settings")
         #expect(settings.status == .ok && !settings.contains(String(key)))
         #expect(dashboard.store.contents.audit.last?.change.keyID == "root@a.example")
+    }
+
+    @Test func `what templates read of a value is what it has`() throws {
+        let table = Table("T", ["A"], [[[.link("text", "/there")]]], empty: "")
+        let row = try #require(table.rows.first)
+        let cell = try #require(row.cells.first)
+        let value = try #require(cell.values.first)
+        let field = Field.select("a", "A", "1", [("1", "One")])
+        let option = try #require(field.options.first)
+        for part in [row, cell, value, Link("text", "/there"), field, option] as [any MustacheParent] {
+            for property in Mirror(reflecting: part).children {
+                let name = try #require(property.label)
+                let read = try #require(part.child(named: name), "\(type(of: part)) has no '\(name)'")
+                #expect("\(read)" == "\(property.value)", "\(name)")
+            }
+        }
     }
 
     @Test func `what is deleted has to be named`() async throws {

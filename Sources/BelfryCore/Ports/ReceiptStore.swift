@@ -11,6 +11,8 @@ package protocol ReceiptStore: Sendable {
     /// The message and the target of a push; nil once it was deleted, or if it was made without a target. Throws
     /// `StoreError.damaged` when they cannot be read.
     func request(of push: Key<Push>) async throws -> PushRequest?
+    /// The messages of pushes; without those that were deleted or cannot be read.
+    func contents(of pushes: [Key<Push>]) async throws -> [Key<Push>: Push.Content]
     /// What the target of a push names and nothing has: devices that were unknown when it was accepted, and of the first
     /// `UnmatchedNames.lookedUpMax` topics and users those that no active device has now.
     func unmatchedNames(of push: Key<Push>) async throws -> UnmatchedNames

@@ -365,10 +365,6 @@ extension Visit {
     }
 
     func summaries(of receipts: [Receipt]) async throws -> [Key<Push>: String] {
-        var summaries: [Key<Push>: String] = [:]
-        for receipt in receipts where summaries[receipt.push.key] == nil {
-            summaries[receipt.push.key] = try await request(of: receipt)?.content.summary
-        }
-        return summaries
+        try await services.store.contents(of: receipts.map(\.push.key)).mapValues(\.summary)
     }
 }

@@ -183,6 +183,7 @@ package struct Table: Sendable {
         package let cells: [Cell]
         /// What can be done to it.
         package let forms: [Form]
+        package let hasForms: Bool
     }
 
     package struct Cell: Sendable {
@@ -218,7 +219,7 @@ package struct Table: Sendable {
         self.rows = rows.enumerated().map { index, row in
             Row(
                 cells: zip(heads, row).map { Cell(label: $0.label, isNumber: $0.isNumber, values: $1) },
-                forms: forms.indices.contains(index) ? forms[index] : [])
+                forms: forms.indices.contains(index) ? forms[index] : [], hasForms: !forms.isEmpty)
         }
         isEmpty = rows.isEmpty
         self.empty = empty

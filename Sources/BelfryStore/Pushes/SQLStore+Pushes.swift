@@ -44,6 +44,8 @@ enum PushStatements {
          WHERE id = $1
         """
 
+    static let content: SQLText = "SELECT content /* pushes.content */ FROM push WHERE id = $1"
+
     static let byReceipt: SQLText = """
         SELECT push.id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms, content, audience,
                platforms /* pushes.by_receipt */

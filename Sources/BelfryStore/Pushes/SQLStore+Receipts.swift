@@ -40,6 +40,19 @@ extension SQLStore {
         return request.aimed(at: request.target.renamed(try await namesOutside(of: devices, on: platforms)))
     }
 
+    package func contents(of pushes: [Key<Push>]) async throws -> [Key<Push>: Push.Content] {
+        try await readCommitted { [damagedRows] db in
+            var contents: [Key<Push>: Push.Content] = [:]
+            for push in Set(pushes) {
+                let content = try damagedRows.readable("push \(push)") {
+                    try db.prepared(PushStatements.content).first(push) { try Push.Content(stored: $0.blob(0)) }
+                }
+                if let content = content ?? nil { contents[push] = content }
+            }
+            return contents
+        }
+    }
+
     package func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]] {
         try await read { db in
             var tallies: [Key<Platform>: AnswerTally] = [:]

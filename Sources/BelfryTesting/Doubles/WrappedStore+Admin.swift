@@ -48,6 +48,9 @@ extension WrappedStore {
         try await base.unmatchedNames(of: push)
     }
     package func request(of push: Key<Push>) async throws -> PushRequest? { try await base.request(of: push) }
+    package func contents(of pushes: [Key<Push>]) async throws -> [Key<Push>: Push.Content] {
+        try await base.contents(of: pushes)
+    }
     package func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]] {
         try await base.answerCounts(of: push)
     }

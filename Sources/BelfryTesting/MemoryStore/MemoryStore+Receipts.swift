@@ -32,6 +32,12 @@ extension MemoryStore {
         }
     }
 
+    package func contents(of pushes: [Key<Push>]) async throws -> [Key<Push>: Push.Content] {
+        transaction { contents in
+            contents.pushes.filter { pushes.contains($0.key) }.mapValues(\.push.content)
+        }
+    }
+
     package func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]] {
         transaction { contents in
             var counts: [Key<Platform>: [Answer: Int]] = [:]

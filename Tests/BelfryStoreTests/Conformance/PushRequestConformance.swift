@@ -17,12 +17,16 @@ import Testing
                 try Target(customUserIDs: ["a"], platforms: [.ios, .android], isInteractiveOnly: true),
                 try Target(platforms: [.ios]),
             ]
+            var pushes: Set<Key<Push>> = []
             for target in targets {
                 let order = PushRequest(
                     content: content, target: target, lane: .bulk, expiresAt: fixture.clock.now + .seconds(60))
                 let push = try await PushService(store: fixture.store).send(order, for: fixture.application.key)
                 #expect(try await fixture.store.request(of: push.key) == order)
+                pushes.insert(push.key)
             }
+            let contents = try await fixture.store.contents(of: Array(pushes) + [Key(9_999)])
+            #expect(Set(contents.keys) == pushes && Set(contents.values) == [content])
             #expect(try await fixture.store.request(of: Key(9_999)) == nil)
         }
     }

@@ -24,7 +24,7 @@ struct DashboardRows {
         var rows: [Row] = []
         var worst = 0.0
         for (kind, path) in pages.sorted(by: { $0.key < $1.key }) {
-            let times = try await visitor.times(of: path, count: environment.options.quick ? 50 : 200)
+            let times = try await visitor.times(of: path, count: environment.options.quick ? 50 : 100)
             worst = max(worst, times.quantile(0.99))
             rows.append(told(kind, times))
         }
@@ -152,7 +152,7 @@ private struct DashboardVisitor {
         return times
     }
 
-    /// One page of each kind that links lead to, by its path without ids.
+    /// One page of each kind that links lead to, by its path without ids; without searches that somebody asked to take longer.
     func pages(from first: [String]) async throws -> [String: String] {
         var found: [String: String] = [:]
         var waiting = first
@@ -165,7 +165,9 @@ private struct DashboardVisitor {
             let links = page.text.matches(of: /href="(\/dashboard[^"#]*)"/).map {
                 String($0.1.replacing("&amp;", with: "&"))
             }
-            waiting += links.filter { !$0.hasPrefix("/dashboard/assets") && found[Self.kind($0)] == nil }
+            waiting += links.filter {
+                !$0.hasPrefix("/dashboard/assets") && !$0.contains("longer=yes") && found[Self.kind($0)] == nil
+            }
         }
         return found
     }
