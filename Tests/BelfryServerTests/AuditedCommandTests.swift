@@ -5,11 +5,11 @@ import Foundation
 import Testing
 
 /// What commands on the server's machine leave in the audit log.
-extension ServerTests {
+extension CommandTests {
     @Suite struct AuditedCommandTests {}
 }
 
-extension ServerTests.AuditedCommandTests {
+extension CommandTests.AuditedCommandTests {
     /// Commands that change nothing that a server has. `simulate` has others beneath it.
     private static let reading: Set = [
         "check", "app list", "app show", "platform list", "platform show", "channel list", "channel show", "receipt",
@@ -258,7 +258,7 @@ extension ServerTests.AuditedCommandTests {
         management.keys = [key.known]
         let apple = try await APNsChannelsSimulator.start(management)
         let result = await Result {
-            let platform = try await ServerTests.ChannelCommandTests.platform(key, apple, of: runner.installation)
+            let platform = try await CommandTests.ChannelCommandTests.platform(key, apple, of: runner.installation)
             let channel: [String: String] = try await runner.run(
                 "channel create", "--platform", platform, "--storage", "latest", "--json", leaves: "channel.create"
             ).decoded()

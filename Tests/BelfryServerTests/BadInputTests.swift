@@ -8,13 +8,13 @@ import Logging
 import Testing
 
 /// The real server against callers who cannot be trusted. No answer is a 500, and no secret reaches the log.
-extension ServerTests {
+extension CommandTests {
     @Suite struct BadInputTests {}
 }
 
 // MARK: - Bodies
 
-extension ServerTests.BadInputTests {
+extension CommandTests.BadInputTests {
     @Test func `what is no push is refused with what is wrong`() async throws {
         try await TestServer.open { server in
             _ = try await server.crowd(3, topics: ["town"])
@@ -86,7 +86,7 @@ extension ServerTests.BadInputTests {
 
 // MARK: - Who calls
 
-extension ServerTests.BadInputTests {
+extension CommandTests.BadInputTests {
     @Test func `wrong credentials get one and the same answer, whatever is wrong with them`() async throws {
         try await TestServer.open { server in
             let known = server.sender
@@ -140,7 +140,7 @@ extension ServerTests.BadInputTests {
 
 // MARK: - HTTP that is none, or slow
 
-extension ServerTests.BadInputTests {
+extension CommandTests.BadInputTests {
     @Test func `garbage is refused or closed, and the next caller is served`() async throws {
         try await TestServer.open(configure: { $0.timeouts.idle = .seconds(1) }) { server in
             var dice = SplitMix64(seed: 42)
@@ -248,7 +248,7 @@ extension ServerTests.BadInputTests {
 
 // MARK: - The log
 
-extension ServerTests.BadInputTests {
+extension CommandTests.BadInputTests {
     @Test func `the log holds no token, no secret and no payload, even at its most talkative`() async throws {
         try await TestServer.open(mayLogErrors: true) { server in
             let token = String(repeating: "c0ffee00", count: 8)

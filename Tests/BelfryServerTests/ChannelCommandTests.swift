@@ -5,11 +5,11 @@ import Foundation
 import Testing
 
 /// Broadcast channels by command: on the server's machine, and on a server elsewhere.
-extension ServerTests {
+extension CommandTests {
     @Suite struct ChannelCommandTests {}
 }
 
-extension ServerTests.ChannelCommandTests {
+extension CommandTests.ChannelCommandTests {
     private struct Channel: Decodable { let channel_id: String }
 
     @Test func `a channel is made elsewhere, seen here, and gone once deleted`() async throws {

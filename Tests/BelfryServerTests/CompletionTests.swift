@@ -1,7 +1,7 @@
 import Testing
 
 /// The completions that packages have, as the program writes them.
-extension ServerTests {
+extension CommandTests {
     @Suite struct CompletionTests {
         @Test(arguments: ["bash", "zsh", "fish"])
         func `a shell can complete the commands and their options`(shell: String) async throws {

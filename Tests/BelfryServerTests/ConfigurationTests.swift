@@ -4,11 +4,11 @@ import Foundation
 import Testing
 
 /// What is wrong with a configuration is told whole, in words, by `check` and by `serve` alike.
-extension ServerTests {
+extension CommandTests {
     @Suite struct ConfigurationTests {}
 }
 
-extension ServerTests.ConfigurationTests {
+extension CommandTests.ConfigurationTests {
     /// A configuration with faults, and words that tell each of them.
     struct Faulty: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -170,7 +170,7 @@ extension ServerTests.ConfigurationTests {
 
 // MARK: - The demo
 
-extension ServerTests.ConfigurationTests {
+extension CommandTests.ConfigurationTests {
     @Test func `the demo reads no configuration and touches no database but its own`() async throws {
         try await TestInstallation.with { installation in
             let file = try installation.scratch.write(
@@ -211,7 +211,7 @@ extension ServerTests.ConfigurationTests {
     }
 }
 
-extension ServerTests.ConfigurationTests {
+extension CommandTests.ConfigurationTests {
     @Test func `every setting tells its value and where that comes from, and secrets tell neither`() async throws {
         let configuration = try await ServerConfiguration.load(
             flags: ["http.port": "8443"],

@@ -6,13 +6,13 @@ import PostgresRig
 import Testing
 
 /// What somebody is told who mistypes something on the first day, by the program alone.
-extension ServerTests {
+extension CommandTests {
     @Suite struct FirstDayCommandTests {}
 }
 
 // MARK: - The key ring of another database
 
-extension ServerTests.FirstDayCommandTests {
+extension CommandTests.FirstDayCommandTests {
     @Test func `a node with the key ring of another database is refused, and changes nothing`() async throws {
         try await TestInstallation.with { installation in
             try await Self.expectForeignRingRefused(installation)
@@ -61,7 +61,7 @@ extension ServerTests.FirstDayCommandTests {
 
 // MARK: - Metrics
 
-extension ServerTests.FirstDayCommandTests {
+extension CommandTests.FirstDayCommandTests {
     @Test func `what commands do is counted on the server's metrics page`() async throws {
         try await TestInstallation.with { installation in
             let server = try await installation.serve()
@@ -124,7 +124,7 @@ extension ServerTests.FirstDayCommandTests {
 
 // MARK: - Options and files
 
-extension ServerTests.FirstDayCommandTests {
+extension CommandTests.FirstDayCommandTests {
     @Test func `a file that is not there is named with its option`() async throws {
         try await TestInstallation.with { installation in
             let create = ["platform", "create", "--app", installation.application, "--name", "x", "--type"]
@@ -309,7 +309,7 @@ extension ServerTests.FirstDayCommandTests {
 
 // MARK: - Usage
 
-extension ServerTests.FirstDayCommandTests {
+extension CommandTests.FirstDayCommandTests {
     @Test(arguments: [
         ("receipt", "belfry receipt [<options>] <receipt-id>"),
         ("app edit", "belfry app edit [<options>] <app>"), ("serve", "belfry serve [<options>]"),
@@ -333,7 +333,7 @@ extension ServerTests.FirstDayCommandTests {
 
 // MARK: - Tables
 
-extension ServerTests.FirstDayCommandTests {
+extension CommandTests.FirstDayCommandTests {
     @Test func `columns of a table stand below one another, whatever a name begins with`() async throws {
         try await TestInstallation.with { installation in
             for name in ["7up", "寿司"] {
@@ -354,7 +354,7 @@ extension ServerTests.FirstDayCommandTests {
 
 // MARK: - Devices and the audit log
 
-extension ServerTests.FirstDayCommandTests {
+extension CommandTests.FirstDayCommandTests {
     @Test func `the line of a push in the audit log has its receipt id`() async throws {
         try await TestInstallation.with { installation in
             let sent: [String: String] = try await installation.run(
@@ -407,7 +407,7 @@ extension ServerTests.FirstDayCommandTests {
 
 // MARK: - Small things
 
-extension ServerTests.FirstDayCommandTests {
+extension CommandTests.FirstDayCommandTests {
     @Test func `refusals name the one option that is at fault`() async throws {
         try await TestInstallation.with { installation in
             let openSSL = OpenSSL(scratch: installation.scratch)
@@ -503,7 +503,7 @@ extension ServerTests.FirstDayCommandTests {
 
 // MARK: - The callers of the APIs
 
-extension ServerTests.FirstDayCommandTests {
+extension CommandTests.FirstDayCommandTests {
     @Test func `a browser registers its subscription as an object or as a text, and is one device`() async throws {
         try await TestInstallation.with { installation in
             let server = try await installation.serve()

@@ -4,11 +4,11 @@ import Foundation
 import Testing
 
 /// What a person at a terminal is asked, and sees.
-extension ServerTests {
+extension CommandTests {
     @Suite struct FirstDayTerminalTests {}
 }
 
-extension ServerTests.FirstDayTerminalTests {
+extension CommandTests.FirstDayTerminalTests {
     @Test func `a push to everyone tells how many that is and asks, and goes only with a yes`() async throws {
         try await TestInstallation.with { installation in
             _ = try await installation.crowd(3)

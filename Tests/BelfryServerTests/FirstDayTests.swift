@@ -8,11 +8,11 @@ import Logging
 import Testing
 
 /// What somebody is told who asks why a device got nothing, by the program alone.
-extension ServerTests {
+extension CommandTests {
     @Suite struct FirstDayTests {}
 }
 
-extension ServerTests.FirstDayTests {
+extension CommandTests.FirstDayTests {
     @Test func `a device's story has the provider's words, what comes next and what helps`() async throws {
         try await TestInstallation.with { installation in
             let crowd = try await installation.crowd(2)

@@ -5,11 +5,11 @@ import Foundation
 import Testing
 
 /// The commands about credentials, and about the keys that seal them.
-extension ServerTests {
+extension CommandTests {
     @Suite struct SecretsCommandTests {}
 }
 
-extension ServerTests.SecretsCommandTests {
+extension CommandTests.SecretsCommandTests {
     private struct CreatedKey: Decodable {
         let key: String
     }
