@@ -4,7 +4,7 @@
 
 # With the standard library inside: the program runs where no Swift is, and its calls are shorter.
 RELEASE := --configuration release --scratch-path .build-release --static-swift-stdlib
-DEBUG := --scratch-path .build $(shell Scripts/debug-flags)
+DEBUG := --scratch-path .build
 LIBRARIES := HTTP2Client Tunnel Outbound PostgreSQL APNs FCM GCM HMS WebPush WNS MPNS ADM PAP Webhook
 SEEDS ?= 10000
 PREFIX ?= /usr/local

@@ -39,7 +39,11 @@ extension CrashTests.DatabaseCopyTests {
         try await PostgresServer.with { database in
             try await TestInstallation.with { installation in
                 let (file, url) = ("sqlite:\(installation.data)/belfry.sqlite", database.url(of: "postgres"))
+                let backup = installation.scratch.file("backup")
+                #expect(try await installation.run("backup", "--to", backup).status == 0)
                 _ = try await copy(file, url, installation)
+                let restored = try await installation.run("restore", "--from", backup)
+                #expect(restored.status != 0 && restored.err.contains("exists already, and was copied to \(url) at "))
                 let again = try await Program.run(
                     ["database", "copy", "--from", file, "--to", url], in: installation.scratch)
                 #expect(again.status != 0)

@@ -425,6 +425,10 @@ extension CommandTests.FirstDayCommandTests {
                 ),
                 (["admin", "create", "--scope", "sender"], "which needs --tenant or --app"),
                 (
+                    ["admin", "user", "create", "--email", "a@b.example", "--role", "sender"],
+                    "--role is sender, which needs --tenant or --app"
+                ),
+                (
                     [
                         "push", "--app", installation.application, "--topic", "town", "--body", "x", "--send-at",
                         "2199-01-31T09:00",

@@ -113,7 +113,7 @@ struct PushFilter: Sendable {
 
     /// Of the pushes; none where no text is looked for.
     private func contents(
-        of receipts: [Receipt], _ store: any Store
+        of receipts: [Receipt], _ store: any ReceiptStore
     ) async throws -> [Key<Push>: Push.Content] {
         text.isEmpty ? [:] : try await store.contents(of: receipts.map(\.push.key))
     }

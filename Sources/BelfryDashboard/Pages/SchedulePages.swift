@@ -48,7 +48,7 @@ struct SchedulePages {
     }
 
     /// The receipts of those that were sent, as far as they are still there.
-    private func receipts(of schedules: [Schedule], in store: any Store) async throws -> [UUID: Receipt] {
+    private func receipts(of schedules: [Schedule], in store: any PushStore) async throws -> [UUID: Receipt] {
         var receipts: [UUID: Receipt] = [:]
         for schedule in schedules {
             guard case .sent(let id)? = schedule.ending?.how else { continue }

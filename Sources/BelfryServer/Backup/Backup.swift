@@ -69,9 +69,13 @@ package struct Backup: Sendable {
         let files = FileManager.default
         let inTheWay = try storage.filesInTheWay()
         guard inTheWay.isEmpty || force else {
-            let first = inTheWay.contains(storage.databaseFile) ? storage.databaseFile : inTheWay[0]
+            let isDatabase = inTheWay.contains(storage.databaseFile)
+            let move = isDatabase ? try? SQLiteStore.move(at: storage.databaseFile) : nil
             throw BackupFault(
-                "\(first) exists already; --force moves the database and the key ring that are there into a folder "
+                "\(isDatabase ? storage.databaseFile : inTheWay[0]) exists already"
+                    + (move.map { ", and was copied to \($0.text): what came there since is in no backup of this file" }
+                        ?? "")
+                    + "; --force moves the database and the key ring that are there into a folder "
                     + "before-restore-… in \(storage.directory)")
         }
         if files.fileExists(atPath: storage.databaseFile) {

@@ -5,7 +5,7 @@ import Foundation
 struct RunningServer: ServerInspector {
     let settings: [SettingReport]
     let storage: StorageConfiguration
-    let store: any Store
+    let store: any DatabaseStore
     let log: LogRing
 
     var logLines: [LogLine] { log.lines }

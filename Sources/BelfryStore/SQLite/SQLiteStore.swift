@@ -66,12 +66,19 @@ package final class SQLiteStore: SQLStore {
 
     /// Throws when the database at `path`, whose schema is current, is not to be served from.
     package static func demandServable(at path: String) throws {
+        try looking(at: path) { try DatabaseImport.check($0, of: "sqlite:\(path)", for: .serving) }
+    }
+
+    /// Where the database at `path` was copied to, if it was.
+    package static func move(at path: String) throws -> DatabaseMove? {
+        try looking(at: path) { try DatabaseImport.move(of: $0) }
+    }
+
+    private static func looking<Value>(at path: String, _ body: (Database) throws -> Value) throws -> Value {
         do {
             var configuration = Configuration()
             configuration.readonly = true
-            try DatabaseQueue(path: path, configuration: configuration).read {
-                try DatabaseImport.check($0, of: "sqlite:\(path)", for: .serving)
-            }
+            return try DatabaseQueue(path: path, configuration: configuration).read(body)
         } catch {
             throw error.asStoreError
         }

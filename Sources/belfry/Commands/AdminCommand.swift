@@ -28,12 +28,9 @@ struct AdminCommand: AsyncParsableCommand {
             let scope = try AdminKey.Scope(argument: scope)
             guard tenant == nil || app == nil else { throw ValidationError("give --tenant or --app, not both") }
             let created = try await common.withOperatorService { operatorService in
-                do {
-                    return try await operatorService.createKey(
+                try await AdminKey.Scope.inWordsOfOptions("--scope") {
+                    try await operatorService.createKey(
                         name: try Name(name), scope: scope, tenant: tenant, application: app)
-                } catch let error as InvalidInput where error.field == "scope" {
-                    let problem = error.problem.replacing("a tenant", with: "--tenant")
-                    throw ValidationError("--scope \(problem.replacing("an application", with: "--app"))")
                 }
             }
             let fields = [("key_id", created.key.id), ("scope", scope.rawValue), ("key", created.text.text)]
@@ -136,6 +133,17 @@ extension Admin.KeyReply {
 }
 
 extension AdminKey.Scope {
+    /// A fault of a scope and its bounds names the options of the command.
+    static func inWordsOfOptions<Value>(_ option: String, _ work: () async throws -> Value) async throws -> Value {
+        do { return try await work() } catch let error as InvalidInput where error.field == "scope" {
+            let words = [
+                "neither tenant nor application": "neither --tenant nor --app", "a tenant": "--tenant",
+                "an application": "--app",
+            ]
+            throw ValidationError("\(option) " + words.reduce(error.problem) { $0.replacing($1.key, with: $1.value) })
+        }
+    }
+
     init(argument: String, option: String = "--scope") throws {
         guard let scope = AdminKey.Scope(rawValue: argument) else {
             let known = AdminKey.Scope.allCases.map(\.rawValue).joined(separator: ", ")

@@ -50,14 +50,15 @@ extension AdminCommand.User {
                         "\(email.text) may log in already; `belfry admin user reset --email \(email.text)` gives them a new link"
                     )
                 }
-                if let password {
+                fields += try await AdminKey.Scope.inWordsOfOptions("--role") {
+                    guard let password else {
+                        let token = try await people.invite(email, scope: scope, bounds: bounds, by: author)
+                        return SetupLink.fields(token, at: publicURL)
+                    }
                     let person = try await people.create(
                         email: email, name: try Name(name ?? email.text), scope: scope, bounds: bounds,
                         password: password, by: author)
-                    fields.append(("user_id", "\(person.key)"))
-                } else {
-                    let token = try await people.invite(email, scope: scope, bounds: bounds, by: author)
-                    fields += SetupLink.fields(token, at: publicURL)
+                    return [("user_id", "\(person.key)")]
                 }
                 return fields
             }
@@ -125,8 +126,10 @@ extension AdminCommand.User {
             let edited = try await common.withResources { resources in
                 let (service, person) = (resources.operatorService, try await resources.person(email))
                 let bounds = try await service.bounds(tenant: tenant, application: app)
-                return try await service.admin.setRole(
-                    of: person, to: try SignOn.Role(scope, bounds), by: service.author)
+                return try await AdminKey.Scope.inWordsOfOptions("--role") {
+                    try await service.admin.setRole(
+                        of: person, to: try SignOn.Role(scope, bounds), by: service.author)
+                }
             }
             let fields = [("email", edited.email.text), ("role", edited.scope.rawValue)]
             if output.json { return try Output.json(Dictionary(uniqueKeysWithValues: fields)) }

@@ -21,7 +21,7 @@ struct AudienceCount: Sendable {
 
     func with(_ more: Int) -> AudienceCount { AudienceCount(devices: devices + more, isMore: isMore) }
 
-    static func of(_ push: NewPush, in store: any Store) async throws -> AudienceCount {
+    static func of(_ push: NewPush, in store: any DeliveryStore) async throws -> AudienceCount {
         if let placed = push.devices {
             return AudienceCount(devices: placed.values.reduce(0) { $0 + $1.count }, isMore: false)
         }

@@ -15,7 +15,7 @@ struct PlaceMap: Sendable {
     private static let placesMax = 500
     private static let triggersMax = 5_000
 
-    init(of application: Key<Application>, in store: any Store) async throws {
+    init(of application: Key<Application>, in store: any LocationStore & GeofenceStore & AnalyticsStore) async throws {
         (locations, geofences) = (
             try await Self.all { try await store.locations(of: application, $0) },
             try await Self.all { try await store.geofences(of: application, $0) }
