@@ -58,7 +58,7 @@ senders: ## Run the samples of docs/Senders.md, and a Python client that openapi
 quick: ## What to run on every change: rules, stores in memory and SQLite, a few simulations
 	@Scripts/setup run
 	swift build $(DEBUG) --build-tests
-	SEEDS=20 STORES=memory,sqlite swift test $(DEBUG) --skip-build \
+	SEEDS=20 STORES=memory,sqlite swift test $(DEBUG) --skip-build --experimental-maximum-parallelization-width 4 \
 		--filter 'BelfryCoreTests|BelfryDeliveryTests.SimulationTests|BelfryStoreTests|ArchitectureTests' \
 		--skip 'BelfryStoreTests\.(Postgres|Nodes|SharedUse)'
 
