@@ -17,7 +17,7 @@ final class HistogramSeries: Series, TimerHandler {
         "belfry_push_delivery_seconds", "belfry_batch_age_seconds", "belfry_schedule_late_seconds",
     ]
 
-    static func bounds(of metric: String) -> [Double] { ages.contains(metric) ? ageBounds : durationBounds }
+    private static func bounds(of metric: String) -> [Double] { ages.contains(metric) ? ageBounds : durationBounds }
 
     private struct State {
         /// Not cumulative; one more than there are bounds.
@@ -27,11 +27,17 @@ final class HistogramSeries: Series, TimerHandler {
 
     private let state: Mutex<State>
     private let bounds: [Double]
+    /// One more than there are bounds.
+    private let bucketLines: [String]
+    private let countLine: String
+    private let sumLine: String
 
     let type = "histogram"
 
-    init(bounds: [Double]) {
-        self.bounds = bounds
+    init(_ name: SeriesName) {
+        bounds = Self.bounds(of: name.metric)
+        bucketLines = (bounds.map { "\($0)" } + ["+Inf"]).map { name.line("_bucket", "le=\"\($0)\"") }
+        (countLine, sumLine) = (name.line("_count"), name.line("_sum"))
         state = Mutex(State(counts: Array(repeating: 0, count: bounds.count + 1)))
     }
 
@@ -44,13 +50,14 @@ final class HistogramSeries: Series, TimerHandler {
         }
     }
 
-    func write(_ name: SeriesName, to text: inout String) {
+    func write(to text: inout String) {
         let state = state.withLock { $0 }
         var total: Int64 = 0
-        for (bound, count) in zip(bounds.map { "\($0)" } + ["+Inf"], state.counts) {
+        for (line, count) in zip(bucketLines, state.counts) {
             total += count
-            text += "\(name.metric)_bucket\(name.labels(and: "le", bound)) \(total)\n"
+            text.add(line, total)
         }
-        text += "\(name.metric)_sum\(name.labels) \(state.sum)\n\(name.metric)_count\(name.labels) \(total)\n"
+        text.add(sumLine, state.sum)
+        text.add(countLine, total)
     }
 }

@@ -6,24 +6,30 @@ import Synchronization
 /// Source: Prometheus, "Exposition formats", text format 0.0.4. Label values come from closed enums, so the number of
 /// series is bounded.
 package final class PrometheusRegistry: MetricsFactory {
-    private let series = Mutex<[SeriesName: any Series]>([:])
+    private struct Contents {
+        var series: [SeriesName: any Series] = [:]
+        /// As they stand on the page.
+        var ordered: [(name: SeriesName, series: any Series)] = []
+    }
+
+    private let contents = Mutex(Contents())
 
     package init() {}
 
     package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
-        find(label, dimensions) { CounterSeries() }
+        find(label, dimensions) { CounterSeries($0) }
     }
 
     package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
-        find(label, dimensions) { GaugeSeries() }
+        find(label, dimensions) { GaugeSeries($0) }
     }
 
     package func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
-        find(label, dimensions) { SummarySeries() }
+        find(label, dimensions) { SummarySeries($0) }
     }
 
     package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        find(label, dimensions) { HistogramSeries(bounds: HistogramSeries.bounds(of: label)) }
+        find(label, dimensions) { HistogramSeries($0) }
     }
 
     package func destroyCounter(_ handler: any CounterHandler) {}
@@ -33,27 +39,28 @@ package final class PrometheusRegistry: MetricsFactory {
 
     /// The whole page.
     package func text() -> String {
-        let all = series.withLock { $0 }.sorted { $0.key < $1.key }
         var text = ""
         var metric = ""
-        for (name, series) in all {
+        for (name, series) in contents.withLock({ $0.ordered }) {
             if name.metric != metric {
                 metric = name.metric
                 text += "# TYPE \(metric) \(series.type)\n"
             }
-            series.write(name, to: &text)
+            series.write(to: &text)
         }
         return text
     }
 
     private func find<Kind: Series>(
-        _ label: String, _ dimensions: [(String, String)], make: () -> Kind
+        _ label: String, _ dimensions: [(String, String)], make: (SeriesName) -> Kind
     ) -> Kind {
         let name = SeriesName(label, dimensions)
-        return series.withLock { series in
-            if let known = series[name] as? Kind { return known }
-            let new = make()
-            series[name] = new
+        return contents.withLock { contents in
+            if let known = contents.series[name] as? Kind { return known }
+            let new = make(name)
+            if contents.series.updateValue(new, forKey: name) != nil { contents.ordered.removeAll { $0.name == name } }
+            contents.ordered.insert(
+                (name, new), at: contents.ordered.firstIndex { name < $0.name } ?? contents.ordered.endIndex)
             return new
         }
     }
@@ -61,19 +68,22 @@ package final class PrometheusRegistry: MetricsFactory {
 
 struct SeriesName: Hashable, Comparable {
     let metric: String
-    /// `{name="value",…}`, or empty.
-    let labels: String
+    /// `name="value",…`
+    private let labels: String
 
     init(_ metric: String, _ dimensions: [(String, String)]) {
         self.metric = metric
-        let pairs = dimensions.map { "\($0.0)=\"\($0.1.escapedForPrometheus)\"" }
-        labels = pairs.isEmpty ? "" : "{" + pairs.joined(separator: ",") + "}"
+        labels = dimensions.map { "\($0.0)=\"\($0.1.escapedForPrometheus)\"" }.joined(separator: ",")
     }
 
-    /// The labels with an additional one.
-    func labels(and label: String, _ value: String) -> String {
-        let last = "\(label)=\"\(value)\"}"
-        return labels.isEmpty ? "{" + last : labels.dropLast() + "," + last
+    /// A line of the page up to its value.
+    ///
+    /// - Parameters:
+    ///   - part: of a metric that has several lines, such as `_sum`.
+    ///   - label: `name="value"`, beside those that the series has.
+    func line(_ part: String = "", _ label: String = "") -> String {
+        let all = labels.isEmpty || label.isEmpty ? labels + label : "\(labels),\(label)"
+        return metric + part + (all.isEmpty ? " " : "{\(all)} ")
     }
 
     static func < (left: Self, right: Self) -> Bool {

@@ -1,38 +1,50 @@
 import CoreMetrics
 import Synchronization
 
-/// One or more lines of the metrics page.
+/// One or more lines of the metrics page. What precedes a value is put together once: there are hundreds of lines, and
+/// Prometheus comes every few seconds.
 protocol Series: AnyObject, Sendable {
     var type: String { get }
-    func write(_ name: SeriesName, to text: inout String)
+    func write(to text: inout String)
+}
+
+extension String {
+    /// - Parameter line: up to the value.
+    mutating func add(_ line: String, _ value: some CustomStringConvertible) {
+        self += line
+        self += value.description
+        self += "\n"
+    }
 }
 
 final class CounterSeries: Series, CounterHandler {
     private let value = Atomic<Int64>(0)
+    private let line: String
 
     let type = "counter"
+
+    init(_ name: SeriesName) { line = name.line() }
 
     func increment(by amount: Int64) { value.wrappingAdd(amount, ordering: .relaxed) }
     func reset() { value.store(0, ordering: .relaxed) }
 
-    func write(_ name: SeriesName, to text: inout String) {
-        text += "\(name.metric)\(name.labels) \(value.load(ordering: .relaxed))\n"
-    }
+    func write(to text: inout String) { text.add(line, value.load(ordering: .relaxed)) }
 }
 
 final class GaugeSeries: Series, MeterHandler {
     private let value = Mutex(0.0)
+    private let line: String
 
     let type = "gauge"
+
+    init(_ name: SeriesName) { line = name.line() }
 
     func set(_ new: Int64) { value.withLock { $0 = Double(new) } }
     func set(_ new: Double) { value.withLock { $0 = new } }
     func increment(by amount: Double) { value.withLock { $0 += amount } }
     func decrement(by amount: Double) { value.withLock { $0 -= amount } }
 
-    func write(_ name: SeriesName, to text: inout String) {
-        text += "\(name.metric)\(name.labels) \(value.withLock { $0 })\n"
-    }
+    func write(to text: inout String) { text.add(line, value.withLock { $0 }) }
 }
 
 /// Count and sum, which give rate and mean over any interval.
@@ -43,8 +55,12 @@ final class SummarySeries: Series, RecorderHandler {
     }
 
     private let state = Mutex(State())
+    private let countLine: String
+    private let sumLine: String
 
     let type = "summary"
+
+    init(_ name: SeriesName) { (countLine, sumLine) = (name.line("_count"), name.line("_sum")) }
 
     func record(_ value: Int64) { record(Double(value)) }
 
@@ -55,8 +71,9 @@ final class SummarySeries: Series, RecorderHandler {
         }
     }
 
-    func write(_ name: SeriesName, to text: inout String) {
-        let (count, sum) = state.withLock { ($0.count, $0.sum) }
-        text += "\(name.metric)_count\(name.labels) \(count)\n\(name.metric)_sum\(name.labels) \(sum)\n"
+    func write(to text: inout String) {
+        let state = state.withLock { $0 }
+        text.add(countLine, state.count)
+        text.add(sumLine, state.sum)
     }
 }
