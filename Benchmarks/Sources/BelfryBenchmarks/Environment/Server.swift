@@ -49,8 +49,11 @@ struct Server: Sendable {
     ) async throws -> Server {
         let (port, management) = (try freePort(), try freePort())
         let child = try Child(
-            // One caller asks as often as it can.
-            ["env", "BELFRY_LIMIT_SENDERS_PER_SECOND=0", "BELFRY_LIMIT_ADMIN_PER_SECOND=0"]
+            // One caller asks as often as it can, and schedules more than others may.
+            [
+                "env", "BELFRY_LIMIT_SENDERS_PER_SECOND=0", "BELFRY_LIMIT_ADMIN_PER_SECOND=0",
+                "BELFRY_QUOTA_SCHEDULES=2000000",
+            ]
                 + settings.map { "\($0.key)=\($0.value)" } + [belfry, "serve"]
                 + storage(directory, database) + [
                     "--port", "\(port)", "--management-port", "\(management)", "--log-level", "info",
