@@ -28,11 +28,22 @@ final class ConnectionFaultReporter: Sendable {
         self.logger = logger
     }
 
-    /// - Parameter outcomes: the outcomes of the settled batches of a burst.
-    func report(_ outcomes: [Outcome], of platform: Platform) async throws {
-        reportAddresses(outcomes, of: platform)
-        guard let fault = outcomes.lazy.compactMap(\.connectionFault).first else { return }
-        for fault in outcomes.compactMap(\.connectionFault) { Metric.unreachable(platform.kind, fault.kind) }
+    /// - Parameter outcomes: the outcomes of each settled batch of a burst.
+    func report(_ outcomes: [[Outcome]], of platform: Platform) async throws {
+        var faults: [ConnectionFault] = []
+        var refusedAddresses = 0
+        for outcomes in outcomes {
+            for outcome in outcomes {
+                switch outcome {
+                case .unreachable(let fault): faults.append(fault)
+                case .refused(.addressNotAllowed, _): refusedAddresses += 1
+                default: break
+                }
+            }
+        }
+        reportAddresses(refusedAddresses, of: platform)
+        guard let fault = faults.first else { return }
+        for fault in faults { Metric.unreachable(platform.kind, fault.kind) }
         let (isLogged, isNoted) = isNew(fault, of: platform.key)
         if isLogged {
             logger.warning(
@@ -52,8 +63,7 @@ final class ConnectionFaultReporter: Sendable {
     }
 
     /// A device that names an internal address is refused for good: only an operator can tell whether it may be posted to.
-    private func reportAddresses(_ outcomes: [Outcome], of platform: Platform) {
-        let refused = outcomes.count { $0 == .refused(.addressNotAllowed) }
+    private func reportAddresses(_ refused: Int, of platform: Platform) {
         guard refused > 0 else { return }
         let now = clock.now
         let isLogged = addressesLoggedAt.withLock { loggedAt in

@@ -92,7 +92,7 @@ struct DeliveryWorker: Sendable {
             if isSettled { report(sent.settlement, of: sent.part.load) } else { reportLoss(of: sent.part.batch) }
         }
         let settled = zip(sent, areSettled).filter(\.1).map(\.0)
-        try await faults.report(settled.flatMap(\.outcomes), of: platform)
+        try await faults.report(settled.map(\.outcomes), of: platform)
         for sent in settled {
             pushObserver.settled(sent.part.load.push.head, sent.settlement)
             pushObserver.pushMayHaveChanged(sent.part.load.push.head)

@@ -53,7 +53,7 @@ struct UserPages {
     }
 
     /// How long users are looked for whose id has the text elsewhere than at its beginning.
-    private static let searchedFor = Duration.milliseconds(20)
+    private static let searchedFor = Duration.milliseconds(10)
 
     static func page(_ users: [User], amid others: [User], search: String, _ application: Application) -> PageView {
         var page = PageView("Users", lead: "By the id that the app gave its devices, or a back end their profile.")
