@@ -21,7 +21,7 @@ import Testing
         let reporter = ConnectionFaultReporter(store: store, clock: clock, logger: log.logger)
         for second in 0..<61 {
             let fault = second < 30 ? Self.refused : Self.untrusted
-            try await reporter.report([.accepted, .unreachable(fault)], of: platform)
+            try await reporter.report([[.accepted], [.unreachable(fault)]], of: platform)
             #expect(try await store.connectionFaults(of: push.key).map(\.fault) == [fault])
             clock.advance(by: .seconds(1))
         }
@@ -40,11 +40,11 @@ import Testing
         let reporter = ConnectionFaultReporter(store: store, clock: clock, logger: log.logger)
         let start = clock.now
         for _ in 0..<3 {
-            try await reporter.report([.unreachable(Self.refused)], of: platform)
+            try await reporter.report([[.unreachable(Self.refused)]], of: platform)
             clock.advance(by: .milliseconds(400))
         }
         #expect(try await store.connectionFaults(of: push.key).map(\.at) == [start])
-        try await reporter.report([.unreachable(Self.refused)], of: platform)
+        try await reporter.report([[.unreachable(Self.refused)]], of: platform)
         #expect(try await store.connectionFaults(of: push.key).map(\.at) == [clock.now])
     }
 
@@ -52,7 +52,7 @@ import Testing
         let (platform, push) = try await claimed()
         let reporter = ConnectionFaultReporter(store: store, clock: clock, logger: log.logger)
         try await reporter.report(
-            [.accepted, .failed(retryAfter: nil), .unanswered, .credentialsRefused("no"), .throttled(retryAfter: nil)],
+            [[.accepted, .failed(retryAfter: nil), .unanswered], [.credentialsRefused("no"), .throttled(retryAfter: nil)]],
             of: platform
         )
         #expect(try await store.connectionFaults(of: push.key).isEmpty)
