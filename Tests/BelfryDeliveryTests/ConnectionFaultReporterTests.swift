@@ -52,7 +52,10 @@ import Testing
         let (platform, push) = try await claimed()
         let reporter = ConnectionFaultReporter(store: store, clock: clock, logger: log.logger)
         try await reporter.report(
-            [[.accepted, .failed(retryAfter: nil), .unanswered], [.credentialsRefused("no"), .throttled(retryAfter: nil)]],
+            [
+                [.accepted, .failed(retryAfter: nil), .unanswered],
+                [.credentialsRefused("no"), .throttled(retryAfter: nil)],
+            ],
             of: platform
         )
         #expect(try await store.connectionFaults(of: push.key).isEmpty)
