@@ -21,7 +21,7 @@ package struct DashboardRoutes: Sendable {
         for (path, routes) in Dictionary(grouping: routes, by: \.path) {
             var handlers: [HTTPRequest.Method: Router<APIContext>.Handler] = [:]
             for route in routes { handlers[route.method == .get ? .get : .post] = handler(route) }
-            router.serve(RouterPath(path.isEmpty ? Dashboard.root : "\(Dashboard.root)/\(path)"), handlers)
+            router.servePages(RouterPath(path.isEmpty ? Dashboard.root : "\(Dashboard.root)/\(path)"), handlers)
         }
         loginRoutes.add(to: router)
         // Browsers are given the server's bare address; a program is told that nothing is there.
@@ -38,7 +38,7 @@ package struct DashboardRoutes: Sendable {
             router.serve(
                 RouterPath("\(Dashboard.root)/assets/\(name)"), [.get: { _, _ in try AssetResponse.make(name) }])
         }
-        router.serve(RouterPath("\(Dashboard.root)/**"), [.get: missing])
+        router.servePages(RouterPath("\(Dashboard.root)/**"), [.get: missing])
     }
 
     /// The method and path of every route that needs a login, below `/dashboard`.
@@ -61,10 +61,7 @@ package struct DashboardRoutes: Sendable {
             guard let token = Cookie.session.value(in: request),
                 let login = try await services.people.login(token: token)
             else { return loginRoutes.askForLogin(request) }
-            // A page takes milliseconds to render, which an event loop has not.
-            return try await withTaskExecutorPreference(globalConcurrentExecutor) {
-                try await answer(route, request, context, login)
-            }
+            return try await answer(route, request, context, login)
         }
     }
 
@@ -133,6 +130,18 @@ package struct DashboardRoutes: Sendable {
         guard let token = Cookie.session.value(in: request), let login = try await services.people.login(token: token)
         else { return loginRoutes.askForLogin(request) }
         return try failure(APIError.none("page"), request, login, context)
+    }
+}
+
+extension Router<APIContext> {
+    /// As `serve`, for handlers that render a page: that takes milliseconds, and would hold up what else an event loop serves.
+    func servePages(_ path: RouterPath, _ handlers: [HTTPRequest.Method: Handler]) {
+        let beside = handlers.mapValues { handler -> Handler in
+            { request, context in
+                try await withTaskExecutorPreference(globalConcurrentExecutor) { try await handler(request, context) }
+            }
+        }
+        serve(path, beside)
     }
 }
 

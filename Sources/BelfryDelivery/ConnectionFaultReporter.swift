@@ -34,10 +34,10 @@ final class ConnectionFaultReporter: Sendable {
         var refusedAddresses = 0
         for outcomes in outcomes {
             for outcome in outcomes {
-                switch outcome {
-                case .unreachable(let fault): faults.append(fault)
-                case .refused(.addressNotAllowed, _): refusedAddresses += 1
-                default: break
+                if let fault = outcome.connectionFault {
+                    faults.append(fault)
+                } else if case .refused(.addressNotAllowed, _) = outcome {
+                    refusedAddresses += 1
                 }
             }
         }

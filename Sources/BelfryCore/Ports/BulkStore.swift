@@ -4,8 +4,8 @@ package protocol BulkStore: Sendable {
     func bulkSecrets() async throws -> [String: [UInt8]]
     /// Marks an empty database as being imported into, with these secrets; does nothing if it is marked already.
     ///
-    /// Throws `StoreError.conflict` if it contains anything, which tells what was copied into it last. The store must be reopened afterwards, because it read the
-    /// previous secrets.
+    /// Throws `StoreError.conflict` if it contains anything, and says what was copied into it. The store must be reopened
+    /// afterwards, because it read the previous secrets.
     func beginImport(with secrets: [String: [UInt8]]) async throws
     /// Marks the import complete, so that servers may open the database.
     ///
@@ -47,6 +47,7 @@ package enum DatabaseImport {
     package static func refused(_ origin: String?) -> StoreError {
         .conflict("the database is not empty" + (origin.map { ": all of \($0) was copied into it" } ?? ""))
     }
+
     package static let unfinished = StoreError.unavailable(
         "a copy into it was not finished; run `belfry database copy` again")
 

@@ -11,8 +11,11 @@ package protocol ReceiptStore: Sendable {
     /// The message and the target of a push; nil once it was deleted, or if it was made without a target. Throws
     /// `StoreError.damaged` when they cannot be read.
     func request(of push: Key<Push>) async throws -> PushRequest?
-    /// The messages of pushes; without those that were deleted or cannot be read.
-    func contents(of pushes: [Key<Push>]) async throws -> [Key<Push>: Push.Content]
+    /// What `read` makes of the messages of pushes, of which one at a time is in memory; without those that were deleted or
+    /// cannot be read.
+    func contents<Value: Sendable>(
+        of pushes: [Key<Push>], _ read: @escaping @Sendable (Push.Content) -> Value
+    ) async throws -> [Key<Push>: Value]
     /// What the target of a push names and nothing has: devices that were unknown when it was accepted, and of the first
     /// `UnmatchedNames.lookedUpMax` topics and users those that no active device has now.
     func unmatchedNames(of push: Key<Push>) async throws -> UnmatchedNames

@@ -10,10 +10,10 @@ extension LoginRoutes {
     func addSignOn(to router: Router<APIContext>) {
         for client in services.issuers {
             let path = "\(Dashboard.root)/sign-on/\(client.issuer.name)"
-            router.serve(
+            router.servePages(
                 RouterPath(path),
                 [.get: { request, context in try await depart(to: client, request, context) }])
-            router.serve(
+            router.servePages(
                 RouterPath("\(path)/callback"),
                 [.get: { request, context in try await arrive(from: client, request, context) }])
         }

@@ -13,10 +13,10 @@ struct LoginRoutes: Sendable {
 
     func add(to router: Router<APIContext>) {
         let root = Dashboard.root
-        router.serve(RouterPath("\(root)/login"), [.get: showLogin, .post: login])
-        router.serve(RouterPath("\(root)/setup"), [.get: showSetup, .post: setUp])
+        router.servePages(RouterPath("\(root)/login"), [.get: showLogin, .post: login])
+        router.servePages(RouterPath("\(root)/setup"), [.get: showSetup, .post: setUp])
         addSignOn(to: router)
-        router.serve(RouterPath("\(root)/logout"), [.post: logout])
+        router.servePages(RouterPath("\(root)/logout"), [.post: logout])
     }
 
     /// To the login, and after it back to the page.

@@ -85,9 +85,9 @@ struct PushFilter: Sendable {
         let store = visit.services.store
         if let state, state.isOpen, before == nil {
             let open = try await store.openReceipts(of: application.key, limit: lookedThroughMax)
-            let contents = try await contents(of: open, store)
+            let withText = try await withText(open, store)
             var found = Found()
-            found.receipts = Array(open.lazy.filter { includes($0, contents) }.prefix(limit))
+            found.receipts = Array(open.lazy.filter { includes($0, withText) }.prefix(limit))
             // The rest of very many is found one by one.
             if open.count == lookedThroughMax || found.receipts.count == limit {
                 found.next = (found.receipts.count == limit ? found.receipts : open).last?.push.key
@@ -98,12 +98,12 @@ struct PushFilter: Sendable {
         var looked = 0
         while looked < lookedThroughMax {
             let some = try await store.receipts(of: application.key, before: found.next, limit: limit)
-            let contents = try await contents(of: some, store)
+            let withText = try await withText(some, store)
             for receipt in some {
                 if let from, receipt.push.acceptedAt < from { return Found(receipts: found.receipts) }
                 found.next = receipt.push.key
                 looked += 1
-                if includes(receipt, contents) { found.receipts.append(receipt) }
+                if includes(receipt, withText) { found.receipts.append(receipt) }
                 if found.receipts.count == limit { return found }
             }
             if some.count < limit { return Found(receipts: found.receipts) }
@@ -111,21 +111,21 @@ struct PushFilter: Sendable {
         return found
     }
 
-    /// Of the pushes; none where no text is looked for.
-    private func contents(
-        of receipts: [Receipt], _ store: any ReceiptStore
-    ) async throws -> [Key<Push>: Push.Content] {
-        text.isEmpty ? [:] : try await store.contents(of: receipts.map(\.push.key))
+    /// Whether the message of each push has the text; empty where none is looked for.
+    private func withText(_ receipts: [Receipt], _ store: any ReceiptStore) async throws -> [Key<Push>: Bool] {
+        guard !text.isEmpty else { return [:] }
+        return try await store.contents(of: receipts.map(\.push.key)) { [text] in
+            $0.shown.lowercased().contains(text)
+        }
     }
 
-    private func includes(_ receipt: Receipt, _ contents: [Key<Push>: Push.Content]) -> Bool {
+    private func includes(_ receipt: Receipt, _ withText: [Key<Push>: Bool]) -> Bool {
         let push = receipt.push
         if let state, !state.includes(receipt) { return false }
         if let lane, lane != push.lane { return false }
         if let from, push.acceptedAt < from { return false }
         if let until, push.acceptedAt >= until { return false }
-        guard !text.isEmpty else { return true }
-        return contents[push.key]?.shown.lowercased().contains(text) ?? false
+        return text.isEmpty || withText[push.key] == true
     }
 }
 

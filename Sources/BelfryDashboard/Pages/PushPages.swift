@@ -365,6 +365,6 @@ extension Visit {
     }
 
     func summaries(of receipts: [Receipt]) async throws -> [Key<Push>: String] {
-        try await services.store.contents(of: receipts.map(\.push.key)).mapValues(\.summary)
+        try await services.store.contents(of: receipts.map(\.push.key)) { $0.summary }
     }
 }

@@ -55,9 +55,9 @@ final class HistogramSeries: Series, TimerHandler {
         var total: Int64 = 0
         for (line, count) in zip(bucketLines, state.counts) {
             total += count
-            text.add(line, total)
+            text.appendSample(line, total)
         }
-        text.add(sumLine, state.sum)
-        text.add(countLine, total)
+        text.appendSample(sumLine, state.sum)
+        text.appendSample(countLine, total)
     }
 }

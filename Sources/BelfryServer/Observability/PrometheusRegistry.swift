@@ -8,8 +8,8 @@ import Synchronization
 package final class PrometheusRegistry: MetricsFactory {
     private struct Contents {
         var series: [SeriesName: any Series] = [:]
-        /// As they stand on the page.
-        var ordered: [(name: SeriesName, series: any Series)] = []
+        /// As they stand on the page; nil until it is asked for, and after one was added.
+        var ordered: [(key: SeriesName, value: any Series)]?
     }
 
     private let contents = Mutex(Contents())
@@ -41,7 +41,7 @@ package final class PrometheusRegistry: MetricsFactory {
     package func text() -> String {
         var text = ""
         var metric = ""
-        for (name, series) in contents.withLock({ $0.ordered }) {
+        for (name, series) in ordered {
             if name.metric != metric {
                 metric = name.metric
                 text += "# TYPE \(metric) \(series.type)\n"
@@ -51,6 +51,14 @@ package final class PrometheusRegistry: MetricsFactory {
         return text
     }
 
+    private var ordered: [(key: SeriesName, value: any Series)] {
+        contents.withLock { contents in
+            let ordered = contents.ordered ?? contents.series.sorted { $0.key < $1.key }
+            contents.ordered = ordered
+            return ordered
+        }
+    }
+
     private func find<Kind: Series>(
         _ label: String, _ dimensions: [(String, String)], make: (SeriesName) -> Kind
     ) -> Kind {
@@ -58,9 +66,8 @@ package final class PrometheusRegistry: MetricsFactory {
         return contents.withLock { contents in
             if let known = contents.series[name] as? Kind { return known }
             let new = make(name)
-            if contents.series.updateValue(new, forKey: name) != nil { contents.ordered.removeAll { $0.name == name } }
-            contents.ordered.insert(
-                (name, new), at: contents.ordered.firstIndex { name < $0.name } ?? contents.ordered.endIndex)
+            contents.series[name] = new
+            contents.ordered = nil
             return new
         }
     }

@@ -10,7 +10,7 @@ protocol Series: AnyObject, Sendable {
 
 extension String {
     /// - Parameter line: up to the value.
-    mutating func add(_ line: String, _ value: some CustomStringConvertible) {
+    mutating func appendSample(_ line: String, _ value: some CustomStringConvertible) {
         self += line
         self += value.description
         self += "\n"
@@ -28,7 +28,7 @@ final class CounterSeries: Series, CounterHandler {
     func increment(by amount: Int64) { value.wrappingAdd(amount, ordering: .relaxed) }
     func reset() { value.store(0, ordering: .relaxed) }
 
-    func write(to text: inout String) { text.add(line, value.load(ordering: .relaxed)) }
+    func write(to text: inout String) { text.appendSample(line, value.load(ordering: .relaxed)) }
 }
 
 final class GaugeSeries: Series, MeterHandler {
@@ -44,7 +44,7 @@ final class GaugeSeries: Series, MeterHandler {
     func increment(by amount: Double) { value.withLock { $0 += amount } }
     func decrement(by amount: Double) { value.withLock { $0 -= amount } }
 
-    func write(to text: inout String) { text.add(line, value.withLock { $0 }) }
+    func write(to text: inout String) { text.appendSample(line, value.withLock { $0 }) }
 }
 
 /// Count and sum, which give rate and mean over any interval.
@@ -73,7 +73,7 @@ final class SummarySeries: Series, RecorderHandler {
 
     func write(to text: inout String) {
         let state = state.withLock { $0 }
-        text.add(countLine, state.count)
-        text.add(sumLine, state.sum)
+        text.appendSample(countLine, state.count)
+        text.appendSample(sumLine, state.sum)
     }
 }

@@ -36,10 +36,8 @@ package enum DatabaseLocation: Sendable, Hashable {
             try await target.with(for: .copyingTo, logger) { try await $0.beginImport(with: secrets) }
             return try await target.with(for: .copyingTo, logger) { copy in
                 let verdicts = try await DatabaseCopy(source: source, target: copy).run(report)
-                let (now, change) = (
-                    SystemClock().now,
-                    AuditedChange(by: author, "database.copy", "database", of: .everything, ["from": engine])
-                )
+                let now = SystemClock().now
+                let change = AuditedChange(by: author, "database.copy", "database", of: .everything, ["from": engine])
                 // The end comes last: whoever is interrupted before can start again, and nobody can use both.
                 if !keepsSource { try await source.recordMove(to: target.name, at: now) }
                 try await copy.audited(change) { try await copy.endImport(of: name, at: now) }

@@ -40,16 +40,18 @@ extension SQLStore {
         return request.aimed(at: request.target.renamed(try await namesOutside(of: devices, on: platforms)))
     }
 
-    package func contents(of pushes: [Key<Push>]) async throws -> [Key<Push>: Push.Content] {
+    package func contents<Value: Sendable>(
+        of pushes: [Key<Push>], _ read: @escaping @Sendable (Push.Content) -> Value
+    ) async throws -> [Key<Push>: Value] {
         try await readCommitted { [damagedRows] db in
-            var contents: [Key<Push>: Push.Content] = [:]
+            var values: [Key<Push>: Value] = [:]
             for push in Set(pushes) {
-                let content = try damagedRows.readable("push \(push)") {
-                    try db.prepared(PushStatements.content).first(push) { try Push.Content(stored: $0.blob(0)) }
+                let value = try damagedRows.readable("push \(push)") {
+                    try db.prepared(PushStatements.content).first(push) { read(try Push.Content(stored: $0.blob(0))) }
                 }
-                if let content = content ?? nil { contents[push] = content }
+                if let value = value ?? nil { values[push] = value }
             }
-            return contents
+            return values
         }
     }
 

@@ -48,8 +48,10 @@ extension WrappedStore {
         try await base.unmatchedNames(of: push)
     }
     package func request(of push: Key<Push>) async throws -> PushRequest? { try await base.request(of: push) }
-    package func contents(of pushes: [Key<Push>]) async throws -> [Key<Push>: Push.Content] {
-        try await base.contents(of: pushes)
+    package func contents<Value: Sendable>(
+        of pushes: [Key<Push>], _ read: @escaping @Sendable (Push.Content) -> Value
+    ) async throws -> [Key<Push>: Value] {
+        try await base.contents(of: pushes, read)
     }
     package func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]] {
         try await base.answerCounts(of: push)

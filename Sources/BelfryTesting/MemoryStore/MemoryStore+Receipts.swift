@@ -32,9 +32,11 @@ extension MemoryStore {
         }
     }
 
-    package func contents(of pushes: [Key<Push>]) async throws -> [Key<Push>: Push.Content] {
+    package func contents<Value: Sendable>(
+        of pushes: [Key<Push>], _ read: @escaping @Sendable (Push.Content) -> Value
+    ) async throws -> [Key<Push>: Value] {
         transaction { contents in
-            contents.pushes.filter { pushes.contains($0.key) }.mapValues(\.push.content)
+            contents.pushes.filter { pushes.contains($0.key) }.mapValues { read($0.push.content) }
         }
     }
 

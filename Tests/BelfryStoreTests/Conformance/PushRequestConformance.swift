@@ -25,7 +25,7 @@ import Testing
                 #expect(try await fixture.store.request(of: push.key) == order)
                 pushes.insert(push.key)
             }
-            let contents = try await fixture.store.contents(of: Array(pushes) + [Key(9_999)])
+            let contents = try await fixture.store.contents(of: Array(pushes) + [Key(9_999)]) { $0 }
             #expect(Set(contents.keys) == pushes && Set(contents.values) == [content])
             #expect(try await fixture.store.request(of: Key(9_999)) == nil)
         }
