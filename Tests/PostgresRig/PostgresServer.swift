@@ -26,11 +26,21 @@ public final class PostgresServer: Sendable {
         }
     }
 
-    /// Runs `body` with one of its own, and discards it. It blocks while the server comes up.
+    /// Runs `body` with one of its own, and discards it. No task waits for a thread while the server comes and goes.
     public static func with(_ body: (PostgresServer) async throws -> Void) async throws {
-        let server = try PostgresServer()
-        defer { server.discard() }
-        try await body(server)
+        let server = try await onOwnThread { try PostgresServer() }
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(server)) } catch { result = .failure(error) }
+        try await onOwnThread { server.discard() }
+        try result.get()
+    }
+
+    private static func onOwnThread<Value: Sendable>(
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+        }
     }
 
     /// A name for a database that was not used yet.
@@ -126,7 +136,7 @@ public final class PostgresServer: Sendable {
 
     /// Processes of a server that was killed live on for a moment, and no other can begin before they are gone.
     private static func bringUp(_ directory: String, _ tools: String) throws -> Process {
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(120)
         var process = try spawn(directory, tools)
         while ContinuousClock.now < deadline {
             usleep(100_000)
