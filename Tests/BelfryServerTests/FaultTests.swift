@@ -164,7 +164,7 @@ extension OutageTests.FaultTests {
     }
 
     @Test func `answers that begin and never end are given up and told again`() async throws {
-        try await TestServer.open { server in
+        try await TestServer.open(configure: { $0.providers.apns.deadline = .seconds(10) }) { server in
             let crowd = try await server.crowd(many, topics: ["town"])
             server.simulator.script.add(ServiceFault(when: When(after: 10), times: 20, then: .stall()))
             let receipt = try await server.settled(try await server.sender.push("Hello", toTopic: "town"))

@@ -319,6 +319,7 @@ extension ServerTests.OperationTests {
                     $0.storage.keyRingFile = disk.file("data/key-ring")
                     // What could not be written down is sent again after this.
                     $0.delivery.lease = .seconds(5)
+                    $0.providers.apns.deadline = .seconds(2)
                 }
             ) { inProcess in
                 let crowd = try await inProcess.crowd(500, topics: ["town"])
