@@ -93,13 +93,13 @@ extension OutageTests.FaultTests {
             let token = crowd.tokens[7]
             server.simulator.script.add(
                 ServiceFault(
-                    when: When(token: token), times: 4,
-                    then: .answer(ScriptedAnswer("InternalServerError", status: 500)))
-            )
+                    when: When(token: token), then: .answer(ScriptedAnswer("InternalServerError", status: 500))))
             let id = try await server.sender.push("Hello", toTopic: "town")
-            try await eventually("all others are told") {
+            try await eventually("all others are told, and it is refused again and again") {
                 try await server.receipt(id).counts[.accepted] == few - 1
+                    && server.simulator.script.timesHappened.allSatisfy { $0 >= 4 }
             }
+            server.simulator.script.clear()
             try await server.expectAllTold(crowd, in: try await server.settled(id))
         }
     }
