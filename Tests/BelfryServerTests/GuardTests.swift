@@ -154,12 +154,16 @@ extension ServerTests.GuardTests {
             let crowd = try await installation.crowd(20)
             let push = #"{"message":{"body":"Hello"},"target":{"topics":["town"]}}"#
             let key = ["Idempotency-Key": "order-4711"]
+            // The kill may come at any moment of the sending, so that none is told before it.
+            installation.simulator.script.add(
+                ServiceFault(then: .answer(ScriptedAnswer("TooManyRequests", status: 429))))
             let first = try await installation.serve(Program.shortLeases)
             defer { first.endAtOnce() }
             let said = try await installation.sender(at: first.addresses().http).send(
                 "POST", "/v1/push", push, headers: key)
             #expect(said.status == 200)
             try await first.end(SIGKILL)
+            installation.simulator.script.clear()
 
             let second = try await installation.serve(Program.shortLeases)
             defer { second.endAtOnce() }
