@@ -78,8 +78,9 @@ extension ServerTests.OperationTests {
     @Test func `a server told to stop during a push ends what was begun, and the next one the rest`() async throws {
         try await TestInstallation.with { installation in
             let crowd = try await installation.crowd(8_000)
-            installation.simulator.script.set(ServiceScript(latencyMilliseconds: 100))
-            let first = try await installation.serve()
+            // A thousand at a time, a second each: there is time to tell it to stop.
+            installation.simulator.script.set(ServiceScript(latencyMilliseconds: 1_000))
+            let first = try await installation.serve(["BELFRY_DELIVERY_BATCHES_MAX": "2"])
             defer { first.endAtOnce() }
             let push = try await installation.sender(at: try await first.addresses().http).push(
                 "Hello", toTopic: "town")
@@ -91,6 +92,7 @@ extension ServerTests.OperationTests {
             #expect(
                 installation.simulator.ledger.totals().told < crowd.count,
                 "the push was over before the server was told to stop")
+            installation.simulator.script.clear()
 
             let second = try await installation.serve()
             defer { second.endAtOnce() }
