@@ -17,6 +17,9 @@ extension ServerTests.GatewayTests {
         0x67, 0x89, 0xAB, 0xCD, 0xEF, 0xFE, 0xDC, 0xBA, 0x98, 0x76, 0x54, 0x32, 0x10,
     ]
 
+    /// For senders that hear something: it comes as soon as the machine lets it.
+    private static let patiently = ["--silence", "60"]
+
     @Test func `a provider of Genero hears nothing for two seconds, and its device is told just what it wrote`()
         async throws
     {
@@ -56,7 +59,8 @@ extension ServerTests.GatewayTests {
         try await TestGateway.with { gateway in
             let (program, ports) = try await gateway.serve()
             defer { program.endAtOnce() }
-            let end = try await gateway.send("stream", to: ports.gateway, ["--count", "400", "--bad", "300"])
+            let end = try await gateway.send(
+                "stream", to: ports.gateway, ["--count", "400", "--bad", "300"] + Self.patiently)
             #expect(end["end"]?.stringValue == "error", "\(end)")
             #expect(end["status"] == .integer(1) && end["identifier"]?.stringValue == "0000012c", "\(end)")
             #expect(end["closed"] == .bool(true))
@@ -66,7 +70,8 @@ extension ServerTests.GatewayTests {
             try await eventually("the next connection is served") { gateway.told(900...900).count == 1 }
             #expect(gateway.told(300...400).isEmpty)
             let silent = try await gateway.send(
-                "stream", to: ports.gateway, ["--command", "0", "--first", "1000", "--bad", "1000"])
+                "stream", to: ports.gateway,
+                ["--command", "0", "--first", "1000", "--bad", "1000"] + Self.patiently)
             #expect(silent["end"]?.stringValue == "closed", "command 0 has no word for it: \(silent)")
             try await program.end(SIGTERM)
         }
@@ -82,15 +87,16 @@ extension ServerTests.GatewayTests {
             gateway.simulator.script.answer(ScriptedAnswer(.badDeviceToken), for: [TestGateway.token(1).hex])
             gateway.simulator.script.answer(
                 ScriptedAnswer(.unregistered, timestamp: dead), for: [TestGateway.token(2).hex])
-            let bad = try await gateway.send("stream", to: ports.gateway, ["--silence", "10"])
+            let bad = try await gateway.send("stream", to: ports.gateway, Self.patiently)
             #expect(bad["status"] == .integer(8) && bad["identifier"]?.stringValue == "00000001", "\(bad)")
             let gone = try await gateway.send("stream", to: ports.gateway, ["--first", "2"])
             #expect(gone["end"]?.stringValue == "silence", "\(gone)")
             // The verdict may come after the sender has gone.
             var (tuples, first): ([JSONValue], JSONValue) = ([], .null)
-            for _ in 0..<30 where tuples.isEmpty {
+            try await eventually("the feedback service has it") {
                 first = try await gateway.send("feedback", to: ports.feedback, ["--half-close"])
                 if case .array(let found)? = first["tuples"] { tuples = found }
+                return !tuples.isEmpty
             }
             guard case .array(let tuple)? = tuples.first else {
                 Issue.record("no tuple: \(first)")
@@ -112,7 +118,7 @@ extension ServerTests.GatewayTests {
                 gateway.simulator.script.answer(
                     ScriptedAnswer(.badDeviceToken), for: [TestGateway.token(number).hex])
                 let end = try await gateway.send(
-                    "stream", to: ports.gateway, ["--first", "\(number)", "--half-close", "--silence", "10"])
+                    "stream", to: ports.gateway, ["--first", "\(number)", "--half-close"] + Self.patiently)
                 let identifier = String(number, radix: 16)
                 #expect(end["status"] == .integer(8), "\(end)")
                 #expect(end["identifier"]?.stringValue?.hasSuffix(identifier) == true, "\(end)")
@@ -172,7 +178,7 @@ extension ServerTests.GatewayTests {
             let (program, ports) = try await gateway.serve()
             defer { program.endAtOnce() }
             let stranger = try await OpenSSL(scratch: gateway.scratch).pair("stranger")
-            let closed = try await gateway.send("stream", to: ports.gateway, as: stranger)
+            let closed = try await gateway.send("stream", to: ports.gateway, Self.patiently, as: stranger)
             #expect(["closed", "broken"].contains(closed["end"]?.stringValue), "\(closed)")
             let listed = try await gateway.installation.run(
                 "gateway", "credential", "list", "--platform", gateway.installation.platform, "--json")
@@ -184,7 +190,7 @@ extension ServerTests.GatewayTests {
             }
             _ = try await gateway.installation.run(
                 "gateway", "credential", "delete", "\(id)", "--platform", gateway.installation.platform)
-            let revoked = try await gateway.send("stream", to: ports.gateway)
+            let revoked = try await gateway.send("stream", to: ports.gateway, Self.patiently)
             #expect(["closed", "broken"].contains(revoked["end"]?.stringValue), "\(revoked)")
             #expect(gateway.simulator.ledger.totals().told == 0)
             try await program.end(SIGTERM)

@@ -17,11 +17,14 @@ import struct
 import sys
 import time
 
+# How long what has to come is waited for, in seconds: longer than a loaded machine takes.
+PATIENCE = 60
+
 
 def connect(args):
     context = ssl.create_default_context(cafile=args.ca)
     context.load_cert_chain(args.cert, args.key)
-    raw = socket.create_connection((args.host, args.port), timeout=10)
+    raw = socket.create_connection((args.host, args.port), timeout=PATIENCE)
     raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return context.wrap_socket(raw, server_hostname="localhost")
 
@@ -73,7 +76,7 @@ def answer(connection, seconds, received=b""):
 
 
 def is_closed(connection):
-    connection.settimeout(10)
+    connection.settimeout(PATIENCE)
     try:
         return connection.recv(1) == b""
     except (socket.timeout, TimeoutError):
@@ -119,7 +122,7 @@ def feedback(args):
     connection = connect(args)
     if args.half_close:
         socket.socket.shutdown(connection, socket.SHUT_WR)
-    connection.settimeout(5)
+    connection.settimeout(PATIENCE)
     received = b""
     try:
         while True:

@@ -12,7 +12,7 @@ HEADERS = {"Content-Type": "application/json"}
 
 
 def call(host, port, prefix, command, members):
-    connection = http.client.HTTPConnection(host, port, timeout=5)
+    connection = http.client.HTTPConnection(host, port, timeout=60)
     try:
         connection.request("POST", f"{prefix}/{command}", json.dumps(members), HEADERS)
         answer = connection.getresponse()
