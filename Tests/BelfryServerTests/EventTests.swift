@@ -21,7 +21,8 @@ extension ServerTests.EventTests {
         async throws
     {
         let streams = Streams()
-        try await TestServer.open(configure: { $0.timeouts.request = .seconds(1) }) { server in
+        // The deadline is that of the pushes beside the stream too.
+        try await TestServer.open(configure: { $0.timeouts.request = .seconds(5) }) { server in
             let crowd = try await server.crowd(3, topics: ["town"])
             let key = try await server.adminKey()
             let path = "GET /admin/v1/apps/\(server.application.application.uuid.lowercased)/events"
@@ -33,7 +34,7 @@ extension ServerTests.EventTests {
             #expect(stream.received.contains("text/event-stream"))
             let begun = ContinuousClock.now
             var pushes = 0
-            while pushes < 2 || ContinuousClock.now - begun < .seconds(2) {
+            while pushes < 2 || ContinuousClock.now - begun < .seconds(6) {
                 let id = try await server.sender.push("Hello", toTopic: "town")
                 pushes += 1
                 try await eventually("its end is told") {
