@@ -52,22 +52,26 @@ extension OutageTests.PostgresTests {
                 }
                 try await server.end(SIGKILL)
 
-                /// As if all that had been so much longer ago; the lease stays.
-                func age(bySeconds seconds: Int) throws {
-                    try database.run("UPDATE node SET last_seen_at_ms = last_seen_at_ms - \(seconds * 1_000)")
-                    try database.run("UPDATE push SET accepted_at_ms = accepted_at_ms - \(seconds * 1_000)")
+                /// As if the node had been heard of so long ago, and the push been accepted then; the lease stays.
+                func silence(ofSeconds seconds: Int) throws {
+                    let then = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint - \(seconds * 1_000)"
+                    try database.run("UPDATE node SET last_seen_at_ms = \(then)")
+                    try database.run("UPDATE push SET accepted_at_ms = \(then)")
                 }
-                try age(bySeconds: 11)
+                // Before each command, since a node is gone after twenty seconds.
+                try silence(ofSeconds: 11)
                 let silent = try await installation.run("nodes")
                 #expect(silent.out.contains(#/up, not seen for 1\d s/#), "\(silent)")
+                try silence(ofSeconds: 11)
                 let waiting = try await installation.run("receipt", push.lowercased)
                 #expect(
                     waiting.out.contains(
                         #/waits +if node .+, which has not been heard of since .+, another node sends that by 2/#),
                     "\(waiting)")
+                try silence(ofSeconds: 11)
                 #expect(try await story().contains("which has not been heard of since"))
 
-                try age(bySeconds: 3 * 86_400)
+                try silence(ofSeconds: 3 * 86_400)
                 let absent = "no server is running on the database that database.url names"
                 let gone = try await installation.run("nodes")
                 #expect(gone.out.contains("gone, not seen for 3 days") && gone.err.contains(absent), "\(gone)")
