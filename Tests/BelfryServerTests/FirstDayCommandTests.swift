@@ -105,7 +105,7 @@ extension CommandTests.FirstDayCommandTests {
             }
             #expect(parked == "iOS")
             let page = Caller(base: addresses.management, user: "", secret: "")
-            try await eventually("the gauge has it", within: .seconds(30)) {
+            try await eventually("the gauge has it") {
                 try await page.send("GET", "/metrics").body.contains("\nbelfry_platforms_parked 1.0\n")
             }
             let followed = try await installation.run(
