@@ -120,7 +120,9 @@ extension OutageTests.NetworkTests {
 
     @Test func `with 200 ms on each way to the database and the provider, all is delivered once`() async throws {
         let far = Relay.FaultSchedule.slow(.milliseconds(200))
-        try await withNodes(providerFaults: far) { installation, relays, node in
+        // What is slow is answered in the end: nothing is given up, and no lease ends.
+        let patience = ["BELFRY_DELIVERY_LEASE_SECONDS": "120", "BELFRY_APNS_DEADLINE_SECONDS": "60"]
+        try await withNodes(patience, providerFaults: far) { installation, relays, node in
             let crowd = try await installation.crowd(1_200)
             let line = try await relays.open(to: .path(installation.databaseSocket))
             let server = node(line)
@@ -176,7 +178,7 @@ extension OutageTests.NetworkTests {
 
     /// Makes nodes on a PostgreSQL, each reaching it through a relay, or straight.
     private func withNodes(
-        providerFaults: Relay.FaultSchedule = .fair,
+        _ settings: [String: String] = [:], providerFaults: Relay.FaultSchedule = .fair,
         _ body: (TestInstallation, Relays, (Relay?) -> NodeProgram) async throws -> Void
     ) async throws {
         try await PostgresServer.with { database in
@@ -193,7 +195,7 @@ extension OutageTests.NetworkTests {
                     number += 1
                     return NodeProgram(
                         number, in: installation.scratch, database: line?.databaseURL ?? database.url(of: "postgres"),
-                        keyRing: installation.data + "/key-ring")
+                        keyRing: installation.data + "/key-ring", settings)
                 }
             }
             await relays.close()
