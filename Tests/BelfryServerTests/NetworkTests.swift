@@ -73,7 +73,9 @@ extension OutageTests.NetworkTests {
     }
 
     @Test func `a node that is cut off from the database while it holds a batch settles it too late`() async throws {
-        try await withNodes { installation, relays, node in
+        // Within its deadline the batch has to be seen in flight, and the node to be cut off.
+        let deadline = ["BELFRY_DELIVERY_LEASE_SECONDS": "12", "BELFRY_APNS_DEADLINE_SECONDS": "10"]
+        try await withNodes(deadline) { installation, relays, node in
             // One batch, for which one connection has streams enough once its first answer is there.
             let crowd = try await installation.crowd(400)
             let line = try await relays.open(to: .path(installation.databaseSocket))
