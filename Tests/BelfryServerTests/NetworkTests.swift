@@ -31,11 +31,13 @@ extension OutageTests.NetworkTests {
             #expect(try await installation.settled(before).counts == ["accepted": crowd.count])
 
             line.become(.silent)
+            // More than there are devices, where the first push met a machine that stood still for its deadline.
+            let told = installation.simulator.ledger.totals().told
             let settled = server.count(of: "batch settled")
             let during = try await sender.push("Two", toTopic: "town")
             // Each of its batches waited for answers as long as it may, and waits to be tried again.
             try await eventually("its batches are given up") { server.count(of: "batch settled") >= settled + 3 }
-            #expect(installation.simulator.ledger.totals().told == crowd.count)
+            #expect(installation.simulator.ledger.totals().told == told)
             line.become(.fair)
             let after = try await sender.push("Three", toTopic: "town")
             #expect(try await installation.settled(after, within: healed).counts == ["accepted": crowd.count])
