@@ -12,7 +12,7 @@ import Testing
 ///
 /// See docs/compatibility/genero.md, "What is promised".
 extension CrashTests {
-    @Suite(.timeLimit(.minutes(5))) struct GatewayKillTests {}
+    @Suite(.timeLimit(.minutes(10))) struct GatewayKillTests {}
 }
 
 extension CrashTests.GatewayKillTests {
@@ -43,10 +43,13 @@ private struct GatewayKillScenario: Sendable {
     /// Source: docs/compatibility/genero.md.
     private static let window = 1_000
     private static let burstsInFlightMax = 2
-    private static let settings = Program.shortLeases.merging([
+    /// Whoever is not killed gives no answer up, and tells no device twice.
+    private static let settings = [
         "BELFRY_DELIVERY_BATCHES_MAX": "\(burstsInFlightMax)",
         "BELFRY_DELIVERY_URGENT_BATCHES_MAX": "\(burstsInFlightMax)",
-    ]) { $1 }
+    ]
+    /// What a kill left in flight is sent again after this.
+    private static let settingsOfKilled = settings.merging(Program.shortLeases) { $1 }
 
     func play() async throws {
         let badges = try await BadgeCounter(gateway.installation)
@@ -76,14 +79,15 @@ private struct GatewayKillScenario: Sendable {
 
     private func kill(_ badges: BadgeCounter) async throws {
         let shares = Self.shares(from: 1, count: Self.records)
-        let (first, ports) = try await gateway.serve(Self.settings)
+        let (first, ports) = try await gateway.serve(Self.settingsOfKilled)
         defer { first.endAtOnce() }
         let end = Flag()
         badges.serve(at: ports.http)
         async let counting: Void = badges.count(until: end)
         async let sending = send(shares, to: ports.gateway)
-        try await eventually("half of the records are told") {
-            gateway.simulator.ledger.totals().told > Self.records / 2
+        // Those that are accepted are ahead of them, and not all.
+        try await eventually("a fifth of the records are told") {
+            gateway.simulator.ledger.totals().told > Self.records / 5
         }
         try await first.end(SIGKILL)
         for ended in try await sending {
@@ -102,7 +106,7 @@ private struct GatewayKillScenario: Sendable {
 
     /// Accepted are the records whose push is in the database.
     private func expectDelivered(_ shares: [ClosedRange<Int>]) async throws {
-        try await eventually("all that was accepted is settled", every: .milliseconds(100)) {
+        try await eventually("all that was accepted is settled", within: .seconds(180), every: .milliseconds(100)) {
             try gateway.count(Self.open) == 0
         }
         let accepted = try gateway.count(Self.urgent)
@@ -143,7 +147,7 @@ private struct GatewayKillScenario: Sendable {
         let (fourth, lastPorts) = try await gateway.serve(Self.settings)
         defer { fourth.endAtOnce() }
         let ends = try await sending
-        try await eventually("all that was accepted is settled", every: .milliseconds(100)) {
+        try await eventually("all that was accepted is settled", within: .seconds(180), every: .milliseconds(100)) {
             try gateway.count(Self.open) == 0
         }
         var unsent: [ClosedRange<Int>] = []
@@ -199,7 +203,10 @@ extension TestGateway {
         if let database = installation.database {
             return Int(try Connection(ConnectionOptions(database)).prepared(sql).first { $0.integer(0) } ?? 0)
         }
-        let database = try DatabaseQueue(path: installation.data + "/belfry.sqlite")
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(10)
+        let database = try DatabaseQueue(
+            path: installation.data + "/belfry.sqlite", configuration: configuration)
         defer { try? database.close() }
         return try database.read { try Int.fetchOne($0, sql: sql) ?? 0 }
     }
