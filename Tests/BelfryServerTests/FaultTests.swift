@@ -2,6 +2,7 @@ import BelfryCore
 import BelfryProviders
 import BelfryServer
 import BelfrySimulators
+import BelfryTesting
 import Foundation
 import Testing
 
@@ -212,7 +213,9 @@ extension OutageTests.FaultTests {
     }
 
     @Test func `a provider that is away is waited for`() async throws {
-        try await TestServer.open { server in
+        // No other test is given it while nothing listens at it.
+        let port = try Loopback.freePort()
+        try await TestServer.open(simulate: { $0.listening.port = port }) { server in
             let crowd = try await server.crowd(many, topics: ["town"])
             try await server.simulator.stopListening()
             try await server.simulator.act(.close())

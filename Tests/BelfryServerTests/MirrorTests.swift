@@ -32,7 +32,9 @@ extension ServerTests.MirrorTests {
 
     @Test func `callers see nothing of an old server that is down, and it hears all once it is up`() async throws {
         try await TestInstallation.with { installation in
-            let (moved, old) = try await OldPCFServer.with(devices: 4) { old in
+            // A port that no other test is given while nothing listens at it.
+            let port = try Loopback.freePort()
+            let (moved, old) = try await OldPCFServer.with(devices: 4, port: port) { old in
                 (try await MovedIn(to: installation, from: old), old)
             }
             let server = try await installation.serve(settings(old, moved))
@@ -58,7 +60,6 @@ extension ServerTests.MirrorTests {
             }
             #expect(try await app.send("DELETE", "/v1/registration/\(uuids[0])").status == 204)
             #expect(old.changes.isEmpty)
-            let port = try #require(URL(string: old.url)?.port)
             try await OldPCFServer.with(devices: 4, port: port) { up in
                 try await eventually("the old server has heard all", within: .seconds(120)) {
                     let told = Self.told(up)
