@@ -10,7 +10,8 @@ extension HostileTests {
             try await TestServer.with(engine, settings) { server in
                 let application = try server.application()
                 let path = try Self.path(on: try server.platform(of: application), server)
-                let statuses = try (0..<60).map { number in
+                // One more is taken for each second that they last.
+                let statuses = try (0..<120).map { number in
                     let subscription = HostileJSON.subscription(number: number, extra: "0")
                     return try Self.post(path, #"{"subscription":\#(subscription)}"#, server)
                 }
