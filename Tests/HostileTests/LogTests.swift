@@ -13,7 +13,7 @@ extension HostileTests {
                 _ = try server.platform(of: application)
                 let forged = #"line\n2026-01-01T00:00:00Z error belfry: forged\u001b[2J\u0085\u2028\r\nforged"#
                 let body =
-                    #"{"message":{"body":"x","custom":{"windows8":{"type":"\#(forged)"}}},"target":{"platform":"all"},"scheduleIn":2}"#
+                    #"{"message":{"body":"x","custom":{"windows8":{"type":"\#(forged)"}}},"target":{"platform":"all"},"scheduleIn":5}"#
                 #expect(try server.send("POST", "/v1/push", body, as: application.backEnd).status == 200)
                 // What the schedule says is judged by the platforms that there are when it is due.
                 let credentials = #"{"package_sid":"ms-app://s-1-15","client_secret":"secret"}"#
