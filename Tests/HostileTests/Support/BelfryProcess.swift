@@ -77,7 +77,7 @@ final class BelfryProcess: Sendable {
 
 /// The first value that there is; throws with what was waited for when there never is one.
 @discardableResult
-func waitUntil<Value>(_ hope: String, seconds: Int = 30, _ find: () throws -> Value?) throws -> Value {
+func waitUntil<Value>(_ hope: String, seconds: Int = 60, _ find: () throws -> Value?) throws -> Value {
     let end = ContinuousClock.now + .seconds(seconds)
     while ContinuousClock.now < end {
         if let value = try find() { return value }

@@ -2,6 +2,9 @@ import Foundation
 
 /// A TCP connection on which any bytes can be sent. It blocks its thread, with a deadline for each call.
 final class RawConnection {
+    /// Seconds: longer than a loaded machine takes.
+    private static let patience = 60
+
     private let socket: Int32
     /// What came and was not taken yet.
     private var unread: [UInt8] = []
@@ -22,8 +25,8 @@ final class RawConnection {
             }
         }
         guard result == 0 else { throw Self.fault("connecting") }
-        wait(seconds: 15, for: SO_RCVTIMEO)
-        wait(seconds: 15, for: SO_SNDTIMEO)
+        wait(seconds: Self.patience, for: SO_RCVTIMEO)
+        wait(seconds: Self.patience, for: SO_SNDTIMEO)
     }
 
     deinit { close(socket) }
@@ -39,7 +42,7 @@ final class RawConnection {
 
     /// Sends all of it; throws when the server closes before.
     func send(_ text: String) throws {
-        guard try sendWhatIsTaken(Array(text.utf8), timeout: 15_000) == text.utf8.count else {
+        guard try sendWhatIsTaken(Array(text.utf8), timeout: 1_000 * Self.patience) == text.utf8.count else {
             throw BelfryProcess.Failure(description: "the server took no more")
         }
     }
@@ -81,8 +84,9 @@ final class RawConnection {
         }
     }
 
-    /// Takes bytes up to the end of `mark`; nil when the server closes or says nothing for long.
+    /// Takes bytes up to the end of `mark`; nil when the server closes or says something else for long.
     func take(through mark: [UInt8]) -> [UInt8]? {
+        let end = ContinuousClock.now + .seconds(Self.patience)
         var searched = 0
         while true {
             if let end = unread.firstRange(of: mark, from: searched) {
@@ -90,7 +94,7 @@ final class RawConnection {
                 return Array(unread[..<end])
             }
             searched = max(0, unread.count - mark.count)
-            guard let more = receive(), !more.isEmpty else { return nil }
+            guard ContinuousClock.now < end, let more = receive(), !more.isEmpty else { return nil }
             unread += more
         }
     }

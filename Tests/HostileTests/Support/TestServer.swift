@@ -63,7 +63,7 @@ struct TestServer: Sendable {
         let connection = try connect()
         // A server may answer before it has read everything.
         try connection.sendWhatIsTaken(
-            Array(HTTPText.request(method, path, body, as: authorization, headers).utf8), timeout: 15_000)
+            Array(HTTPText.request(method, path, body, as: authorization, headers).utf8), timeout: 60_000)
         guard let answer = connection.answer() else {
             throw BelfryProcess.Failure(description: "\(method) \(path) got no answer: \(process.logged.suffix(500))")
         }
