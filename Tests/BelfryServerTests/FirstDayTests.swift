@@ -67,8 +67,10 @@ extension CommandTests.FirstDayTests {
                 "receipt", String(receipt), "--device", crowd.devices[0].uuid.lowercased
             ).out
             #expect(story.contains("parked since") && story.contains(remedy), "\(story)")
+            // It is written once the platform is parked.
+            try await eventually("the log has it") { server.logged.contains(remedy) }
             #expect(server.logged.contains(#""platform.uuid":"\#(installation.platform)""#))
-            #expect(server.logged.contains(remedy) && !server.logged.contains("platform.key"))
+            #expect(!server.logged.contains("platform.key"))
             try await server.end(SIGTERM)
         }
     }
@@ -136,8 +138,10 @@ extension CommandTests.FirstDayTests {
             let server = try await installation.serve()
             defer { server.endAtOnce() }
             let addresses = try await server.addresses()
-            let nodes = try await installation.run("nodes").out
-            #expect(nodes.contains("http://127.0.0.1:0"), "\(nodes)")
+            // Its first heartbeat is beside its first requests.
+            try await eventually("the node is listed") {
+                try await installation.run("nodes").out.contains("http://127.0.0.1:0")
+            }
             let page = try await Caller(base: addresses.management, user: "", secret: "").send("GET", "/metrics").body
             let absent = try Self.documentedMetrics.filter { !page.contains("# TYPE \($0) ") }
             #expect(absent == [])
@@ -233,8 +237,11 @@ extension CommandTests.FirstDayTests {
             let server = try await installation.serve()
             defer { server.endAtOnce() }
             _ = try await server.addresses()
-            let nodes = try await installation.run("nodes")
-            #expect(nodes.err == "" && nodes.out.contains("  up  "), "\(nodes)")
+            let nodes: Program.Ended = try await eventually("the node is listed") {
+                let listed = try await installation.run("nodes")
+                return listed.out.contains("  up  ") ? listed : nil
+            }
+            #expect(nodes.err == "", "\(nodes)")
             let mistyped = try await installation.run(push + ["--topic", "diary"])
             #expect(mistyped.status == 0 && mistyped.err == "warning: nobody subscribes to diary\n", "\(mistyped)")
             let second = try await installation.run("serve", "--port", "0", "--management-port", "0")

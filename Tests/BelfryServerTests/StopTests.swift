@@ -16,7 +16,7 @@ extension ServerTests.StopTests {
     {
         try await TestInstallation.with { installation in
             let crowd = try await installation.crowd(6_000)
-            // A thousand at a time, a second each: there is time to tell it to stop, and ten seconds to ask it things then.
+            // A thousand at a time, a second each: there is time to tell it to stop, and to ask it things then.
             installation.simulator.script.set(ServiceScript(latencyMilliseconds: 1_000))
             let first = try await installation.serve([
                 "BELFRY_SHUTDOWN_DELAY_SECONDS": "10", "BELFRY_DELIVERY_BATCHES_MAX": "2",
