@@ -49,9 +49,9 @@ extension CommandTests.AuditedCommandTests {
         ).platform_uuid
         try await runner.run("platform edit", web, "--description", "browsers", leaves: "platform.edit")
         try await runner.run("app edit", app.app_uuid, "--name", "Grocer", leaves: "app.edit")
-        try await runner.run("app rotate api-key", app.app_uuid, "--grace", "60", leaves: "app.replace_api_key")
+        try await runner.run("app rotate api-key", app.app_uuid, "--grace", "3600", leaves: "app.replace_api_key")
         let early = try await runner.run(
-            "app rotate api-key", app.app_uuid, "--grace", "60", leaves: "app.replace_api_key")
+            "app rotate api-key", app.app_uuid, "--grace", "3600", leaves: "app.replace_api_key")
         #expect(early.err.contains("it is refused from now on"), "\(early)")
         try await runner.run("app rotate shared-secret", app.app_uuid, leaves: "app.replace_shared_secret")
         let list = try installation.scratch.write("{}\n", to: "devices.jsonl")
