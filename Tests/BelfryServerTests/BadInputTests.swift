@@ -185,7 +185,7 @@ extension CommandTests.BadInputTests {
     }
 
     @Test func `a caller of HTTP 1.0 is answered`() async throws {
-        try await TestServer.open(configure: { $0.timeouts.idle = .seconds(1) }) { server in
+        try await TestServer.open { server in
             let said = try await RawConnection.exchange(
                 Array("GET /v1/version HTTP/1.0\r\n\r\n".utf8), with: server.addresses.http)
             #expect(said.split(separator: "\r\n").first?.contains(" 200 ") == true)

@@ -39,7 +39,7 @@ extension ServerTests {
         }
 
         @Test func `what is no HTTP is refused behind the answers to what was before it`() async throws {
-            try await TestServer.open(configure: { $0.timeouts.idle = .seconds(1) }) { server in
+            try await TestServer.open { server in
                 let said = try await RawConnection.exchange(
                     Array((Self.get + Self.get + "nonsense\r\n\r\n").utf8), with: server.addresses.http)
                 #expect(Self.statuses(said) == ["200", "200", "400"])
@@ -49,7 +49,7 @@ extension ServerTests {
 
         @Test(arguments: ["", "Host: a\r\nHost: b\r\n"])
         func `a request without a host, or with two, is refused`(hosts: String) async throws {
-            try await TestServer.open(configure: { $0.timeouts.idle = .seconds(1) }) { server in
+            try await TestServer.open { server in
                 let said = try await RawConnection.exchange(
                     Array("GET /v1/version HTTP/1.1\r\n\(hosts)\r\n\(Self.get)".utf8), with: server.addresses.http)
                 #expect(Self.statuses(said) == ["400"])
@@ -63,7 +63,7 @@ extension ServerTests {
         func `a request for another protocol is answered in this one, and nothing behind it is kept`(
             request: String
         ) async throws {
-            try await TestServer.open(configure: { $0.timeouts.idle = .seconds(1) }) { server in
+            try await TestServer.open { server in
                 let connection = try await RawConnection.open(to: server.addresses.http)
                 try await connection.send(request)
                 try await eventually("it is answered") { connection.received.contains("Connection: close\r\n") }
@@ -114,7 +114,7 @@ extension ServerTests {
 
         @Test(arguments: ["close", "Close", "TE, close"])
         func `a client that wants no more gets its answer and nothing behind it`(word: String) async throws {
-            try await TestServer.open(configure: { $0.timeouts.idle = .seconds(1) }) { server in
+            try await TestServer.open { server in
                 let last = "GET /v1/version HTTP/1.1\r\nHost: a\r\nConnection: \(word)\r\n\r\n"
                 let said = try await RawConnection.exchange(
                     Array((Self.get + last + Self.get).utf8), with: server.addresses.http)
