@@ -11,12 +11,12 @@ import Testing
 /// See docs/Architecture.md, "What must always hold", 1 to 3.
 extension CrashTests {
     @Suite struct KillTests {
-        @Test(.timeLimit(.minutes(5)))
+        @Test(.timeLimit(.minutes(10)))
         func `a server killed twenty times inside one push loses nothing and repeats no more than was in flight`()
             async throws
         {
             try await Scratch.with { scratch in
-                try await TestSystem.with(["data.directory": scratch.file("data")], latency: 300) { system in
+                try await TestSystem.with(["data.directory": scratch.file("data")], latency: 600) { system in
                     try await KillScenario(scratch, system).play()
                 }
             }
