@@ -10,7 +10,7 @@ extension CrashTests {
     @Suite struct MigrationKillTests {
         private static let kills = 6
 
-        @Test(.timeLimit(.minutes(3)))
+        @Test(.timeLimit(.minutes(5)))
         func `a migration of a file that is killed leaves all or nothing, and the next one ends it`() async throws {
             try await Scratch.with { scratch in
                 let file = DatabaseFile(directory: scratch.file("data"))

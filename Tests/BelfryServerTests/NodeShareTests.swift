@@ -5,7 +5,7 @@ import Testing
 /// What nodes have together, each takes its part of, as nodes come and go.
 extension OutageTests {
     @Suite struct NodeShareTests {
-        @Test(.timeLimit(.minutes(2)))
+        @Test(.timeLimit(.minutes(5)))
         func `limits are divided among the nodes that serve, within two beats`() async throws {
             try await PostgresServer.with { database in
                 try await TestInstallation.with(database: database.url(of: "postgres")) { installation in

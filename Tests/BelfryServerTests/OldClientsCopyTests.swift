@@ -5,7 +5,7 @@ import Testing
 
 /// What clients of other systems left here, after the database moved.
 extension CrashTests {
-    @Suite(.timeLimit(.minutes(3))) struct OldClientsCopyTests {}
+    @Suite(.timeLimit(.minutes(5))) struct OldClientsCopyTests {}
 }
 
 extension CrashTests.OldClientsCopyTests {

@@ -8,7 +8,7 @@ import Testing
 /// The same on PostgreSQL, where a migration can be held inside a step by another session that makes a table of the same name.
 extension CrashTests {
     @Suite struct PostgresMigrationKillTests {
-        @Test(.timeLimit(.minutes(3)))
+        @Test(.timeLimit(.minutes(5)))
         func `a migration of PostgreSQL that is killed inside a step leaves nothing, and the next one does it`()
             async throws
         {

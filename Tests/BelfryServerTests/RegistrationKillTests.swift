@@ -9,7 +9,7 @@ import Testing
 ///
 /// See docs/Architecture.md, "What must always hold", 1.
 extension CrashTests {
-    @Suite(.timeLimit(.minutes(3))) struct RegistrationKillTests {
+    @Suite(.timeLimit(.minutes(5))) struct RegistrationKillTests {
         private static let kills = 5
         private static let namesPerLife = 300
 
