@@ -30,8 +30,9 @@ extension ServerTests.GatewayTests {
             let end = try await gateway.send(
                 "genero", to: ports.gateway, ["--token", Self.token, "--payload", payload])
             #expect(end["end"]?.stringValue == "silence", "\(end)")
-            try await eventually("the device is told") { gateway.simulator.ledger.token(Self.tokenBytes) != nil }
-            let request = try #require(gateway.simulator.ledger.token(Self.tokenBytes)?.lastRequest)
+            let request = try await eventually("the device is told") {
+                gateway.simulator.ledger.token(Self.tokenBytes)?.lastRequest
+            }
             #expect(try JSONValue(json: request.payload.utf8) == JSONValue(json: payload.utf8))
             #expect(request.header("apns-priority") == "10" || request.header("apns-priority") == nil)
             #expect(request.header("apns-push-type") == "alert")
