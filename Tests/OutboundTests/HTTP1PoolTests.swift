@@ -1,4 +1,5 @@
 import HTTP2Client
+import NIOCore
 import NIOHTTP1
 import Synchronization
 import Testing
@@ -145,9 +146,15 @@ import Testing
 
     @Test func `an urgent batch goes before what waits`() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
-        try await ScriptedHost.run(configure: { $0.http1ConnectionsMax = 1 }) { _ in
+        let isQuickHere = Mutex(false)
+        try await ScriptedHost.run(configure: { $0.http1ConnectionsMax = 1 }) { request in
             open.yield()
-            return ScriptedHost.Answer()
+            // Until it is here the others are slow, so that many of them still wait when it comes.
+            let isSlow = isQuickHere.withLock { isHere in
+                isHere = isHere || request.path == "/quick"
+                return !isHere
+            }
+            return ScriptedHost.Answer(delay: isSlow ? .milliseconds(50) : .zero)
         } _: { host, outbound in
             let (slow, quick) = (batch(host, (0..<200).map { "/slow/\($0)" }), batch(host, ["/quick"]))
             await withTaskGroup(of: Void.self) { group in

@@ -27,6 +27,8 @@ final class ScriptedHost: Sendable {
         var breaksOff = false
         /// Ends the connection behind the answer.
         var closes = false
+        /// How long the answer is held back.
+        var delay = TimeAmount.zero
     }
 
     let url: String
@@ -99,7 +101,10 @@ final class ScriptedHost: Sendable {
             case .body(let bytes): body += String(buffer: bytes)
             case .end:
                 guard let head else { return }
-                reply(answer(Request(path: head.uri, headers: head.headers, body: body)), context)
+                let answer = answer(Request(path: head.uri, headers: head.headers, body: body))
+                guard answer.delay > .zero else { return reply(answer, context) }
+                let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+                context.eventLoop.scheduleTask(in: answer.delay) { bound.value.0.reply(answer, bound.value.1) }
             }
         }
 
