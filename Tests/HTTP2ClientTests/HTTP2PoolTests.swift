@@ -119,11 +119,13 @@ import Testing
     @Test(arguments: ["", "HTTP/1.1 400 Bad Request\r\n\r\n"])
     func `a peer that does not speak TLS fails the connect by its deadline`(greeting: String) async throws {
         let server = try await LoopbackServer(greeting: greeting)
-        let pool = try pool(endpoint(server.port)) { $0.connection.connectDeadline = .milliseconds(200) }
+        let pool = try pool(endpoint(server.port)) {
+            $0.connection.connectDeadline = .milliseconds(200)
+            // Longer than the batch waits: it is told of the first connect.
+            $0.backOffFirst = .seconds(3_600); $0.backOffLongest = .seconds(3_600)
+        }
         #expect(
-            words(await pool.send(batch(1), deadline: .milliseconds(600))) == [
-                "unprocessed no connection could be opened"
-            ])
+            words(await pool.send(batch(1), deadline: .seconds(30))) == ["unprocessed no connection could be opened"])
         await pool.shutdown(within: .seconds(1))
         try await server.stop()
     }
