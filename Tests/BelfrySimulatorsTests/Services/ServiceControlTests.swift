@@ -74,7 +74,7 @@ import Testing
         try await TestSimulator.with(Self.controlled) { fixture in
             fixture.simulator.script.add(ServiceFault(then: then))
             let answer = try await FCMSendTests.post(
-                fixture, #"{"message":{"token":"a"}}"#, "--http1.1", "--max-time", routes == [28] ? "1" : "20")
+                fixture, #"{"message":{"token":"a"}}"#, "--http1.1", "--max-time", routes == [28] ? "10" : "20")
             #expect(routes.contains(answer.exit))
             #expect(fixture.simulator.ledger.totals().told == told)
         }
