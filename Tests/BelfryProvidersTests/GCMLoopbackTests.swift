@@ -7,8 +7,7 @@ import Testing
 /// Every row of the table of gcm/send in docs/Providers.md, over TLS, against the simulator.
 @Suite struct GCMLoopbackTests {
     private static func with(
-        key: String? = nil, path: String = "/gcm/send", deadline: Duration = .seconds(20),
-        _ body: (GCMSimulator, TestProvider) async throws -> Void
+        key: String? = nil, path: String = "/gcm/send", _ body: (GCMSimulator, TestProvider) async throws -> Void
     ) async throws {
         var configuration = GCMConfiguration()
         configuration.listening.ledgerDetail = .payloads
@@ -17,7 +16,7 @@ import Testing
             let credentials = GCMPlatformCredentials(
                 key: key ?? configuration.serverKey, endpoint: simulator.url + path,
                 trustRootsPEM: simulator.trustRootPEM)
-            try await TestProvider.with(.android, AndroidPlatformCredentials.gcm(credentials), deadline: deadline) {
+            try await TestProvider.with(.android, AndroidPlatformCredentials.gcm(credentials)) {
                 try await body(simulator, $0)
             }
         } catch {
@@ -98,7 +97,7 @@ import Testing
             simulator.script.add(ServiceFault(times: 1, then: .close(told: true)))
             #expect(await fixture.send(["a"]) == [.unanswered])
         }
-        try await Self.with(deadline: .seconds(3)) { simulator, fixture in
+        try await Self.with { simulator, fixture in
             try await simulator.stopListening()
             let outcomes = await fixture.send(["a"])
             #expect(outcomes.first?.connectionFault?.kind == .connect, "\(outcomes)")

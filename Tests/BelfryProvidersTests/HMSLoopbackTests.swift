@@ -12,15 +12,14 @@ import Testing
     }
 
     private static func with(
-        _ version: Version = .v1, secret: String? = nil, deadline: Duration = .seconds(20),
-        _ body: (HMSSimulator, TestProvider) async throws -> Void
+        _ version: Version = .v1, secret: String? = nil, _ body: (HMSSimulator, TestProvider) async throws -> Void
     ) async throws {
         var configuration = HMSConfiguration()
         configuration.listening.ledgerDetail = .payloads
         let simulator = try await HMSSimulator.start(configuration)
         do {
             let credentials = try HMSPlatformCredentials(entered: entered(version, secret, simulator, configuration))
-            try await TestProvider.with(.huawei, credentials, deadline: deadline) { try await body(simulator, $0) }
+            try await TestProvider.with(.huawei, credentials) { try await body(simulator, $0) }
         } catch {
             try await simulator.shutdown()
             throw error
@@ -174,7 +173,7 @@ import Testing
             simulator.script.add(ServiceFault(when: .init(path: "/v1/"), then: .close(told: true)))
             #expect(await fixture.send(["a"]) == [.unanswered])
         }
-        try await Self.with(deadline: .seconds(3)) { simulator, fixture in
+        try await Self.with { simulator, fixture in
             try await simulator.stopListening()
             let outcomes = await fixture.send(["a"])
             #expect(outcomes.first?.connectionFault?.kind == .connect, "\(outcomes)")
