@@ -20,8 +20,8 @@ import Testing
         try await withPool(size: 2) { pool in
             let first = try await pool.run { $0.serverProcess }
             try await pool.run { connection in
-                // The other one may be the same; then it ends itself.
-                _ = try? connection.prepared("SELECT pg_terminate_backend($1::int)").run(Int64(first))
+                // The other one may be the same; then it ends itself. It waits for the end, which the pool could miss.
+                _ = try? connection.prepared("SELECT pg_terminate_backend($1::int, 20000)").run(Int64(first))
             }
             for _ in 0..<4 {
                 let one = try? await pool.run { try $0.prepared("SELECT 1").first { $0.integer(0) } }
