@@ -1,5 +1,6 @@
 import BelfryCore
 import BelfryTesting
+import Dispatch
 import PostgreSQL
 import Testing
 
@@ -10,18 +11,17 @@ import Testing
         try await TestDatabases.withDatabase { connection in
             let store = try await PostgresStore.open(
                 .init(connection: connection, connectionsMax: 2, clock: ManualClock()), logger: .strict, migrate: false)
-            let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+            let begun = DispatchSemaphore(value: 0)
             let search = Task {
                 try await store.search(for: Key(1)) { db, budget in
-                    begin.finish()
+                    begun.signal()
                     while true {
                         try budget.check()
                         try db.prepared("SELECT pg_sleep(60)").run()
                     }
                 }
             }
-            for await _ in begun {}
-            search.cancel()
+            search.cancelOnceBegun(begun)
             await #expect(throws: CancellationError.self) { try await search.value }
             let answer = try await store.search(for: Key(1)) { db, budget in
                 try budget.check()

@@ -1,5 +1,6 @@
 import BelfryCore
 import BelfryTesting
+import Dispatch
 import FoundationEssentials
 import GRDB
 import Testing
@@ -15,15 +16,14 @@ import Testing
 
     @Test func `a statement ends in its middle when its caller has left`() async throws {
         try await withSQLiteStore { store, _ in
-            let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+            let begun = DispatchSemaphore(value: 0)
             let search = Task {
                 try await store.search(for: Key(1)) { db, _ in
-                    begin.finish()
+                    begun.signal()
                     return try db.prepared(Self.endless).first { $0.integer(0) }
                 }
             }
-            for await _ in begun {}
-            search.cancel()
+            search.cancelOnceBegun(begun)
             await #expect(throws: CancellationError.self) { try await search.value }
             // The connection is whole.
             let answer = try await store.search(for: Key(1)) { db, _ in
@@ -53,6 +53,16 @@ import Testing
             #expect(try await store.devices(search, skip: 0, limit: 9).total == 0)
             let others = DeviceSearch(platforms: [other.key], text: String(device.uuid.uuidString.prefix(1)))
             #expect(try await store.devices(others, skip: 0, limit: 9).elements == [device])
+        }
+    }
+}
+
+extension Task {
+    /// Cancels it from a thread of its own: a task may have its turn when the search's time is up already.
+    func cancelOnceBegun(_ begun: DispatchSemaphore) {
+        DispatchQueue(label: "leaving caller").async {
+            begun.wait()
+            self.cancel()
         }
     }
 }
