@@ -109,7 +109,7 @@ func withPool(
     size: Int = 1, options: (inout ConnectionOptions) -> Void = { _ in }, waitingMax: Int = 100,
     _ body: (ConnectionPool) async throws -> Void
 ) async throws {
-    var connecting = ConnectionOptions(try PostgresServer.shared().connection(to: "postgres"))
+    var connecting = ConnectionOptions(try await PostgresServer.sharedOnceUp().connection(to: "postgres"))
     options(&connecting)
     let pool = ConnectionPool(connecting, size: size, waitingMax: waitingMax)
     let outcome: Result<Void, any Error>

@@ -128,7 +128,7 @@ import Testing
 
     @Test func `a listener hears what is said, and comes back when its connection broke`() async throws {
         let (events, continuation) = AsyncStream.makeStream(of: Listener.Event.self)
-        let options = ConnectionOptions(try PostgresServer.shared().connection(to: "postgres"))
+        let options = ConnectionOptions(try await PostgresServer.sharedOnceUp().connection(to: "postgres"))
         let listener = try Listener(options, channels: ["Some \"news\""], pause: .milliseconds(10)) {
             continuation.yield($0)
         }

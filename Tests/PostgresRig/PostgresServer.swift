@@ -26,21 +26,18 @@ public final class PostgresServer: Sendable {
         }
     }
 
-    /// Runs `body` with one of its own, and discards it. No task waits for a thread while the server comes and goes.
-    public static func with(_ body: (PostgresServer) async throws -> Void) async throws {
-        let server = try await onOwnThread { try PostgresServer() }
-        let result: Result<Void, any Error>
-        do { result = .success(try await body(server)) } catch { result = .failure(error) }
-        try await onOwnThread { server.discard() }
-        try result.get()
+    /// The same for tasks, whose threads are few: were those blocked, what other tests wait for could not come in time.
+    public static func sharedOnceUp() async throws -> PostgresServer {
+        try await BlockingWork.run { try Self.shared() }
     }
 
-    private static func onOwnThread<Value: Sendable>(
-        _ body: @escaping @Sendable () throws -> Value
-    ) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
-        }
+    /// Runs `body` with one of its own, and discards it. No task waits for a thread while the server comes and goes.
+    public static func with(_ body: (PostgresServer) async throws -> Void) async throws {
+        let server = try await BlockingWork.run { try PostgresServer() }
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(server)) } catch { result = .failure(error) }
+        try await BlockingWork.run { server.discard() }
+        try result.get()
     }
 
     /// A name for a database that was not used yet.

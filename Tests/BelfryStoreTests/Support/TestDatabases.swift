@@ -49,7 +49,7 @@ private actor AdminService {
     func giveBack(_ name: String) { free.append(name) }
 
     func make() async throws -> String {
-        let name = try PostgresServer.shared().freshName()
+        let name = try await PostgresServer.sharedOnceUp().freshName()
         try await run("CREATE DATABASE \(name)", in: "postgres")
         return name
     }
