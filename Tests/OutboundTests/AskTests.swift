@@ -11,10 +11,10 @@ import Testing
                 : ScriptedHost.Answer(status: 201, body: "{}")
         } _: { host, outbound in
             let posted = await outbound.ask(
-                "\(host.url)/here", form: "a=b", authorization: "Basic x", deadline: .seconds(10))
+                "\(host.url)/here", form: "a=b", authorization: "Basic x", deadline: .seconds(30))
             guard case .response(let answer) = posted else { return #expect(Bool(false), "\(posted)") }
             #expect(answer.status == 201 && answer.body == Array("{}".utf8))
-            let fetched = await outbound.ask("\(host.url)/there", form: nil, authorization: nil, deadline: .seconds(10))
+            let fetched = await outbound.ask("\(host.url)/there", form: nil, authorization: nil, deadline: .seconds(30))
             guard case .response(let redirect) = fetched else { return #expect(Bool(false), "\(fetched)") }
             #expect(redirect.status == 302)
             #expect(host.requests.map(\.path) == ["/here", "/there"])
