@@ -190,7 +190,8 @@ import Testing
     }
 
     @Test func `TCP is refused while not listening, on the same port afterwards`() async throws {
-        try await TestSimulator.with({ $0.listening.port = TestSimulator.ownPort() }) { fixture in
+        let port = try TestSimulator.ownPort()
+        try await TestSimulator.with({ $0.listening.port = port }) { fixture in
             try await fixture.simulator.stopListening()
             await #expect(throws: (any Error).self) { try await fixture.connect() }
             try await fixture.simulator.resumeListening()

@@ -1,3 +1,4 @@
+import BelfryTesting
 import Synchronization
 
 @testable import BelfrySimulators
@@ -18,7 +19,7 @@ struct TestSimulator: Sendable {
     let clock: ManualClock
 
     /// A port that no other simulator is given while this one does not listen: below those the kernel deals out.
-    static func ownPort() -> Int { .random(in: 20_000..<30_000) }
+    static func ownPort() throws -> Int { try Loopback.freePort() }
 
     /// Runs a test against a simulator and shuts it down.
     static func with(

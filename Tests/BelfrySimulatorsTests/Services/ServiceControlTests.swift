@@ -96,9 +96,10 @@ import Testing
     }
 
     @Test func `a refused handshake and a closed port keep senders out`() async throws {
+        let port = try BelfrySimulatorsTests.TestSimulator.ownPort()
         try await TestSimulator.with({
             Self.controlled(&$0)
-            $0.listening.port = BelfrySimulatorsTests.TestSimulator.ownPort()
+            $0.listening.port = port
         }) { fixture in
             fixture.simulator.script.add(ServiceFault(times: 1, then: .refuseHandshake(alert: nil)))
             let body = #"{"message":{"token":"a"}}"#
