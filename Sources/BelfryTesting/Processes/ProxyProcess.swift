@@ -65,7 +65,7 @@ package final class ProxyProcess: Sendable {
         let process = try spawn(
             [program] + (try arguments(make, port: port, folder: folder)), output: "\(folder)/log")
         let proxy = ProxyProcess(port: port, process: process, folder: folder)
-        for _ in 0..<500 {
+        for _ in 0..<1_500 {
             if Loopback.isListening(port) { return proxy }
             try await Task.sleep(for: .milliseconds(20))
         }
