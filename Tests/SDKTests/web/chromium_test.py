@@ -68,6 +68,7 @@ def a_push_is_shown_with_all_its_parts_and_the_page_hears_of_it(rig, chromium):
     assert found == [{
         "title": "Goal", "body": "1:0", "icon": f"{at}/icon.png", "image": f"{at}/image.png", "badge": f"{at}/badge.png",
         "tag": "score", "silent": True, "actions": [{"action": "more", "title": "More"}]}], found
+    rig.until("the page heard of it", lambda: chromium.script("return window.heard.length > 0"))
     assert chromium.script("return window.heard[0].notification.title") == "Goal"
     assert chromium.script("return self.badged", worker) == 3
 
