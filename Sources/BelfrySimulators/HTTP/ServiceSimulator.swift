@@ -32,6 +32,8 @@ package final class ServiceSimulator<S: SimulatedProvider>: Sendable {
     private struct Channels {
         var front: (any Channel)?
         var control: (any Channel)?
+        /// While there is no front.
+        var held: HeldPort?
     }
 
     /// - Parameter group: the event loops of connections; nil makes a group of two threads, ended by ``shutdown()``.
@@ -79,18 +81,22 @@ package final class ServiceSimulator<S: SimulatedProvider>: Sendable {
     /// The base URL, without a slash at the end.
     package var url: String { "\(handler.listening.isSecure ? "https" : "http")://localhost:\(port)" }
 
-    /// Refuses TCP connections from now on; open ones continue.
+    /// Refuses TCP connections from now on; open ones continue. The port stays the simulator's.
     package func stopListening() async throws {
         let front = channels.withLock { channels in
             defer { channels.front = nil }
             return channels.front
         }
-        try await front?.close()
+        guard let front else { return }
+        let address = front.localAddress
+        try await front.close()
+        channels.withLock { $0.held = address.flatMap(HeldPort.init) }
     }
 
     /// Accepts connections again, on the same port.
     package func resumeListening() async throws {
         guard channels.withLock({ $0.front == nil }) else { return }
+        channels.withLock { $0.held = nil }
         let front = try await connectionSetup.listen(port: port, group: group)
         channels.withLock { $0.front = front }
     }
@@ -105,6 +111,7 @@ package final class ServiceSimulator<S: SimulatedProvider>: Sendable {
     /// Stops listening and drops every connection.
     package func shutdown() async throws {
         try await stopListening()
+        channels.withLock { $0.held = nil }
         try await channels.withLock { $0.control }?.close()
         try await handler.connections.closeAll()
         if ownsGroup { try await group.shutdownGracefully() }
