@@ -132,6 +132,7 @@ document.querySelector(".wrong input, .wrong select, .wrong textarea")?.focus();
 // Live pages show themselves anew when something happened: not while someone types, marks a text or sends a form. The focus stays.
 let live = document.body.dataset.live;
 let shown = null;
+let asked = 0;
 let stream = null;
 const main = document.querySelector("main");
 const log = [...document.querySelectorAll("figure.code")].find(figure => figure.querySelector("figcaption").textContent === "log");
@@ -140,6 +141,7 @@ const isBusy = () => document.hidden || isSending || !document.getSelection().is
   || [...main.querySelectorAll("input, textarea")].some(field => field.value !== field.defaultValue);
 function refresh() {
   if (isBusy()) return;
+  asked = Date.now();
   const request = new XMLHttpRequest();
   request.open("GET", location.href);
   request.responseType = "document";
@@ -180,7 +182,7 @@ if (live && live !== "reload") {
   addEventListener("pagehide", () => stream.close());
 }
 // What happened before the stream was open, and a stream that a proxy holds back.
-if (live && !log) setInterval(() => { if (live) refresh(); }, 4000);
+if (live && !log) setInterval(() => { if (live && Date.now() - asked > 3000) refresh(); }, 4000);
 
 // The log page: a line for each event, and a button that stores them.
 const lines = [];
