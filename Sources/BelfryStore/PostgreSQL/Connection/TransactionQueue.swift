@@ -5,7 +5,7 @@ import Synchronization
 /// Writes of one kind that wait together share a transaction, and so its trips and its wait for the disk.
 ///
 /// While some are on their way, the next gather. One that finds the queue idle leaves at once.
-final class TransactionQueue<Entry: Sendable, Answer: Sendable>: Sendable {
+final class TransactionQueue<Entry: Sendable, Name: Hashable, Answer: Sendable>: Sendable {
     private struct Waiting: Sendable {
         let entry: Entry
         let answer: @Sendable (Result<Answer, any Error>) -> Void
@@ -17,7 +17,7 @@ final class TransactionQueue<Entry: Sendable, Answer: Sendable>: Sendable {
     }
 
     private let state = Mutex(State())
-    private let exclusive: @Sendable (Entry) -> [AnyHashable]
+    private let exclusive: @Sendable (Entry) -> [Name]
     private let write: @Sendable (PostgresWriteSession, [Entry]) throws -> [Result<Answer, any Error>]
 
     /// While one transaction waits for the disk another is worked on.
@@ -31,7 +31,7 @@ final class TransactionQueue<Entry: Sendable, Answer: Sendable>: Sendable {
     ///   - exclusive: what no two entries of one transaction may have in common.
     ///   - write: writes entries down, and says what came of each, in order.
     init(
-        exclusive: @escaping @Sendable (Entry) -> [AnyHashable],
+        exclusive: @escaping @Sendable (Entry) -> [Name],
         write: @escaping @Sendable (PostgresWriteSession, [Entry]) throws -> [Result<Answer, any Error>]
     ) {
         self.exclusive = exclusive
@@ -60,19 +60,22 @@ final class TransactionQueue<Entry: Sendable, Answer: Sendable>: Sendable {
     /// Those that are to share the next transaction; nil when there are none, or enough are under way.
     private func next(of state: inout State) -> [Waiting]? {
         guard state.running < runningMax, state.waiting.count >= (state.running == 0 ? 1 : handful) else { return nil }
-        var taken: Set<AnyHashable> = []
+        var taken: Set<Name> = []
         var next: [Waiting] = []
         var left: [Waiting] = []
+        var seen = 0
         for waiting in state.waiting {
+            guard next.count < entriesMax else { break }
+            seen += 1
             let names = exclusive(waiting.entry)
-            guard next.count < entriesMax, taken.isDisjoint(with: names) else {
+            guard taken.isDisjoint(with: names) else {
                 left.append(waiting)
                 continue
             }
             next.append(waiting)
             taken.formUnion(names)
         }
-        state.waiting = left
+        state.waiting.replaceSubrange(..<seen, with: left)
         state.running += 1
         return next
     }

@@ -13,7 +13,12 @@ struct RegistrationEntry: Sendable {
     var imported: DeviceImport?
 
     /// Registrations of one device, or of one token, come one after the other.
-    var exclusive: [AnyHashable] { [tokenHash] + (named.map { [$0] } ?? []) }
+    var exclusive: [ExclusiveName] { named.map { [.token(tokenHash), .device($0)] } ?? [.token(tokenHash)] }
+
+    enum ExclusiveName: Hashable {
+        case token(UUID)
+        case device(DeviceName)
+    }
 }
 
 /// What came of a registration, or of a device that another server knew.
