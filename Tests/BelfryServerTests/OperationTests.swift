@@ -1,5 +1,6 @@
 import BelfryCore
 import BelfryDelivery
+import BelfryProviders
 import BelfryServer
 import BelfrySimulators
 import BelfryTesting

@@ -5,7 +5,7 @@ import Synchronization
 /// Writes of one kind that wait together share a transaction, and so its trips and its wait for the disk.
 ///
 /// While some are on their way, the next gather. One that finds the queue idle leaves at once.
-final class TransactionQueue<Entry: Sendable, Name: Hashable, Answer: Sendable>: Sendable {
+final class TransactionQueue<Entry: Sendable, Name: Hashable & Sendable, Answer: Sendable>: Sendable {
     private struct Waiting: Sendable {
         let entry: Entry
         let answer: @Sendable (Result<Answer, any Error>) -> Void

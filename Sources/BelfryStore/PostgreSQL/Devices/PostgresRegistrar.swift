@@ -15,7 +15,7 @@ struct RegistrationEntry: Sendable {
     /// Registrations of one device, or of one token, come one after the other.
     var exclusive: [ExclusiveName] { named.map { [.token(tokenHash), .device($0)] } ?? [.token(tokenHash)] }
 
-    enum ExclusiveName: Hashable {
+    enum ExclusiveName: Hashable, Sendable {
         case token(UUID)
         case device(DeviceName)
     }
