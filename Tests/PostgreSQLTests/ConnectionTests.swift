@@ -51,6 +51,34 @@ import Testing
         }
     }
 
+    @Test func `rows of what was sent come with the next answer`() async throws {
+        try await withPool { pool in
+            let found = try await pool.run { connection in
+                let first = try connection.prepared("SELECT n FROM unnest($1) AS t (n)")
+                    .sendReading(PostgresArray([1, 2] as [Int64])) { $0.integer(0) }
+                let none = try connection.prepared("SELECT 1 WHERE false").sendReading { $0.integer(0) }
+                let third = try connection.prepared("SELECT 3::bigint").first { $0.integer(0) }
+                return (try first.all(), try none.all(), third, try first.all())
+            }
+            #expect(found.0 == [1, 2] && found.1 == [] && found.2 == 3 && found.3 == [1, 2])
+        }
+    }
+
+    @Test func `rows of what was sent come when they are asked for, and so does its refusal`() async throws {
+        try await withPool { pool in
+            try await pool.run { connection in
+                let four = try connection.prepared("SELECT 4::bigint").sendReading { $0.integer(0) }
+                #expect(try four.all() == [4])
+                let refused = try connection.prepared("SELECT 1 / $1::bigint").sendReading(0) { $0.integer(0) }
+                let passedOver = try connection.prepared("SELECT 5::bigint").sendReading { $0.integer(0) }
+                #expect(throws: PostgresError.self) { try refused.all() }
+                #expect(throws: PostgresError.self) { try refused.all() }
+                #expect(throws: PostgresError.self) { try passedOver.all() }
+                #expect(try connection.prepared("SELECT 6::bigint").first { $0.integer(0) } == 6)
+            }
+        }
+    }
+
     @Test func `what was sent is done with the next answer`() async throws {
         try await withPool { pool in
             let count = try await pool.run { connection in

@@ -20,8 +20,10 @@ struct SecurityHeaders: Sendable {
     }
 
     func add(to response: inout Response) {
-        if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
+        if !response.headers.contains(.cacheControl) {
+            response.headers.append(HTTPField(name: .cacheControl, value: "no-store"))
+        }
         // A page that is shown to people brings a policy of its own.
-        for header in headers where response.headers[header.name] == nil { response.headers.append(header) }
+        for header in headers where !response.headers.contains(header.name) { response.headers.append(header) }
     }
 }

@@ -29,7 +29,7 @@ extension PCFv1 {
         /// The system that the caller named, where it is not that of its platform, as old SDKs do; their devices are registered all
         /// the same.
         func otherSystem(_ os: String?, on platform: Platform, _ logger: Logger) -> String? {
-            guard let os, let system = platform.kind.system, let named = System(os),
+            guard let os, let system = platform.kind.system, os != system.rawValue, let named = System(os),
                 named != system
             else { return nil }
             mismatched.increment()

@@ -72,8 +72,10 @@ struct Acceptance<Session: WriteSession> {
     ///
     /// - Parameter drafts: no two with the same receipt id.
     func accept(_ drafts: [PushDraft]) throws -> [Result<Push, any Error>] {
-        let drafts = try find(drafts)
-        let held = try session.hold(Set(drafts.flatMap(\.platforms)).sorted())
+        let (held, platformOf) = try session.hold(
+            Set(drafts.flatMap(\.platforms)).sorted(),
+            locating: Set(drafts.flatMap(\.named).compactMap(\.self)).sorted())
+        let drafts = drafts.map { $0.named.isEmpty ? $0 : $0.finding(platformOf) }
         var refusals: [Int: any Error] = [:]
         for (index, draft) in drafts.enumerated() {
             do {
@@ -98,13 +100,6 @@ struct Acceptance<Session: WriteSession> {
             if let push = pushes[index] { return .success(push) }
             return Result { try acceptedBefore(drafts[index].push, or: refusals[index]) }
         }
-    }
-
-    /// Looks up the devices that the pushes name, all with one statement.
-    private func find(_ drafts: [PushDraft]) throws -> [PushDraft] {
-        guard drafts.contains(where: { !$0.named.isEmpty }) else { return drafts }
-        let platformOf = try session.db.platforms(of: Set(drafts.flatMap(\.named).compactMap(\.self)).sorted())
-        return drafts.map { $0.named.isEmpty ? $0 : $0.finding(platformOf) }
     }
 
     private func check(_ draft: PushDraft, _ held: Set<Key<Platform>>) throws {

@@ -27,6 +27,11 @@ protocol WriteSession: AnyObject, SendableMetatype {
     /// Locks the platforms against deletion until the transaction ends; returns those that exist.
     func hold(_ platforms: [Key<Platform>]) throws -> Set<Key<Platform>>
 
+    /// The same, and of which platform each device is that exists.
+    func hold(
+        _ platforms: [Key<Platform>], locating devices: [Key<Device>]
+    ) throws -> (held: Set<Key<Platform>>, platformOf: [Key<Device>: Key<Platform>])
+
     /// Whether the devices of deleted platforms count for the quota until they are deleted.
     static var countsDeleted: Bool { get }
     /// Deletes rows, up to `$2`, of a platform `$1` from tables that only one engine has.

@@ -20,7 +20,8 @@ public final class Connection {
 
     private enum Pending {
         case prepare(sql: String, name: String)
-        case command
+        /// `take` is given the rows where they are wanted.
+        case command(take: ((Rows) -> Void)?)
     }
 
     /// The most commands that wait for an answer together.
@@ -86,7 +87,9 @@ public final class Connection {
     }
 
     /// Sends a command whose answer is read with the next one's.
-    func send<each Value: PostgresValue>(_ sql: String, _ values: repeat each Value) throws {
+    func send<each Value: PostgresValue>(
+        _ sql: String, _ values: repeat each Value, take: ((Rows) -> Void)? = nil
+    ) throws {
         if pending.count >= Self.pendingMax { try settle() }
         scratch.clear()
         repeat scratch.append(each values)
@@ -95,7 +98,7 @@ public final class Connection {
             PQsendQueryPrepared(handle, name, count, values, lengths, formats, 1)
         }
         guard sent == 1 else { throw failure(.connectionLost) }
-        pending.append(.command)
+        pending.append(.command(take: take))
     }
 
     /// Sends a command, and reads all answers up to its own.
@@ -119,7 +122,10 @@ public final class Connection {
                     if !result.isPassedOver { refusal = refusal ?? PostgresError(refusal: result.handle) }
                     continue
                 }
-                if case .prepare(let sql, let name) = command { prepared[sql] = name }
+                switch command {
+                case .prepare(let sql, let name): prepared[sql] = name
+                case .command(let take): take?(result)
+                }
                 last = result
             }
         }

@@ -8,6 +8,15 @@ public struct Statement {
         try connection.send(sql, repeat each values)
     }
 
+    /// Sends it without waiting for its rows, which travel with those of the next call that waits.
+    public func sendReading<each Value: PostgresValue, Result>(
+        _ values: repeat each Value, as body: @escaping (Row) throws -> Result
+    ) throws -> PendingRows<Result> {
+        let rows = PendingRows(connection: connection, convert: body)
+        try connection.send(sql, repeat each values, take: rows.take)
+        return rows
+    }
+
     /// Runs it; returns the number of rows it changed.
     @discardableResult
     public func run<each Value: PostgresValue>(_ values: repeat each Value) throws -> Int {

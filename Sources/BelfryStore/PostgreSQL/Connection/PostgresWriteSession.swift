@@ -37,6 +37,17 @@ final class PostgresWriteSession: WriteSession {
         Set(try prepared(PlatformStatements.hold).all(SQLKeys(platforms)) { Key($0.integer(0)) })
     }
 
+    func hold(
+        _ platforms: [Key<Platform>], locating devices: [Key<Device>]
+    ) throws -> (held: Set<Key<Platform>>, platformOf: [Key<Device>: Key<Platform>]) {
+        // Both with one trip.
+        let held = try prepared(PlatformStatements.hold).sendReading(SQLKeys(platforms)) {
+            Key<Platform>($0.integer(0))
+        }
+        let platformOf = try db.platforms(of: devices)
+        return (Set(try held.all()), platformOf)
+    }
+
     func unwrittenUse(_ account: QuotaAccount) -> Int? { sharedUse.unwrittenUse(account) }
 
     func countUse(_ account: QuotaAccount) throws -> Int { try db.quotaUse(account) }

@@ -13,7 +13,9 @@ final class TransactionQueue<Entry: Sendable, Name: Hashable & Sendable, Answer:
 
     private struct State {
         var waiting: [Waiting] = []
+        /// Transactions under way, and the entries that they have.
         var running = 0
+        var entriesRunning = 0
     }
 
     private let state = Mutex(State())
@@ -22,7 +24,8 @@ final class TransactionQueue<Entry: Sendable, Name: Hashable & Sendable, Answer:
 
     /// While one transaction waits for the disk another is worked on.
     private let runningMax = 2
-    /// So many that wait are worth a second transaction: its trips cost the same for one.
+    /// Fewer that wait are not worth a second transaction, nor are fewer than the first one has: its trips cost the same
+    /// for one, and of two that are alike each has much to do while the other waits.
     private let handful = 16
     private let entriesMax = 256
     private let waitingMax = 10_000
@@ -59,7 +62,8 @@ final class TransactionQueue<Entry: Sendable, Name: Hashable & Sendable, Answer:
 
     /// Those that are to share the next transaction; nil when there are none, or enough are under way.
     private func next(of state: inout State) -> [Waiting]? {
-        guard state.running < runningMax, state.waiting.count >= (state.running == 0 ? 1 : handful) else { return nil }
+        let least = state.running == 0 ? 1 : max(handful, state.entriesRunning)
+        guard state.running < runningMax, state.waiting.count >= least else { return nil }
         var taken: Set<Name> = []
         var next: [Waiting] = []
         var left: [Waiting] = []
@@ -77,6 +81,7 @@ final class TransactionQueue<Entry: Sendable, Name: Hashable & Sendable, Answer:
         }
         state.waiting.replaceSubrange(..<seen, with: left)
         state.running += 1
+        state.entriesRunning += next.count
         return next
     }
 
@@ -93,7 +98,10 @@ final class TransactionQueue<Entry: Sendable, Name: Hashable & Sendable, Answer:
             // One of them cannot be written, and the others need not suffer for it.
             case .failure: for waiting in entries { runAlone(waiting, in: store) }
             }
-            state.withLock { $0.running -= 1 }
+            state.withLock {
+                $0.running -= 1
+                $0.entriesRunning -= entries.count
+            }
             runNext(in: store)
         }
     }

@@ -36,6 +36,8 @@ struct PostgresRegistrar {
     private let session: PostgresWriteSession
     private let entries: [RegistrationEntry]
     private var platforms: Set<Key<Platform>> = []
+    /// How many topics were deleted before this.
+    private var topicDeletions: Int64 = 0
     /// The rows as they were read.
     private var before: [Key<Device>: DeviceRow] = [:]
     /// The rows to write, with the names of their topics.
@@ -116,13 +118,20 @@ struct PostgresRegistrar {
     // MARK: Reading
 
     private mutating func read() throws {
+        // All with one trip.
         let wanted = Set(entries.map(\.platform.key)).sorted()
-        platforms = Set(try session.prepared(PlatformStatements.hold).all(PostgresArray(wanted)) { Key($0.integer(0)) })
-        let holding = try session.prepared(PostgresDeviceStatements.byToken).all(
+        let platforms = try session.prepared(PlatformStatements.hold).sendReading(PostgresArray(wanted)) {
+            Key<Platform>($0.integer(0))
+        }
+        let holding = try session.prepared(PostgresDeviceStatements.byToken).sendReading(
             PostgresArray(entries.map(\.platform.key)), PostgresArray(entries.map(\.tokenHash))
         ) { Key<Device>($0.integer(0)) }
-        try readImportedNames()
-        let keys = Set(holding + entries.compactMap(key)).sorted()
+        let importedNames = try readImportedNames()
+        let topicDeletions = try session.prepared(PostgresTopicDeletionStatements.count).first { $0.integer(0) }
+        self.topicDeletions = topicDeletions ?? 0
+        self.platforms = Set(try platforms.all())
+        for (name, key) in try importedNames?.all() ?? [] { self.importedNames[name] = key }
+        let keys = Set(try holding.all() + entries.compactMap(key)).sorted()
         guard !keys.isEmpty else { return }
         let found = try session.prepared(PostgresDeviceStatements.hold).all(PostgresArray(keys), as: DeviceRow.init)
         let names = try session.livingTopics(Set(found.flatMap(\.topics)))
@@ -138,16 +147,16 @@ struct PostgresRegistrar {
         }
     }
 
-    private mutating func readImportedNames() throws {
+    private func readImportedNames() throws -> PendingRows<(ImportedName, Key<Device>)>? {
         let wanted = entries.compactMap { entry in
             if case .imported(let uuid) = entry.named { (uuid, entry.platform.key) } else { nil }
         }
-        guard !wanted.isEmpty else { return }
-        try session.prepared(PostgresDeviceStatements.byImportedUUIDs).each(
+        guard !wanted.isEmpty else { return nil }
+        return try session.prepared(PostgresDeviceStatements.byImportedUUIDs).sendReading(
             PostgresArray(wanted.map(\.0)), PostgresArray(Set(wanted.map(\.1)).sorted())
         ) { row in
-            guard let uuid = row.uuid(2) else { return }
-            importedNames[ImportedName(platform: Key(row.integer(1)), uuid: uuid)] = Key(row.integer(0))
+            guard let uuid = row.uuid(2) else { throw StoreError.unavailable("an imported device has no UUID") }
+            return (ImportedName(platform: Key(row.integer(1)), uuid: uuid), Key(row.integer(0)))
         }
     }
 
@@ -337,26 +346,35 @@ struct PostgresRegistrar {
     private mutating func nameTopics() throws {
         let changed = rows.filter { applied.contains($0.key) && $0.value.row.token != nil }
         guard !changed.isEmpty || !new.isEmpty else { return }
-        let (cached, topicDeletions) = try session.knownTopics()
-        func known(_ name: String, _ draft: Draft) -> Topic? {
-            cached[draft.application]?[name].flatMap { $0.isLiving(at: session.now) ? $0 : nil }
-        }
+        let cached = session.topicCache.topics(since: topicDeletions)
         var unknown: Set<TopicName> = []
-        for draft in changed.values + new.map(\.draft) {
-            for name in draft.topics where known(name, draft) == nil {
-                unknown.insert(TopicName(application: draft.application, name: name))
+        /// Those of its topics that are known. The others are noted.
+        func known(_ draft: Draft) -> [Int64] {
+            let topics = cached[draft.application]
+            var ids: [Int64] = []
+            ids.reserveCapacity(draft.topics.count)
+            for name in draft.topics {
+                if let topic = topics?[name], topic.isLiving(at: session.now) {
+                    ids.append(topic.key.rawValue)
+                } else {
+                    unknown.insert(TopicName(application: draft.application, name: name))
+                }
             }
+            return ids
         }
+        for (key, draft) in changed { rows[key]?.row.topics = known(draft) }
+        for index in new.indices { new[index].draft.row.topics = known(new[index].draft) }
         let found = try session.intern(unknown)
         if !found.isEmpty { session.found = (found, topicDeletions) }
-        func named(_ draft: Draft) -> [Int64] {
-            draft.topics.compactMap { name in
-                let topic = known(name, draft) ?? found[TopicName(application: draft.application, name: name)]
-                return topic?.key.rawValue
-            }.sorted()
+        func complete(_ draft: inout Draft) {
+            for name in draft.topics where draft.row.topics.count < draft.topics.count {
+                guard let topic = found[TopicName(application: draft.application, name: name)] else { continue }
+                draft.row.topics.append(topic.key.rawValue)
+            }
+            draft.row.topics.sort()
         }
-        for (key, draft) in changed { rows[key]?.row.topics = named(draft) }
-        for index in new.indices { new[index].draft.row.topics = named(new[index].draft) }
+        for key in changed.keys { if rows[key] != nil { complete(&rows[key]!) } }
+        for index in new.indices { complete(&new[index].draft) }
     }
 
     private func writeChanged(_ postings: inout PostingChanges) throws {
@@ -450,8 +468,10 @@ private struct DeviceColumns {
         manufacturers = PostgresArray(rows.map(\.about.manufacturer))
         aliases = PostgresArray(rows.map(\.about.alias))
         times = PostgresArray(rows.map(\.registeredAt))
-        importedUUIDs = PostgresArray(rows.map { $0.importMark?.uuid })
-        importTimes = PostgresArray(rows.map { $0.importMark?.importedAt })
-        importStages = PostgresArray(rows.map { $0.importMark?.stage.rawValue })
+        // `unnest` fills what is shorter with nulls.
+        let marks = rows.contains { $0.importMark != nil } ? rows.map(\.importMark) : []
+        importedUUIDs = PostgresArray(marks.map { $0?.uuid })
+        importTimes = PostgresArray(marks.map { $0?.importedAt })
+        importStages = PostgresArray(marks.map { $0?.stage.rawValue })
     }
 }

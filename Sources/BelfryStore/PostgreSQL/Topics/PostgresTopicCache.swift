@@ -41,11 +41,3 @@ final class PostgresTopicCache: Sendable {
         }
     }
 }
-
-extension PostgresWriteSession {
-    /// The cached topics, given the current number of deletions.
-    func knownTopics() throws -> (topics: PostgresTopicCache.Topics, topicDeletions: Int64) {
-        let topicDeletions = try prepared(PostgresTopicDeletionStatements.count).first { $0.integer(0) } ?? 0
-        return (topicCache.topics(since: topicDeletions), topicDeletions)
-    }
-}

@@ -112,6 +112,12 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
         return statuses[platform]
     }
 
+    func hold(
+        _ platforms: [Key<Platform>], locating devices: [Key<Device>]
+    ) throws -> (held: Set<Key<Platform>>, platformOf: [Key<Device>: Key<Platform>]) {
+        (try hold(platforms), try db.platforms(of: devices))
+    }
+
     func hold(_ platforms: [Key<Platform>]) throws -> Set<Key<Platform>> {
         Set(try platforms.filter { try status(of: $0) != nil })
     }
