@@ -344,37 +344,35 @@ struct PostgresRegistrar {
 
     /// Resolves the topics of all changed rows to ids. The topics of a device that was only evicted stay as they are.
     private mutating func nameTopics() throws {
-        let changed = rows.filter { applied.contains($0.key) && $0.value.row.token != nil }
+        let changed = rows.filter { applied.contains($0.key) && $0.value.row.token != nil }.map(\.key)
         guard !changed.isEmpty || !new.isEmpty else { return }
         let cached = session.topicCache.topics(since: topicDeletions)
         var unknown: Set<TopicName> = []
-        /// Those of its topics that are known. The others are noted.
-        func known(_ draft: Draft) -> [Int64] {
-            let topics = cached[draft.application]
-            var ids: [Int64] = []
-            ids.reserveCapacity(draft.topics.count)
-            for name in draft.topics {
-                if let topic = topics?[name], topic.isLiving(at: session.now) {
-                    ids.append(topic.key.rawValue)
-                } else {
-                    unknown.insert(TopicName(application: draft.application, name: name))
-                }
-            }
-            return ids
+        let now = session.now
+        nameTopics(of: changed) { name, application in
+            if let topic = cached[application]?[name], topic.isLiving(at: now) { return topic }
+            unknown.insert(TopicName(application: application, name: name))
+            return nil
         }
-        for (key, draft) in changed { rows[key]?.row.topics = known(draft) }
-        for index in new.indices { new[index].draft.row.topics = known(new[index].draft) }
+        guard !unknown.isEmpty else { return }
         let found = try session.intern(unknown)
-        if !found.isEmpty { session.found = (found, topicDeletions) }
-        func complete(_ draft: inout Draft) {
-            for name in draft.topics where draft.row.topics.count < draft.topics.count {
-                guard let topic = found[TopicName(application: draft.application, name: name)] else { continue }
-                draft.row.topics.append(topic.key.rawValue)
-            }
-            draft.row.topics.sort()
+        session.found = (found, topicDeletions)
+        nameTopics(of: changed) { name, application in
+            found[TopicName(application: application, name: name)] ?? cached[application]?[name]
         }
-        for key in changed.keys { if rows[key] != nil { complete(&rows[key]!) } }
-        for index in new.indices { complete(&new[index].draft) }
+    }
+
+    private mutating func nameTopics(
+        of changed: [Key<Device>], _ find: (String, Key<Application>) -> Topic?
+    ) {
+        func ids(_ draft: Draft) -> [Int64] {
+            draft.topics.compactMap { find($0, draft.application)?.key.rawValue }.sorted()
+        }
+        for key in changed {
+            guard let draft = rows[key] else { continue }
+            rows[key]?.row.topics = ids(draft)
+        }
+        for index in new.indices { new[index].draft.row.topics = ids(new[index].draft) }
     }
 
     private func writeChanged(_ postings: inout PostingChanges) throws {
