@@ -11,7 +11,7 @@ import Testing
 @testable import BelfryAPI
 
 /// The live event stream of an application.
-@Suite(.timeLimit(.minutes(1))) struct EventStreamTests {
+@Suite(.timeLimit(.minutes(10))) struct EventStreamTests {
     @Test func `a reader hears of a push from its acceptance to its last answer, with the receipt's counters`()
         async throws
     {

@@ -12,7 +12,7 @@ import Testing
 @testable import BelfryAPI
 
 /// No caller takes what all callers share.
-@Suite(.timeLimit(.minutes(1))) struct ShareTests {
+@Suite(.timeLimit(.minutes(10))) struct ShareTests {
     private func refusal(_ body: () async throws -> Void) async -> APIError? {
         do { try await body() } catch let error as APIError { return error } catch { Issue.record(error) }
         return nil

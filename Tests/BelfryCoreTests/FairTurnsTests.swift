@@ -41,7 +41,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct TurnQueueTests {
+@Suite(.timeLimit(.minutes(10))) struct TurnQueueTests {
     /// Is busy until it is told to end.
     private final class Work: Sendable {
         private let gate = AsyncStream.makeStream(of: Void.self)

@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: Engine.allCases)
+    @Test(.timeLimit(.minutes(10)), arguments: Engine.allCases)
     func `one that falls due soon is announced`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             var receiver = fixture.store.hints(of: .all).makeAsyncIterator()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BelfryStore
 
-@Suite(.timeLimit(.minutes(1))) struct PostgresSearchLimitsTests {
+@Suite(.timeLimit(.minutes(10))) struct PostgresSearchLimitsTests {
     @Test func `a statement ends in its middle when its caller has left`() async throws {
         try await TestDatabases.withDatabase { connection in
             let store = try await PostgresStore.open(

@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `what a crash left of a deleted platforms is cleared`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `what a crash left of a deleted platforms is cleared`() async throws {
         try await withDirectory { directory in
             let path = directory + "/belfry.sqlite"
             let store = try SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: true)

@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `what a crash left of a topic is cleared by the next process`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `what a crash left of a topic is cleared by the next process`() async throws {
         try await withDirectory { directory in
             let path = directory + "/belfry.sqlite"
             let store = try SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: true)

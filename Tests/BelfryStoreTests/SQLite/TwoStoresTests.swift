@@ -7,7 +7,7 @@ import Testing
 
 /// Two stores on one file, as a command beside a running server is.
 @Suite struct TwoStoresTests {
-    @Test(.timeLimit(.minutes(1))) func `what one writes the other sees, and hears of`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `what one writes the other sees, and hears of`() async throws {
         try await withSQLiteStore { server, path in
             let clock = ManualClock()
             let command = try SQLiteStore.open(at: path, clock: clock, logger: .strict, migrate: false)
