@@ -79,6 +79,24 @@ import Testing
         }
     }
 
+    @Test func `a connection that nobody has any more is closed, whatever it waits for`() async throws {
+        try await withPool { pool in
+            let options = ConnectionOptions(try await PostgresServer.sharedOnceUp().connection(to: "postgres"))
+            try await pool.run { other in
+                weak var connection: Connection?
+                do {
+                    let own = try Connection(options)
+                    connection = own
+                    let pending = try own.prepared("SELECT 1::bigint").sendReading { $0.integer(0) }
+                    #expect(try own.prepared("SELECT 2::bigint").first { $0.integer(0) } == 2)
+                    #expect(try pending.all() == [1])
+                    _ = try own.prepared("SELECT 3::bigint").sendReading { $0.integer(0) }
+                }
+                #expect(connection == nil)
+            }
+        }
+    }
+
     @Test func `what was sent is done with the next answer`() async throws {
         try await withPool { pool in
             let count = try await pool.run { connection in
