@@ -5,7 +5,7 @@ extension SQLStore {
         _ fingerprint: [UInt8], expiresAt: Instant?, on platform: Key<Platform>
     ) async throws -> GatewayCredential {
         try await write { session in
-            guard try session.hold([platform]).contains(platform) else {
+            guard try session.hold([platform], locating: []).held.contains(platform) else {
                 throw StoreError.unknown("platform \(platform)")
             }
             guard try !session.prepared(GatewayStatements.byFingerprint).hasRow(fingerprint) else {

@@ -24,10 +24,8 @@ protocol WriteSession: AnyObject, SendableMetatype {
 
     // MARK: Platforms
 
-    /// Locks the platforms against deletion until the transaction ends; returns those that exist.
-    func hold(_ platforms: [Key<Platform>]) throws -> Set<Key<Platform>>
-
-    /// The same, and of which platform each device is that exists.
+    /// Locks the platforms against deletion until the transaction ends; returns those that exist, and of which platform
+    /// each device is that exists.
     func hold(
         _ platforms: [Key<Platform>], locating devices: [Key<Device>]
     ) throws -> (held: Set<Key<Platform>>, platformOf: [Key<Device>: Key<Platform>])

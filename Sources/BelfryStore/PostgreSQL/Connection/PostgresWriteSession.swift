@@ -33,10 +33,6 @@ final class PostgresWriteSession: WriteSession {
 
     func registryChanged() { effects.registryChanged = true }
 
-    func hold(_ platforms: [Key<Platform>]) throws -> Set<Key<Platform>> {
-        Set(try prepared(PlatformStatements.hold).all(SQLKeys(platforms)) { Key($0.integer(0)) })
-    }
-
     func hold(
         _ platforms: [Key<Platform>], locating devices: [Key<Device>]
     ) throws -> (held: Set<Key<Platform>>, platformOf: [Key<Device>: Key<Platform>]) {

@@ -24,8 +24,9 @@ final class TransactionQueue<Entry: Sendable, Name: Hashable & Sendable, Answer:
 
     /// While one transaction waits for the disk another is worked on.
     private let runningMax = 2
-    /// Fewer that wait are not worth a second transaction, nor are fewer than the first one has: its trips cost the same
-    /// for one, and of two that are alike each has much to do while the other waits.
+    /// So many that wait are worth a second transaction: its trips cost the same for one. It waits for as many as the first
+    /// one has, up to two handfuls: of two that are alike each has much to do while the other waits, and a first one that
+    /// is held up must not hold up many.
     private let handful = 16
     private let entriesMax = 256
     private let waitingMax = 10_000
@@ -62,7 +63,7 @@ final class TransactionQueue<Entry: Sendable, Name: Hashable & Sendable, Answer:
 
     /// Those that are to share the next transaction; nil when there are none, or enough are under way.
     private func next(of state: inout State) -> [Waiting]? {
-        let least = state.running == 0 ? 1 : max(handful, state.entriesRunning)
+        let least = state.running == 0 ? 1 : min(max(handful, state.entriesRunning), 2 * handful)
         guard state.running < runningMax, state.waiting.count >= least else { return nil }
         var taken: Set<Name> = []
         var next: [Waiting] = []

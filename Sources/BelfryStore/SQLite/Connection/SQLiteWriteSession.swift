@@ -115,11 +115,7 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     func hold(
         _ platforms: [Key<Platform>], locating devices: [Key<Device>]
     ) throws -> (held: Set<Key<Platform>>, platformOf: [Key<Device>: Key<Platform>]) {
-        (try hold(platforms), try db.platforms(of: devices))
-    }
-
-    func hold(_ platforms: [Key<Platform>]) throws -> Set<Key<Platform>> {
-        Set(try platforms.filter { try status(of: $0) != nil })
+        (Set(try platforms.filter { try status(of: $0) != nil }), try db.platforms(of: devices))
     }
 
     func awaitMerge() { gains = nil }
