@@ -206,12 +206,7 @@ extension TestGateway {
         if let database = installation.database {
             return Int(try Connection(ConnectionOptions(database)).prepared(sql).first { $0.integer(0) } ?? 0)
         }
-        var configuration = Configuration()
-        configuration.busyMode = .timeout(10)
-        let database = try DatabaseQueue(
-            path: installation.data + "/belfry.sqlite", configuration: configuration)
-        defer { try? database.close() }
-        return try database.read { try Int.fetchOne($0, sql: sql) ?? 0 }
+        return try installation.inDatabase { try Int.fetchOne($0, sql: sql) ?? 0 }
     }
 }
 

@@ -2,6 +2,7 @@ import BelfryCore
 import BelfrySimulators
 import BelfryTesting
 import Foundation
+import GRDB
 import NIOCore
 import Testing
 
@@ -36,8 +37,11 @@ extension CrashTests {
                 }
                 try await first.end(SIGKILL)
                 // As if an hour and a second had passed: both are due, and one has expired.
-                try installation.runInDatabase(
-                    "UPDATE schedule SET due_at_ms = due_at_ms - 3601000, expires_at_ms = expires_at_ms - 3601000")
+                try installation.inDatabase {
+                    try $0.execute(
+                        sql: "UPDATE schedule SET due_at_ms = due_at_ms - $1, expires_at_ms = expires_at_ms - $1",
+                        arguments: [3_601_000])
+                }
                 let second = try await installation.serve()
                 defer { second.endAtOnce() }
                 let senderAgain = try await installation.sender(at: second.addresses().http)
