@@ -101,7 +101,10 @@ struct DashboardRows {
                     }
                 }
                 try await group.waitForAll()
-                for stream in streams { stream.cancel() }
+                for stream in streams {
+                    stream.cancel()
+                    if case .failure(let fault as BenchmarkFault) = await stream.result { throw fault }
+                }
             }
             return server.child.meter.cpuMilliseconds - before
         }
