@@ -12,6 +12,9 @@ protocol SQLConnection: SendableMetatype {
     /// The statement, prepared once for each connection.
     func prepared(_ sql: SQLText) throws -> Statement
 
+    /// Runs statements without parameters, separated by semicolons.
+    func run(script: SQLText) throws
+
     /// The progress of the posting lists of topics.
     func postingMark() throws -> PostingMark
 

@@ -11,3 +11,16 @@ enum Schema {
         dashboard,
     ]
 }
+
+extension Schema {
+    /// The steps after the first, in the order of their numbers.
+    static let migrations: [any SchemaMigration.Type] = []
+}
+
+/// A numbered step of the schema after the first. It runs in a transaction of its own.
+protocol SchemaMigration {
+    /// Its number and what it does, such as `0002 credential facts`.
+    static var identifier: String { get }
+
+    static func run(in db: some SQLConnection) throws
+}

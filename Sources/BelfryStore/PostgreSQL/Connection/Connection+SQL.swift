@@ -2,6 +2,8 @@ import BelfryCore
 import PostgreSQL
 
 extension Connection: SQLConnection {
+    func run(script: SQLText) throws { try run(script: script.postgres) }
+
     func prepared(_ sql: SQLText) -> Statement { prepared(sql.postgres) }
 
     /// Counts rows, however many there are.

@@ -9,13 +9,17 @@ struct Migration: Sendable {
 
 /// The migrations, and which of them a database has.
 enum PostgresSchema {
-    static let migrations = [
-        Migration(identifier: Schema.identifier) { connection in
-            for tables in Schema.tables { try connection.run(script: tables.postgres) }
-            try connection.run(script: PostgresTables.script)
-            try Secrets.make(in: connection)
+    static let migrations =
+        [
+            Migration(identifier: Schema.identifier) { connection in
+                for tables in Schema.tables { try connection.run(script: tables.postgres) }
+                try connection.run(script: PostgresTables.script)
+                try Secrets.make(in: connection)
+            }
+        ]
+        + Schema.migrations.map { migration in
+            Migration(identifier: migration.identifier) { connection in try migration.run(in: connection) }
         }
-    ]
 
     /// Brings the schema up to date, unless a newer program has migrated it. One node migrates, while others wait; each
     /// migration is a transaction, so that an interrupted one leaves nothing behind.

@@ -107,6 +107,8 @@ struct SQLiteStatement: SQLStatement {
 }
 
 extension Database: SQLConnection {
+    func run(script: SQLText) throws { try execute(sql: script.sqlite) }
+
     func prepared(_ sql: SQLText) throws -> SQLiteStatement { try prepared(sql.sqlite) }
 
     /// A statement for SQLite alone, with its placeholders (`?1`, `?2`, …).

@@ -10,6 +10,9 @@ enum SQLiteSchema {
             try db.execute(sql: SQLiteTables.script)
             try Secrets.make(in: db)
         }
+        for migration in Schema.migrations {
+            migrator.registerMigration(migration.identifier) { db in try migration.run(in: db) }
+        }
         return migrator
     }()
 
