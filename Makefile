@@ -1,6 +1,6 @@
 # One entry to everything. `make` prints what there is.
 .DEFAULT_GOAL := help
-.PHONY: help run release install uninstall deb docs sdk kit senders quick test check format lint bench count soak simulate fuzz contract browser tsan clean
+.PHONY: help run release install uninstall deb docs sdk kit senders quick test check shelf format lint bench count soak simulate fuzz contract browser tsan clean
 
 # With the standard library inside: the program runs where no Swift is, and its calls are shorter.
 RELEASE := --configuration release --scratch-path .build-release --static-swift-stdlib
@@ -17,9 +17,10 @@ run: ## Set up, build, and show the main job: belfry demo
 	swift build $(RELEASE) --product belfry
 	.build-release/release/belfry demo $(ARGS)
 
-release: ## Build belfry as users run it: .build-release/release/belfry
-	@Scripts/setup run
+release: ## Build a release into .build-dist: stripped binary, Debian package, checksums, SBOM, notes
+	@Scripts/setup deb
 	swift build $(RELEASE) --product belfry
+	@Scripts/release .build-release/release/belfry
 
 install: ## Build and put belfry into PREFIX/bin, /usr/local by default; its debug symbols into /usr/lib/debug
 	@Scripts/setup run
@@ -70,6 +71,10 @@ test: ## Set up and run all tests
 check: ## Everything that CI does
 	@Scripts/check
 
+shelf: ## Check packaging/: Prometheus rules, the Grafana dashboard, Kubernetes manifests, the Compose file
+	@Scripts/setup shelf
+	@Scripts/shelf
+
 format: ## Format all Swift code in place
 	swift format --in-place --recursive --parallel Package.swift Sources Tests Fuzzers Counts/Program Benchmarks/Package.swift Benchmarks/Sources
 
@@ -116,4 +121,4 @@ tsan: ## Core, HTTP2Client and Delivery under the thread sanitizer
 		--experimental-maximum-parallelization-width 6
 
 clean: ## Remove everything that was built
-	rm -rf .build .build-check .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-browser .build-deb .build-docs .build-sdk .build-kit .build-senders
+	rm -rf .build .build-check .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-browser .build-deb .build-docs .build-sdk .build-kit .build-senders .build-shelf .build-dist

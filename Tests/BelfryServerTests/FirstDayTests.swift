@@ -145,6 +145,10 @@ extension CommandTests.FirstDayTests {
             let page = try await Caller(base: addresses.management, user: "", secret: "").send("GET", "/metrics").body
             let absent = try Self.documentedMetrics.filter { !page.contains("# TYPE \($0) ") }
             #expect(absent == [])
+            let typed = page.matches(of: #/# TYPE ([a-z_]+) /#).map { String($0.1) }
+            let unexplained = typed.filter { !page.contains("# HELP \($0) ") }
+            #expect(unexplained == [] && typed.contains("process_max_fds"))
+            #expect(page.contains("\nbelfry_ready 1\n"))
             try await server.end(SIGTERM)
         }
     }

@@ -31,6 +31,8 @@ package struct HealthRoutes: Sendable {
     /// The process responds, whatever else is wrong: a supervisor has no reason to end it.
     package static func live() -> Response { response(.ok, "live", []) }
 
+    package func isReady() async -> Bool { await faults().isEmpty }
+
     package func ready(withReasons: Bool) async -> Response {
         let faults = await faults()
         return faults.isEmpty

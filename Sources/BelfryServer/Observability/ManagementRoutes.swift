@@ -9,12 +9,20 @@ struct ManagementRoutes: Sendable {
     func responder() -> some HTTPResponder<BasicRequestContext> {
         let router = Router(context: BasicRequestContext.self)
         router.get("metrics") { _, _ in
-            Response(
+            let text = metrics.text() + ProcessMetrics.text() + (await readiness())
+            return Response(
                 status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
-                body: ResponseBody(byteBuffer: ByteBuffer(string: metrics.text() + ProcessMetrics.text())))
+                body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
         }
         router.get("health/live") { _, _ in HealthRoutes.live() }
         router.get("health/ready") { _, _ in await health.ready(withReasons: true) }
         return router.buildResponder()
+    }
+
+    /// The gauge that alerts read in place of `/health/ready`.
+    private func readiness() async -> String {
+        let name = "belfry_ready"
+        let value = await health.isReady() ? 1 : 0
+        return "# HELP \(name) \(MetricHelp.sentences[name] ?? "")\n# TYPE \(name) gauge\n\(name) \(value)\n"
     }
 }

@@ -44,6 +44,7 @@ package final class PrometheusRegistry: MetricsFactory {
         for (name, series) in ordered {
             if name.metric != metric {
                 metric = name.metric
+                if let help = MetricHelp.sentences[metric] { text += "# HELP \(metric) \(help)\n" }
                 text += "# TYPE \(metric) \(series.type)\n"
             }
             series.write(to: &text)
