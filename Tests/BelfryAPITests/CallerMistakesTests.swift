@@ -11,32 +11,140 @@ import Testing
 @Suite struct CallerMistakesTests {
     private static let token = RegistrationTests.token
 
+    private static let misspelt = [
+        (#""expires_at":1800000000000,"target":{"topics":["a"]}"#, "expires_at", "expiryTime"),
+        (#""expiry_time":1800000000000,"target":{"topics":["a"]}"#, "expiry_time", "expiryTime"),
+        (#""ScheduleIn":1,"target":{"topics":["a"]}"#, "ScheduleIn", "scheduleIn"),
+        (#""send_at":"2090-01-31T08:30:00Z","target":{"topics":["a"]}"#, "send_at", "scheduleAt"),
+        (#""topics":["b"],"target":{"topics":["a"]}"#, "topics", "target.topics"),
+        (#""target":{"topics":["a"],"platfrom":"ios"}"#, "target.platfrom", "target.platform"),
+        (#""target":{"topics":["a"],"not_topics":["b"]}"#, "target.not_topics", "target.topics"),
+        (#""target":{"topics":["a"],"users":["ada"]}"#, "target.users", "target.custom_user_ids"),
+    ]
+
+    /// The application's back ends send what nothing reads.
+    private static func tolerantServer() async throws -> TestServer {
+        let server = try await TestServer()
+        try await server.store.edit(server.application.key, ApplicationEdit(ignoresUnknownFields: true))
+        return server
+    }
+
+    @Test(arguments: misspelt)
+    func `a push that says what nothing reads is refused`(fields: String, field: String, meant: String) async throws {
+        let server = try await TestServer()
+        let reply = try await server.push(#"{"message":{"body":"Hi"},\#(fields)}"#)
+        #expect(reply.status == 400)
+        let name = field.hasPrefix("target.") ? meant.replacing("target.", with: "") : meant
+        #expect(reply.text.contains("\(field) is not a field of a"), "\(reply.text)")
+        #expect(reply.text.contains("(is \(name) meant?)") && reply.text.contains("nothing was sent"), "\(reply.text)")
+        #expect(try await server.store.receipts(of: server.application.key, before: nil, limit: 1).isEmpty)
+    }
+
     @Test(arguments: [
-        (#""expires_at":1800000000000,"target":{"topics":["a"]}"#, "expires_at was ignored (is expiryTime meant?)"),
-        (#""expiry_time":1800000000000,"target":{"topics":["a"]}"#, "expiry_time was ignored (is expiryTime meant?)"),
-        (#""ScheduleIn":1,"target":{"topics":["a"]}"#, "ScheduleIn was ignored (is scheduleIn meant?)"),
-        (#""topics":["b"],"target":{"topics":["a"]}"#, "topics was ignored (is target.topics meant?)"),
-        (#""target":{"topics":["a"],"platfrom":"ios"}"#, "target.platfrom was ignored (is target.platform meant?)"),
-        (#""target":{"topics":["a"],"users":["ada"]}"#, "target.users was ignored (is target.custom_user_ids meant?)"),
+        #"{"message":{"body":"Hi"},"target":{"topics":["a"]},"repeat":"daily"}"#,
+        #"{"message":{"body":"Hi"},"target":{"topics":["a"],"campaign":"may"}}"#,
+        #"{"mesage":{"body":"Hi"},"target":{"topics":["a"]}}"#,
     ])
-    func `a push answers with a warning of a field that nothing reads`(fields: String, words: String) async throws {
-        let reply = try await TestServer().push(#"{"message":{"body":"Hi"},\#(fields)}"#)
+    func `a field that resembles none is refused with the known ones`(body: String) async throws {
+        let reply = try await TestServer().push(body)
+        #expect(reply.status == 400 && reply.text.contains("nothing was sent"), "\(reply.text)")
+        #expect(reply.text.contains("which takes"), "\(reply.text)")
+        let null = try await TestServer().push(
+            #"{"message":{"body":"Hi"},"target":{"topics":["a"],"campaign":null},"repeat":null}"#)
+        #expect(null.status == 200, "\(null.text)")
+    }
+
+    @Test func `parameters behind the path refuse a push`() async throws {
+        let server = try await TestServer()
+        let body = #"{"message":{"body":"Hi"},"target":{"topics":["a"]}}"#
+        let refused = try await server.send(.post, "/v1/push?dry_run=true", as: .sender, body)
+        #expect(refused.status == 400 && refused.text.contains("'dry_run' is not a parameter"), "\(refused.text)")
+        #expect(try await server.store.receipts(of: server.application.key, before: nil, limit: 1).isEmpty)
+        let tolerant = try await Self.tolerantServer()
+        #expect(try await tolerant.send(.post, "/v1/push?dry_run=true", as: .sender, body).status == 200)
+    }
+
+    @Test func `a change of a schedule is refused as a push is`() async throws {
+        let server = try await TestServer()
+        let made = try await server.push(
+            #"{"message":{"body":"Hi"},"target":{"topics":["a"]},"scheduleIn":7200}"#)
+        let id = try #require(made["schedule_id"]?.stringValue)
+        let refused = try await server.send(.put, "/v1/schedules/\(id)", as: .sender, #"{"send_at":"2090-01-31"}"#)
+        #expect(refused.status == 400 && refused.text.contains("send_at is not a field"), "\(refused.text)")
+        let warned = try await server.send(
+            .put, "/v1/schedules/\(id)", as: .sender, #"{"message":{"body":"Ho","mood":"good"}}"#)
+        #expect(warned.status == 200 && warned.headers[.warning] == #"299 - "message.mood was ignored""#)
+    }
+
+    @Test(arguments: misspelt)
+    func `an application that ignores unknown fields warns of them`(
+        fields: String, field: String, meant: String
+    ) async throws {
+        let reply = try await Self.tolerantServer().push(#"{"message":{"body":"Hi"},\#(fields)}"#)
         #expect(reply.status == 200)
-        #expect(reply.headers[.warning] == #"299 - "\#(words)""#)
+        #expect(reply.headers[.warning] == #"299 - "\#(field) was ignored (is \#(meant) meant?)""#)
     }
 
     @Test(arguments: [#""x":1,"#, #""request_id":"7","sender":"erp","#, ""])
-    func `a field that resembles none is passed over in silence`(fields: String) async throws {
-        let reply = try await TestServer().push(
+    func `a tolerant application passes over what resembles nothing`(fields: String) async throws {
+        let reply = try await Self.tolerantServer().push(
             #"{\#(fields)"message":{"body":"Hi"},"target":{"topics":["a"],"campaign":"may"}}"#)
         #expect(reply.status == 200 && reply.headers[.warning] == nil, "\(reply.headers)")
     }
 
     @Test func `very many strange fields cost no more than a few`() async throws {
         let fields = (0..<2_000).map { #""expires_a\#($0)":1"# }.joined(separator: ",")
-        let reply = try await TestServer().push(#"{\#(fields),"message":{"body":"Hi"},"target":{"topics":["a"]}}"#)
+        let reply = try await TestServer().push(
+            #"{"message":{"body":"Hi",\#(fields)},"target":{"topics":["a"]}}"#)
         #expect(reply.status == 200)
-        #expect((reply.headers[.warning] ?? "").utf8.count < 1_000)
+        let warning = reply.headers[.warning] ?? ""
+        #expect(warning.utf8.count < 1_000 && warning.contains("1992 more fields were ignored"), "\(warning)")
+    }
+
+    @Test(arguments: [
+        (#"{"bdy":"Hi"}"#, "message.bdy was ignored (is message.body meant?)"),
+        (#"{"text":"Hi","zzz":1}"#, "message.text was ignored (is message.body meant?); message.zzz was ignored"),
+    ])
+    func `a message without anything to show names what it had`(message: String, words: String) async throws {
+        let reply = try await TestServer().push(#"{"message":\#(message),"target":{"topics":["a"]}}"#)
+        #expect(reply.status == 400 && reply.text.contains(words), "\(reply.text)")
+        #expect(reply.text.contains("nothing was sent"))
+    }
+
+    @Test(arguments: [
+        (#"{"aps":{"alert":"x"}}"#, "message.custom.ios.aps is not a key of aps"),
+        (#"{"content_available":true}"#, "(is content-available meant?)"),
+        (#"{"interruption-level":"timeSensitive"}"#, "(is time-sensitive meant?)"),
+        (#"{"alert":{"titel":"x"}}"#, "(is title meant?)"),
+        (#"{"thread_id":"x"}"#, "(is thread-id meant?)"),
+        (#"{"own":1}"#, "data for the app itself are members of extra"),
+        (#"{"relevance-score":7}"#, "message.custom.ios.relevance-score has to be a number from 0 to 1"),
+    ])
+    func `a key that iOS does not know is refused`(ios: String, words: String) async throws {
+        let body = #"{"message":{"body":"Hi","custom":{"ios":\#(ios)}},"target":{"topics":["a"]}}"#
+        let reply = try await TestServer().push(body)
+        #expect(reply.status == 400 && reply.text.contains(words), "\(reply.text)")
+        #expect(try await Self.tolerantServer().push(body).status == 200)
+    }
+
+    @Test(arguments: [
+        (#"{"windows8":{"typ":"raw","type":"raw"}}"#, "message.custom.windows8.typ is not a field"),
+        (#"{"windowsPhone":{"template":"raw","fields":{}}}"#, "message.custom.windowsPhone.fields is not a field"),
+    ])
+    func `a key that Windows does not know is refused`(custom: String, words: String) async throws {
+        let reply = try await TestServer().push(
+            #"{"message":{"body":"Hi","custom":\#(custom)},"target":{"topics":["a"]}}"#)
+        #expect(reply.status == 400 && reply.text.contains(words), "\(reply.text)")
+    }
+
+    @Test(arguments: [
+        (#"{"iOS":{"badge":1}}"#, "message.custom.iOS was ignored (is message.custom.ios meant?)"),
+        (#"{"pager":{}}"#, "message.custom.pager was ignored"),
+    ])
+    func `a part of no platform is warned of`(custom: String, words: String) async throws {
+        let reply = try await TestServer().push(
+            #"{"message":{"body":"Hi","custom":\#(custom)},"target":{"topics":["a"]}}"#)
+        #expect(reply.status == 200 && reply.headers[.warning] == #"299 - "\#(words)""#, "\(reply.headers)")
     }
 
     @Test func `a registration with topics hears that they are called tags`() async throws {
@@ -64,7 +172,7 @@ import Testing
     }
 
     @Test func `a push hears of a field of its message, and of a user, that nothing reads`() async throws {
-        let reply = try await TestServer().push(
+        let reply = try await Self.tolerantServer().push(
             #"{"message":{"body":"Hi","costum":{}},"target":{"topics":["a"],"user":"ada"}}"#)
         #expect(
             reply.headers[.warning]

@@ -79,7 +79,7 @@ import Testing
             #"{"topics":[],"platforms":[],"devices":["6c2a0a54-3b0f-4a4e-9a44-0e6a3d5b8b5f"],"interactive-only":false,"platform":""}"#
         ),
         ("{}", "scheduled_for", "1500000900000"),
-        (#"{"message":null,"target":null,"scheduleAt":null,"unknown":1}"#, "scheduled_for", "1500000900000"),
+        (#"{"message":null,"target":null,"scheduleAt":null,"unknown":null}"#, "scheduled_for", "1500000900000"),
     ])
     func `an update changes what it names and nothing else`(body: String, key: String, value: String) async throws {
         let server = try await TestServer()

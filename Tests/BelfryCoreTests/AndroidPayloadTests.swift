@@ -80,9 +80,9 @@ import Testing
     }
 
     @Test func `a text that would not fit twice is left to the app to show`() throws {
-        let body = String(repeating: "x", count: 2_045)
+        let body = String(repeating: "x", count: 2_024)
         #expect(try Self.payload(nil, body: body).notificationText == nil)
         #expect(try !Self.payload(nil, body: body).isSilent)
-        #expect(try Self.payload(nil, body: String(body.dropLast(1))).notificationText?.utf8.count == 2_044)
+        #expect(try Self.payload(nil, body: String(body.dropLast(1))).notificationText?.utf8.count == 2_023)
     }
 }

@@ -74,11 +74,11 @@ import Testing
             (#"{"payload":{"aps":1}}"#, "message.apns.payload.aps has to be an object, it is a number"),
             (
                 #"{"payload":{"aps":{"allert":"a"}}}"#,
-                "message.apns.payload.aps.allert is not a key of type alert, which takes alert, badge"
+                "message.apns.payload.aps.allert is not a key of type alert (is alert meant?), which takes alert, badge"
             ),
             (
                 #"{"payload":{"aps":{"alert":{"titel":"t"}}}}"#,
-                "message.apns.payload.aps.alert.titel is not a key of this dictionary, which takes body"
+                "message.apns.payload.aps.alert.titel is not a key of this dictionary (is title meant?), which takes body"
             ),
             (
                 #"{"payload":{"aps":{"alert":1}}}"#,

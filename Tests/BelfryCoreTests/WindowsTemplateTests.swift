@@ -33,7 +33,7 @@ import Testing
         (#"{"type":"tile","template_name":7}"#, "template_name has to be a string, it is a number"),
         (
             #"{"type":"toast","template_name":"ToastText01","template_fields":{"textField2":"x"}}"#,
-            "template_fields.textField2 is not a field of ToastText01, which takes textField1"
+            "template_fields.textField2 is not a field of ToastText01 (is textField1 meant?), which takes textField1"
         ),
         (
             #"{"type":"tile","template_name":"TileWideImage","template_fields":{"imgSrc1":1}}"#,

@@ -33,10 +33,10 @@ import Testing
         {"message": {"custom": {"ios": {
           "alert": {"title": "T", "subtitle": "S", "body": "B", "title-loc-key": "k", "title-loc-args": ["a", "b"],
             "subtitle-loc-key": "k", "subtitle-loc-args": ["c"], "loc-key": "l", "loc-args": ["1", "2"],
-            "action-loc-key": "x", "launch-image": "i.png", "new-key": {"deep": [1, {"a": null}]}},
+            "action-loc-key": "x", "launch-image": "i.png"},
           "badge": "+2", "sound": {"critical": 1, "name": "s", "volume": 0.5}, "category": "news", "thread-id": "t",
           "interruption-level": "time-sensitive", "relevance-score": 0.25, "target-content-id": "w",
-          "filter-criteria": "f", "mutable-content": 1, "content-available": true, "unknown": false,
+          "filter-criteria": "f", "mutable-content": 1, "content-available": true, "url-args": ["u"],
           "extra": {"a": 1.5, "b": [true], "c": ""}}}}, "target": {"everyone": true}}
         """#,
         #"{"message": {"custom": {"ios": {"alert": "short", "badge": 0, "content-available": 1}}}, \#(everyone)}"#,

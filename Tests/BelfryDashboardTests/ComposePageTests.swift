@@ -80,14 +80,15 @@ import Testing
 
     @Test func `a push is sent from its JSON`() async throws {
         let (dashboard, browser, _, path) = try await begin()
-        let json = #"{"message": {"body": "By JSON", "custom": {"ios": {"own": [1]}}}, "target": {"everyone": true}}"#
+        let custom = #"{"ios": {"url-args": ["1"]}}"#
+        let json = #"{"message": {"body": "By JSON", "custom": \#(custom)}, "target": {"everyone": true}}"#
         let review = try await browser.post(path, [("mode", "json"), ("json", json)])
         #expect(review.contains("Send it to 1 device"))
         let sent = try await browser.post(
             path, [("mode", "json"), ("json", json), ("action", "send"), ("reviewed", "1")])
         #expect(sent.location.hasSuffix("?done=sent"))
         let push = try #require(dashboard.store.contents.pushes.values.map(\.push).max { $0.key < $1.key })
-        #expect(push.content.body == "By JSON" && push.content.custom["ios"]?["own"] == .array([.integer(1)]))
+        #expect(push.content.body == "By JSON" && push.content.custom["ios"]?["url-args"] == .strings(["1"]))
     }
 
     @Test func `an earlier push is copied with all that it had`() async throws {

@@ -13,7 +13,7 @@ extension Admin {
                 factory.open(.post, "apps", create),
                 factory.application(.get, "apps/:app_uuid", .read, show),
                 factory.application(.patch, "apps/:app_uuid", .change, update),
-                factory.application(.delete, "apps/:app_uuid", .read, delete),
+                factory.application(.delete, "apps/:app_uuid", .read, delete).withParameters,
                 factory.application(.post, "apps/:app_uuid/api-key", .change, replaceAPIKey),
                 factory.application(.post, "apps/:app_uuid/shared-secret", .change, replaceSharedSecret),
             ]
@@ -141,21 +141,25 @@ extension Admin {
     }
 
     private struct EditedApp: Body {
-        static let fields = ["name", "description"]
+        static let fields = ["name", "description", "ignores_unknown_fields"]
         private var name: Name?
         private var description: Description?
+        private var ignoresUnknownFields: Bool?
 
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
             switch field {
             case "name": name = try reader.name(field)
+            case "ignores_unknown_fields": ignoresUnknownFields = try reader.bool(field)
             default: description = try reader.description(field)
             }
         }
 
         func required() throws(InvalidInput) -> ApplicationEdit {
             let edit = ApplicationEdit(
-                name: name, description: description)
-            guard !edit.isEmpty else { throw InvalidInput.missing("name or description") }
+                name: name, description: description, ignoresUnknownFields: ignoresUnknownFields)
+            guard !edit.isEmpty else {
+                throw InvalidInput.missing("name, description or ignores_unknown_fields")
+            }
             return edit
         }
     }

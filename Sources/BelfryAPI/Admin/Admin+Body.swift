@@ -5,18 +5,26 @@ extension Admin {
     /// The JSON object of a request. Unknown members are refused.
     package protocol Body {
         static var fields: [String] { get }
+        /// Whether a push is made of it: a refusal says that nothing was sent.
+        static var sends: Bool { get }
         init()
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput)
     }
 }
 
 extension Admin.Body {
+    package static var sends: Bool { false }
+
     package init(json bytes: [UInt8]) throws(InvalidInput) {
         self.init()
         var body = self
-        try JSONReader.document(bytes) { reader, field throws(InvalidInput) in
-            guard Self.fields.contains(field) else { throw InvalidInput.unknown(field, instead: Self.fields) }
-            try body.read(field, from: &reader)
+        do throws(InvalidInput) {
+            try JSONReader.document(bytes) { reader, field throws(InvalidInput) in
+                guard Self.fields.contains(field) else { throw InvalidInput.unknown(field, instead: Self.fields) }
+                try body.read(field, from: &reader)
+            }
+        } catch {
+            throw Self.sends ? error.withNothingSent : error
         }
         self = body
     }
@@ -56,9 +64,11 @@ extension Admin {
 }
 
 extension InvalidInput {
-    static func unknown(_ field: String, instead fields: [String]) -> InvalidInput {
-        InvalidInput(
-            field: "'\(field)'", "is not a field of this request, which takes \(fields.joined(separator: ", "))")
+    static func unknown(
+        _ field: String, of whole: String = "a field of this request", instead fields: [String]
+    ) -> InvalidInput {
+        let key = field.split(separator: ".").last.map(String.init) ?? field
+        return .unknown("'\(field)'", key, notOf: whole, known: fields)
     }
 
     static func missing(_ field: String) -> InvalidInput { InvalidInput(field: field, "is missing") }

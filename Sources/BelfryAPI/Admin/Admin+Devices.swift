@@ -225,6 +225,7 @@ extension Admin {
     /// A push without a target: it goes to the device of the path.
     private struct TestPush: Body {
         static let fields = ["body", "message", "expires_at", "urgency", "at_most_once", "wait"]
+        static let sends = true
         private var text: String?
         private var push = PushBody()
         /// Whether the caller wants the provider's verdict.

@@ -14,9 +14,11 @@ extension Admin {
 
         var routes: [Route] {
             [
-                factory.application(.post, "apps/:app_uuid/imports", .change, create).repeatable.streaming,
+                factory.application(.post, "apps/:app_uuid/imports", .change, create).repeatable.streaming
+                    .withParameters,
                 factory.application(.get, "apps/:app_uuid/imports", .read, list),
-                factory.application(.put, "apps/:app_uuid/imports/:import_id", .change, bring).streaming,
+                factory.application(.put, "apps/:app_uuid/imports/:import_id", .change, bring).streaming
+                    .withParameters,
                 factory.application(.get, "apps/:app_uuid/imports/:import_id", .read, show),
                 factory.application(.get, "apps/:app_uuid/imports/:import_id/verdicts", .read, verdicts),
             ]

@@ -14,7 +14,7 @@ extension Admin {
                 factory.application(.post, "apps/:app_uuid/platforms", .change, create),
                 factory.platform(.get, "platforms/:platform_uuid", .read, show),
                 factory.platform(.patch, "platforms/:platform_uuid", .change, update),
-                factory.platform(.delete, "platforms/:platform_uuid", .change, delete),
+                factory.platform(.delete, "platforms/:platform_uuid", .change, delete).withParameters,
                 factory.platform(.put, "platforms/:platform_uuid/credentials", .change, replaceCredentials),
                 factory.platform(.post, "platforms/:platform_uuid/credentials/test", .change, test).repeatable,
                 factory.platform(.put, "platforms/:platform_uuid/web", .change, setWebAccess),

@@ -5,6 +5,7 @@ extension Admin {
     /// The body of a push request: content, target and times.
     package struct PushBody: Body {
         package static let fields = ["message", "target", "send_at", "expires_at", "urgency", "at_most_once"]
+        package static let sends = true
         private(set) var content: Push.Content?
         private var target: TargetBody?
         /// When to send it; nil, or a time that has passed, means at once.
@@ -86,8 +87,11 @@ extension Admin {
                 case "template": isTemplate = try reader.bool("message.template") ?? false
                 default:
                     try reader.object("message.custom") { reader, platform throws(InvalidInput) in
-                        custom[platform] = try reader.value(
+                        let value = try reader.value(
                             "message.custom.\(platform)", bytesMax: PushLimits.contentWrittenBytesMax)
+                        try CustomParts.checkName(platform)
+                        try CustomParts.check(value, of: platform)
+                        custom[platform] = value
                     }
                 }
             }

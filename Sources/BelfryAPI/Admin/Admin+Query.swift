@@ -9,7 +9,9 @@ extension Admin {
         init(_ call: Call, _ known: [String]) throws(InvalidInput) {
             var values: [String: String] = [:]
             for (name, value) in call.request.uri.queryParameters {
-                guard known.contains(String(name)) else { throw InvalidInput.unknown(String(name), instead: known) }
+                guard known.contains(String(name)) else {
+                    throw InvalidInput.unknown(String(name), of: "a parameter of this request", instead: known)
+                }
                 values[String(name)] = String(value)
             }
             self.values = values

@@ -16,6 +16,21 @@ extension Admin {
         /// Whether the handler reads its body as it comes in, whatever its length.
         var isStreaming = false
 
+        /// Whether the handler reads parameters behind the path, all of them by `Query`. Every reading route may.
+        var takesParameters = false
+
+        var withParameters: Route {
+            var route = self
+            route.takesParameters = true
+            return route
+        }
+
+        /// Throws where the path of a route that writes is followed by parameters that nothing reads.
+        func checkParameters(of request: Request) throws(InvalidInput) {
+            guard method != .get, !takesParameters else { return }
+            try request.refuseParameters()
+        }
+
         var streaming: Route {
             var route = self
             route.isStreaming = true

@@ -62,6 +62,7 @@ package struct AdminRoutes: Sendable {
     private func handler(_ route: Admin.Route) -> Router<APIContext>.Handler {
         { [authenticator, requestLimiter, shares, idempotency, bodyBytesMax] request, context in
             let key = try await authenticator.key(of: request, context)
+            try route.checkParameters(of: request)
             let address = requestLimiter.address(of: request, context)?.text
             let answer = { (request: Request) in
                 try await route.answer(

@@ -41,6 +41,7 @@ package struct LocalAdminAPI: Sendable {
             let call = Admin.Call(
                 request: Request(head: head, body: .init(buffer: ByteBuffer(bytes: body))), parameters: parameters,
                 key: .local, author: author, bodyBytesMax: Self.bodyBytesMax, logger: logger)
+            try route.checkParameters(of: call.request)
             let bytes = try await route.answer(call).collected()
             return bytes.isEmpty ? nil : try JSONValue(json: bytes)
         }

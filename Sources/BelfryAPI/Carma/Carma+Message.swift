@@ -16,11 +16,22 @@ extension CarmaService.MessageRequest {
                 guard let text = try reader.string(name), !text.isEmpty else { return }
                 request.deliveryTime = try Instant(Self.spelled(text), field: name)
             case "saveProps": request.savesProperties = try reader.bool(name) ?? false
-            default: try reader.skip()
+            case _ where Self.fields.contains(name): try reader.skip()
+            default:
+                // A null says nothing.
+                guard try reader.null() else {
+                    throw InvalidInput.unknown(name, instead: Self.fields).withNothingSent
+                }
             }
         }
         self = request
     }
+
+    /// All that Carma's own client sends; only the first four mean something here. Source: carmaclient, dto/sendtrigger.go.
+    private static let fields = [
+        "originalId", "properties", "deliveryTime", "saveProps", "optOut", "customerId", "campaignId",
+        "forceCreateMissingProperties",
+    ]
 
     /// `2017-01-31T08:30:00+0100` as ISO 8601 writes it, with a colon in the zone.
     private static func spelled(_ text: String) -> String {

@@ -1,17 +1,19 @@
 import BelfryCore
 
-/// The fields of a request that nothing read, although they look like misspelt ones, and what else is probably a mistake.
+/// The fields of a request that nothing read, and what else is probably a mistake.
 ///
-/// Unknown fields are ignored, since old senders send some; a caller whose `expires_at` does nothing had better hear of it.
+/// Old senders send some; a caller whose `expires_at` does nothing had better hear of it.
 struct IgnoredFields: Sendable, Hashable {
     /// What the caller wrote, and the field it may have meant.
     private var fields: [Field] = []
     private var examined = 0
+    /// How many more were not looked at.
+    private var others = 0
     private var remarks: [String] = []
 
     private struct Field: Sendable, Hashable {
         let written: String
-        let meant: String
+        let meant: String?
     }
 
     /// A request with more unknown fields is not from someone who misspelt one.
@@ -30,7 +32,7 @@ struct IgnoredFields: Sendable, Hashable {
         "model": "device_model",
     ]
 
-    var isEmpty: Bool { fields.isEmpty && remarks.isEmpty }
+    var isEmpty: Bool { fields.isEmpty && others == 0 && remarks.isEmpty }
 
     /// Notes something else that the caller had better hear of.
     ///
@@ -47,32 +49,44 @@ struct IgnoredFields: Sendable, Hashable {
     ///
     /// Returns that one.
     ///
-    /// - Parameter prefix: the path of the object that holds it.
+    /// - Parameters:
+    ///   - prefix: the path of the object that holds it.
+    ///   - always: whether it is noted although it resembles none.
     @discardableResult
-    mutating func note(_ key: String, under prefix: String = "", known: [String]) -> String? {
+    mutating func note(_ key: String, under prefix: String = "", known: [String], always: Bool = false) -> String? {
         examined += 1
-        guard examined <= Self.examinedMax, 1...Self.nameBytesMax ~= key.utf8.count,
-            key.utf8.allSatisfy({ 0x21..<0x7F ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }),
-            let meant = Self.meaning(of: key, among: known)
-        else { return nil }
-        fields.append(Field(written: prefix + key, meant: prefix + meant))
+        guard examined <= Self.examinedMax, Self.isPlain(key) else {
+            if always { others += 1 }
+            return nil
+        }
+        let meant = Self.meaning(of: key, among: known)
+        guard always || meant != nil else { return nil }
+        fields.append(Field(written: prefix + key, meant: meant.map { prefix + $0 }))
         return meant
     }
 
-    /// Such as `expires_at was ignored, expiryTime is meant?`.
-    var text: String {
-        (fields.map { "\($0.written) was ignored (is \($0.meant) meant?)" } + remarks).joined(separator: "; ")
+    /// Whether a header can hold it.
+    private static func isPlain(_ key: String) -> Bool {
+        1...nameBytesMax ~= key.utf8.count
+            && key.utf8.allSatisfy { 0x21..<0x7F ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
     }
 
-    /// The end of a sentence that refuses a request; empty where nothing looks misspelt.
-    var hint: String { fields.isEmpty ? "" : "; \(text)" }
+    /// Such as `expires_at was ignored (is expiryTime meant?)`.
+    var text: String {
+        let ignored = fields.map { "\($0.written) was ignored\($0.meant.map { " (is \($0) meant?)" } ?? "")" }
+        let more = others == 0 ? [] : ["\(others) more \(others == 1 ? "field was" : "fields were") ignored"]
+        return (ignored + more + remarks).joined(separator: "; ")
+    }
+
+    /// The end of a sentence that refuses a request; empty where nothing was ignored.
+    var hint: String { fields.isEmpty && others == 0 ? "" : "; \(text)" }
 
     /// The value of the header that warns of them. Source: RFC 7234 §5.5, code 299, miscellaneous persistent warning.
     var warning: String { "299 - \"\(text)\"" }
 
-    private static func meaning(of key: String, among known: [String]) -> String? {
-        let plain = plain(key)
-        if let synonym = synonyms[plain] {
+    /// The field that is probably meant.
+    static func meaning(of key: String, among known: [String]) -> String? {
+        if let synonym = synonyms[NearestName.plain(key)] {
             // A target has the plural.
             if let field = [synonym, synonym + "s"].first(where: known.contains) { return field }
             // A target's field beside the target.
@@ -80,13 +94,44 @@ struct IgnoredFields: Sendable, Hashable {
                 return known.contains("target") ? "target.\(synonym)" : known.contains("tags") ? "tags" : nil
             }
         }
-        let nearest = known.map { (field: $0, edits: Self.plain($0).edits(to: plain)) }.min { $0.edits < $1.edits }
-        return nearest.flatMap { $0.edits <= (plain.utf8.count < 5 ? 1 : 2) ? $0.field : nil }
+        return known.nearest(to: key)
     }
+}
 
-    /// Without case and separators.
-    private static func plain(_ name: String) -> String {
-        String(decoding: name.utf8.filter { $0 != UInt8(ascii: "_") && $0 != UInt8(ascii: "-") }, as: UTF8.self)
-            .lowercased()
+extension PCFv1 {
+    /// What becomes of a field that nothing reads.
+    package enum UnknownFields: Sendable {
+        /// It refuses the request.
+        case refused
+        /// It is ignored, as PCF did, and the caller is told.
+        case ignored
+
+        init(of application: BelfryCore.Application) { self = application.ignoresUnknownFields ? .ignored : .refused }
+
+        /// Takes a field that nothing reads, with the reader at its value. One without a value says nothing.
+        ///
+        /// Returns the field that is probably meant.
+        ///
+        /// - Parameters:
+        ///   - prefix: the path of the object that holds it.
+        ///   - whole: what it is no field of.
+        @discardableResult
+        func take(
+            _ key: String, under prefix: String = "", of whole: String, known: [String], from reader: inout JSONReader,
+            _ ignored: inout IgnoredFields
+        ) throws(InvalidInput) -> String? {
+            guard try !reader.null() else {
+                ignored.note(key, under: prefix, known: known)
+                return nil
+            }
+            guard self == .ignored else {
+                let meant = IgnoredFields.meaning(of: key, among: known)
+                throw InvalidInput.unknown(
+                    prefix + key, key, notOf: "a field of \(whole)", known: known, meant: meant
+                ).withNothingSent
+            }
+            try reader.skip()
+            return ignored.note(key, under: prefix, known: known)
+        }
     }
 }

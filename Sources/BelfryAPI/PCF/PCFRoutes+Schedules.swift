@@ -1,5 +1,6 @@
 import BelfryCore
 import Hummingbird
+import Logging
 
 extension PCFRoutes {
     /// `/v1/schedules`, and the singular that the documentation of pushes uses.
@@ -15,18 +16,18 @@ extension PCFRoutes {
             router.serve(
                 RouterPath(path + "/:schedule_id"),
                 [
-                    .get: onSchedule { _, key, application in try await schedules.show(key, of: application) },
-                    .put: onSchedule { request, key, application in
-                        try await schedules.update(key, request, of: application)
+                    .get: onSchedule { _, key, application, _ in try await schedules.show(key, of: application) },
+                    .put: onSchedule { request, key, application, logger in
+                        try await schedules.update(key, request, of: application, logger)
                     },
-                    .delete: onSchedule { _, key, application in try await schedules.cancel(key, of: application) },
+                    .delete: onSchedule { _, key, application, _ in try await schedules.cancel(key, of: application) },
                 ])
         }
     }
 
     /// Throws a 404 for a malformed id.
     private func onSchedule(
-        _ handler: @escaping @Sendable (Request, Key<Schedule>, Application) async throws -> Response
+        _ handler: @escaping @Sendable (Request, Key<Schedule>, Application, Logger) async throws -> Response
     ) -> Router<APIContext>.Handler {
         { [authenticator, shares, options] request, context in
             let application = try await authenticator.application(of: request, context)
@@ -35,7 +36,7 @@ extension PCFRoutes {
             }
             return try await shares.uploading(
                 request, atMost: options.bodyBytesMax, for: ShareHolder(application)
-            ) { try await handler(request, key, application) }
+            ) { try await handler(request, key, application, context.logger) }
         }
     }
 }

@@ -9,10 +9,12 @@ extension PCFv1 {
         /// Fields that nothing read, although they look like fields that something reads.
         let ignored: IgnoredFields
 
-        /// Reads a body; unknown keys are ignored, and `null` counts as missing. Throws on invalid values.
-        package static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
-            let draft = try PushDraft.parse(bytes)
-            guard let message = try draft.content() else { throw PushDraft.messageIsMissing }
+        /// Reads a body; `null` counts as missing. Throws on invalid values, and on unknown keys unless they are ignored.
+        package static func parse(
+            _ bytes: [UInt8], _ unknown: UnknownFields = .refused
+        ) throws(InvalidInput) -> Self {
+            let draft = try PushDraft.parse(bytes, unknown)
+            guard let message = try draft.content() else { throw draft.messageIsMissing }
             guard let target = try draft.target() else { throw draft.targetIsMissing }
             return Self(message: message, target: target, times: try draft.times(), ignored: draft.ignored)
         }
@@ -28,10 +30,13 @@ extension PCFv1 {
         let message: Push.Content?
         let target: Target?
         let times: Times
+        let ignored: IgnoredFields
 
-        static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
-            let draft = try PushDraft.parse(bytes)
-            return Self(message: try draft.content(), target: try draft.target(), times: try draft.times())
+        static func parse(_ bytes: [UInt8], _ unknown: UnknownFields = .refused) throws(InvalidInput) -> Self {
+            let draft = try PushDraft.parse(bytes, unknown)
+            return Self(
+                message: try draft.content(), target: try draft.target(), times: try draft.times(),
+                ignored: draft.ignored)
         }
 
         func change(at now: Instant) -> Schedule.Change {

@@ -10,9 +10,13 @@ extension PCFv1 {
         private var expiryTime: Int64?
         /// Fields that nothing reads.
         private(set) var ignored = IgnoredFields()
+        private let unknown: UnknownFields
 
-        static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
-            var draft = Self()
+        private init(_ unknown: UnknownFields) { self.unknown = unknown }
+
+        /// - Parameter unknown: what becomes of fields beside the message that nothing reads. Those of the message are ignored.
+        static func parse(_ bytes: [UInt8], _ unknown: UnknownFields) throws(InvalidInput) -> Self {
+            var draft = Self(unknown)
             try JSONReader.document(bytes) { reader, key throws(InvalidInput) in try draft.read(key, from: &reader) }
             return draft
         }
@@ -27,8 +31,12 @@ extension PCFv1 {
             var isTemplate = false
         }
 
-        static let messageIsMissing = InvalidInput(
-            field: "message", "needs a body or a custom part, it has neither")
+        /// With what the caller may have meant.
+        var messageIsMissing: InvalidInput {
+            InvalidInput(
+                field: "message", "needs a body or a custom part, it has neither\(ignored.hint)"
+            ).withNothingSent
+        }
         /// With what the caller may have meant.
         var targetIsMissing: InvalidInput {
             InvalidInput(
@@ -42,7 +50,7 @@ extension PCFv1 {
             // Senders that fill in every field send an empty body with a custom part; that is not a text to show.
             let body = message.body.flatMap { $0.isEmpty ? nil : $0 }
             guard body != nil || !message.custom.isEmpty || message.web != nil || message.badge != nil else {
-                throw Self.messageIsMissing
+                throw messageIsMissing
             }
             guard message.web == nil || message.custom["web"] == nil else {
                 throw InvalidInput(field: "message.web", "and message.custom.web exclude each other")
@@ -83,14 +91,13 @@ extension PCFv1 {
             switch key {
             case "message": try readMessage(from: &reader)
             case "target":
-                names = try reader.null() ? nil : TargetNames(from: &reader, ignored: ignored)
+                names = try reader.null() ? nil : TargetNames(from: &reader, unknown, ignored: ignored)
                 ignored = names?.ignored ?? ignored
             case "scheduleAt": scheduleAt = try reader.milliseconds("scheduleAt")
             case "scheduleIn": scheduleIn = try reader.integer("scheduleIn")
             case "expiryTime": expiryTime = try reader.milliseconds("expiryTime")
             default:
-                ignored.note(key, known: Self.fields)
-                try reader.skip()
+                try unknown.take(key, of: "a push", known: Self.fields, from: &reader, &ignored)
             }
         }
 
@@ -105,27 +112,37 @@ extension PCFv1 {
             try reader.object("message") { reader, key throws(InvalidInput) in
                 switch key {
                 case "body": read.body = try reader.string("message.body")
-                case "custom": read.custom = try Self.custom(from: &reader)
+                case "custom": read.custom = try Self.custom(from: &reader, unknown, &ignored)
                 case "web":
                     let value = try reader.value("message.web", bytesMax: PushLimits.contentWrittenBytesMax)
                     read.web = value.isNull ? nil : try WebMessage(value)
                 case "badge": read.badge = try BadgeChange(try reader.value("message.badge"), field: "message.badge")
                 case "template": read.isTemplate = try reader.bool("message.template") ?? false
                 default:
-                    ignored.note(key, under: "message.", known: Self.messageFields)
+                    ignored.note(key, under: "message.", known: Self.messageFields, always: true)
                     try reader.skip()
                 }
             }
             (message, self.ignored) = (read, ignored)
         }
 
-        private static func custom(from reader: inout JSONReader) throws(InvalidInput) -> [String: JSONValue] {
+        private static func custom(
+            from reader: inout JSONReader, _ unknown: UnknownFields, _ ignored: inout IgnoredFields
+        ) throws(InvalidInput) -> [String: JSONValue] {
             if try reader.null() { return [:] }
             var custom: [String: JSONValue] = [:]
             try reader.object("message.custom") { reader, key throws(InvalidInput) in
                 let value = try reader.value(
                     "message.custom.\(key)", bytesMax: PushLimits.contentWrittenBytesMax)
                 try check(value, of: key)
+                if unknown == .refused {
+                    do throws(InvalidInput) { try CustomParts.check(value, of: key) } catch {
+                        throw error.withNothingSent
+                    }
+                }
+                if !CustomParts.isKnown(key) {
+                    ignored.note(key, under: "message.custom.", known: CustomParts.names, always: true)
+                }
                 custom[key] = value.isNull ? nil : value
             }
             return custom
@@ -163,11 +180,17 @@ extension PCFv1 {
 
         init() {}
 
-        /// - Parameter ignored: what was ignored before it.
-        init(from reader: inout JSONReader, ignored: IgnoredFields = IgnoredFields()) throws(InvalidInput) {
+        /// - Parameters:
+        ///   - unknown: what becomes of fields that nothing reads.
+        ///   - ignored: what was ignored before it.
+        init(
+            from reader: inout JSONReader, _ unknown: UnknownFields, ignored: IgnoredFields = IgnoredFields()
+        ) throws(InvalidInput) {
             var names = Self()
             names.ignored = ignored
-            try reader.object("target") { reader, key throws(InvalidInput) in try names.read(key, from: &reader) }
+            try reader.object("target") { reader, key throws(InvalidInput) in
+                try names.read(key, unknown, from: &reader)
+            }
             self = names
         }
 
@@ -183,7 +206,9 @@ extension PCFv1 {
             !devices.isEmpty || !topics.isEmpty || !customUserIDs.isEmpty || !platforms.isEmpty || platform != nil
         }
 
-        private mutating func read(_ key: String, from reader: inout JSONReader) throws(InvalidInput) {
+        private mutating func read(
+            _ key: String, _ unknown: UnknownFields, from reader: inout JSONReader
+        ) throws(InvalidInput) {
             switch key {
             case "devices": devices = try reader.strings("target.devices") ?? []
             case "topics": topics += try reader.strings("target.topics") ?? []
@@ -193,10 +218,9 @@ extension PCFv1 {
             case "platform": platform = try reader.string("target.platform").flatMap { $0.isEmpty ? nil : $0 }
             case "interactive-only": isInteractiveOnly = try reader.bool("target.interactive-only") ?? false
             default:
-                let meant = ignored.note(key, under: "target.", known: Self.fields)
-                if try reader.null() { return }
+                let meant = try unknown.take(
+                    key, under: "target.", of: "a target", known: Self.fields, from: &reader, &ignored)
                 if let meant, Self.narrowing.contains(meant) { misspelt = (key, meant) }
-                try reader.skip()
             }
         }
 

@@ -19,7 +19,9 @@ extension PCFv1 {
         }
 
         func create(_ request: Request, for application: Application, _ logger: Logger) async throws -> Response {
-            let body = try PushBody.parse(try await request.bytes(atMost: options.bodyBytesMax))
+            let body = try await request.push(atMost: options.bodyBytesMax, for: application) {
+                bytes, unknown throws(InvalidInput) in try PushBody.parse(bytes, unknown)
+            }
             return mistakes.tell(
                 body.ignored, of: "app \(application.uuid.lowercased)",
                 in: try await create(body, for: application, logger), logger)
@@ -45,5 +47,23 @@ extension PCFv1 {
             json.object(member)
             return Response(json: json.buffer)
         }
+    }
+}
+
+extension Request {
+    /// Reads a request that sends: what of it nothing understands refuses it, unless the application ignores such things.
+    func push<Body>(
+        atMost bytesMax: Int, for application: BelfryCore.Application,
+        parse: ([UInt8], PCFv1.UnknownFields) throws(InvalidInput) -> Body
+    ) async throws -> Body {
+        let unknown = PCFv1.UnknownFields(of: application)
+        if unknown == .refused { try refuseParameters() }
+        return try parse(try await bytes(atMost: bytesMax), unknown)
+    }
+
+    /// Throws where the path is followed by parameters, which nothing reads.
+    func refuseParameters() throws(InvalidInput) {
+        guard let name = uri.queryParameters.first.map({ String($0.key) }) else { return }
+        throw InvalidInput.unknown("'\(name)'", name, notOf: "a parameter of this request", known: []).withNothingSent
     }
 }

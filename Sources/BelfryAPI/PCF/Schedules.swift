@@ -1,5 +1,6 @@
 import BelfryCore
 import Hummingbird
+import Logging
 
 extension PCFv1 {
     /// Handlers of `/v1/schedules`: the waiting pushes. Sent ones are not listed.
@@ -8,6 +9,14 @@ extension PCFv1 {
         let pushService: PushService
         let clock: any WallClock
         let options: Options
+        private let mistakes = CallerMistakes()
+
+        init(store: any ScheduleStore, pushService: PushService, clock: any WallClock, options: Options) {
+            self.store = store
+            self.pushService = pushService
+            self.clock = clock
+            self.options = options
+        }
 
         static let notFound = APIError(
             .notFound, "No schedule with this id waits: it is unknown, or was sent, cancelled or expired")
@@ -43,11 +52,16 @@ extension PCFv1 {
             return Response(json: schedule.json())
         }
 
-        func update(_ key: Key<Schedule>, _ request: Request, of application: Application) async throws -> Response {
-            let body = try ScheduleRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+        func update(
+            _ key: Key<Schedule>, _ request: Request, of application: Application, _ logger: Logger
+        ) async throws -> Response {
+            let body = try await request.push(atMost: options.bodyBytesMax, for: application) {
+                bytes, unknown throws(InvalidInput) in try ScheduleRequest.parse(bytes, unknown)
+            }
             let changed = try await pushService.change(key, of: application.key, body.change(at: clock.now))
             guard let changed else { throw Self.notFound }
-            return Response(json: changed.json())
+            return mistakes.tell(
+                body.ignored, of: "app \(application.uuid.lowercased)", in: Response(json: changed.json()), logger)
         }
 
         func cancel(_ key: Key<Schedule>, of application: Application) async throws -> Response {

@@ -174,9 +174,7 @@ extension ApplePush {
     package init(_ value: JSONValue, field: String = "message.apns") throws(InvalidInput) {
         let members = try value.members(field)
         for name in members.keys.sorted() where !Self.fields.contains(name) {
-            throw InvalidInput(
-                field: "'\(field).\(name)'",
-                "is not a field of this request, which takes \(Self.fields.joined(separator: ", "))")
+            throw .unknown("'\(field).\(name)'", name, notOf: "a field of this request", known: Self.fields)
         }
         var priority: Priority?
         if let value = members["priority"], !value.isNull {

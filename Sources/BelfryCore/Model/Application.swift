@@ -19,11 +19,14 @@ package struct Application: Sendable, Hashable {
     package let previousSharedSecret: PreviousSecret<Sealed>?
     package let createdAt: Instant
     package let tenantKey: Key<Tenant>
+    /// Whether PCF's API ignores fields that nothing reads, as PCF did, where it would refuse a request that sends.
+    package let ignoresUnknownFields: Bool
 
     package init(
         key: Key<Application>, uuid: UUID, name: String, apiKeyHash: [UInt8], sharedSecret: Sealed, createdAt: Instant,
         tenantKey: Key<Tenant> = Tenant.first, bindingKeyHashes: [[UInt8]] = [], description: String = "",
-        previousAPIKey: PreviousSecret<[UInt8]>? = nil, previousSharedSecret: PreviousSecret<Sealed>? = nil
+        previousAPIKey: PreviousSecret<[UInt8]>? = nil, previousSharedSecret: PreviousSecret<Sealed>? = nil,
+        ignoresUnknownFields: Bool = false
     ) {
         self.key = key
         self.uuid = uuid
@@ -36,6 +39,7 @@ package struct Application: Sendable, Hashable {
         self.description = description
         self.previousAPIKey = previousAPIKey
         self.previousSharedSecret = previousSharedSecret
+        self.ignoresUnknownFields = ignoresUnknownFields
     }
 }
 
@@ -56,13 +60,15 @@ package struct PreviousSecret<Value: Sendable & Hashable>: Sendable, Hashable {
 package struct ApplicationEdit: Sendable, Hashable {
     package let name: Name?
     package let description: Description?
+    package let ignoresUnknownFields: Bool?
 
-    package init(name: Name? = nil, description: Description? = nil) {
+    package init(name: Name? = nil, description: Description? = nil, ignoresUnknownFields: Bool? = nil) {
         self.name = name
         self.description = description
+        self.ignoresUnknownFields = ignoresUnknownFields
     }
 
-    package var isEmpty: Bool { name == nil && description == nil }
+    package var isEmpty: Bool { name == nil && description == nil && ignoresUnknownFields == nil }
 }
 
 /// Bytes that only the vault can decrypt.

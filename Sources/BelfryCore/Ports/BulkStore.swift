@@ -161,7 +161,7 @@ extension BulkTable {
             "id": .integer, "uuid": .uuid, "name": .text, "api_key_hash": .bytes, "shared_secret": .bytes,
             "is_being_deleted": .flag, "created_at_ms": .integer, "tenant_id": .integer, "description": .text,
             "previous_api_key_hash": .bytes, "previous_api_key_until_ms": .integer, "previous_shared_secret": .bytes,
-            "previous_shared_secret_until_ms": .integer,
+            "previous_shared_secret_until_ms": .integer, "ignores_unknown_fields": .flag,
         ])
 
     private static let platform = BulkTable(

@@ -7,9 +7,17 @@ package struct AndroidPayload: Sendable, Hashable {
     package let data: [String: String]
     /// A message that waits for its device is replaced by a later one with the same key.
     package let collapseKey: String?
+    /// All keys and values together.
+    package let dataBytes: Int
 
     /// The limit on all keys and values together.
-    package static let bytesMax = 4_096
+    package static func bytesMax(for kind: PlatformKind) -> Int { kind == .amazon ? 6_144 : 4_096 }
+    /// Of a waiting message's key. Source: Amazon, `consolidationKey`.
+    private static let amazonKeyBytesMax = 64
+    /// What FCM counts of a notification besides its text: the keys `body` and `tag`, and the tag, which is the push's UUID.
+    private static let notificationBytes = 4 + 3 + 36
+    /// What stands around the data in a request of Push Kit, which counts it, at its longest: all but the tokens.
+    private static let huaweiFrameBytes = 120
 
     /// Messages for the SDK and not for its user. Source: PCF Push client SDKs, which ignore these keys when there is a
     /// text for the user.
@@ -37,10 +45,25 @@ package struct AndroidPayload: Sendable, Hashable {
         data["receiptId"] = receiptID?.lowercased
         self.data = data
         collapseKey = members["collapse_key"].flatMap { $0.isNull ? nil : $0.flat }
-        let bytes = data.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
-        guard bytes <= Self.bytesMax else {
+        dataBytes = data.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+        let limit = Self.bytesMax(for: kind)
+        let bytes = kind == .huawei ? Self.huaweiBytes(of: data) : dataBytes
+        guard bytes <= limit else {
             throw InvalidInput(
-                field: "message", "makes an \(kind.rawValue) payload of \(bytes) bytes, the limit is \(Self.bytesMax)")
+                field: "message", "makes an \(kind.rawValue) payload of \(bytes) bytes, the limit is \(limit)")
+        }
+        if kind == .amazon, let key = collapseKey, key.utf8.count > Self.amazonKeyBytesMax {
+            throw InvalidInput(
+                field: "\(field).collapse_key",
+                "is \(key.utf8.count) bytes, ADM takes \(Self.amazonKeyBytesMax)")
+        }
+    }
+
+    /// Push Kit counts the request, in which the data are an object in JSON, written as a string.
+    private static func huaweiBytes(of data: [String: String]) -> Int {
+        let object = JSONValue.object(data.mapValues { .string($0) }).encoded
+        return object.reduce(object.count + huaweiFrameBytes) {
+            $0 + ($1 == UInt8(ascii: "\"") || $1 == UInt8(ascii: "\\") ? 1 : 0)
         }
     }
 
@@ -54,8 +77,8 @@ package struct AndroidPayload: Sendable, Hashable {
     /// beside the data, which the app then shows.
     package var notificationText: String? {
         guard !isSilent, let message = data["message"] else { return nil }
-        let bytes = data.reduce(message.utf8.count) { $0 + $1.key.utf8.count + $1.value.utf8.count }
-        return bytes <= Self.bytesMax ? message : nil
+        let bytes = dataBytes + Self.notificationBytes + message.utf8.count
+        return bytes <= Self.bytesMax(for: .androidFCM) ? message : nil
     }
 
     private static func isReserved(_ key: String, on kind: PlatformKind) -> Bool {

@@ -14,13 +14,24 @@ package enum ApplePayloadRules {
         let shapes = type.shapes
         for (key, value) in aps.sorted(by: { $0.key < $1.key }) {
             guard let shape = shapes[key] else {
-                throw InvalidInput(field: "\(field).aps.\(key)", "is not a key of type \(type.rawValue)\(type.inWords)")
+                let meant = shapes.keys.nearest(to: key).map { " (is \($0) meant?)" } ?? ""
+                throw InvalidInput(
+                    field: "\(field).aps.\(key)", "is not a key of type \(type.rawValue)\(meant)\(type.inWords)")
             }
             try shape.check(value, "\(field).aps.\(key)")
         }
         if type == .liveActivity { try checkActivity(aps, "\(field).aps") }
         if type != .mdm { payload["aps"] = .object(aps) }
         return payload
+    }
+
+    /// Checks PCF's part for iOS, whose keys are those of `aps`, and `extra`, as it is written.
+    ///
+    /// What `IOSPayload` checks and corrects by itself is left to it, such as `true` for 1.
+    static func check(custom members: [String: JSONValue], _ field: String) throws(InvalidInput) {
+        for (key, value) in members.sorted(by: { $0.key < $1.key }) where !value.isNull {
+            try PayloadShape.check(customKey: key, value, field)
+        }
     }
 
     /// Whether its sound is played despite silent mode and Focus. Source: Apple, `sound` as a dictionary.
@@ -146,6 +157,29 @@ private enum PayloadShape {
         "loc-args": .texts, "summary-arg": .text, "summary-arg-count": .count,
     ]
 
+    /// Of a dictionary that PCF documents: one more key than Apple's.
+    private static let customAlertKeys = alertKeys.merging(["action-loc-key": .text, "action": .text]) { $1 }
+
+    fileprivate static func check(customKey key: String, _ value: JSONValue, _ field: String) throws(InvalidInput) {
+        switch key {
+        case "extra", "badge", "category", "content-available", "mutable-content": return
+        case "aps":
+            throw InvalidInput(
+                field: "\(field).aps",
+                "is not a key of aps: what it holds stands in \(field) itself, such as \(field).alert")
+        case "alert":
+            guard case .object(let alert) = value else { return }
+            try check(alert.filter { !$0.value.isNull }, customAlertKeys, "\(field).alert")
+        default:
+            guard let shape = notification[key] else {
+                throw .unknown(
+                    "\(field).\(key)", key, notOf: "a key of aps (data for the app itself are members of extra)",
+                    known: (notification.keys + ["extra"]).sorted())
+            }
+            try shape.check(value, "\(field).\(key)")
+        }
+    }
+
     private static let levels = ["passive", "active", "time-sensitive", "critical"]
 
     func check(_ value: JSONValue, _ field: String) throws(InvalidInput) {
@@ -164,6 +198,9 @@ private enum PayloadShape {
         case (.activityAlert, .object(let members)): try Self.checkActivityAlert(members, field)
         case (.sound, .string): return
         case (.sound, .object(let members)): try Self.checkSound(members, field)
+        case (.level, .string(let level)):
+            let meant = Self.levels.nearest(to: level).map { " (is \($0) meant?)" } ?? ""
+            throw InvalidInput(field: field, "has to be \(expectation), it is \(value.found)\(meant)")
         default: throw InvalidInput(field: field, "has to be \(expectation), it is \(value.found)")
         }
     }
@@ -173,8 +210,7 @@ private enum PayloadShape {
     ) throws(InvalidInput) {
         for (key, value) in members.sorted(by: { $0.key < $1.key }) {
             guard let shape = shapes[key] else {
-                let known = shapes.keys.sorted().joined(separator: ", ")
-                throw InvalidInput(field: "\(field).\(key)", "is not a key of this dictionary, which takes \(known)")
+                throw .unknown("\(field).\(key)", key, notOf: "a key of this dictionary", known: shapes.keys.sorted())
             }
             try shape.check(value, "\(field).\(key)")
         }

@@ -88,7 +88,7 @@ package struct IOSPayload: Sendable, Hashable {
             aps[key] =
                 switch key {
                 case "alert": try alert(value, body: body)
-                case "content-available": try flag(value, field: "message.custom.ios.content-available")
+                case "content-available", "mutable-content": try flag(value, field: "message.custom.ios.\(key)")
                 case "badge": try number(value, field: "message.custom.ios.badge")
                 case "sound": try sound(value)
                 case "category": try string(value, field: "message.custom.ios.category")

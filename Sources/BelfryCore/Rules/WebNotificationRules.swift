@@ -40,8 +40,7 @@ enum WebNotificationRules {
         var checked: [String: JSONValue] = [:]
         for (name, value) in members.sorted(by: { $0.key < $1.key }) where !value.isNull {
             guard let shape = shapes[name] else {
-                let known = shapes.keys.sorted().joined(separator: ", ")
-                throw InvalidInput(field: "\(field).\(name)", "is unknown, it takes \(known)")
+                throw .unknown("\(field).\(name)", name, notOf: "a member of it", known: shapes.keys.sorted())
             }
             checked[name] = try Self.checked(value, as: shape, field: "\(field).\(name)")
         }

@@ -175,7 +175,7 @@ package enum WindowsTemplate {
     // MARK: Words
 
     private static func unknown(_ path: String, of template: String, known: [String]) -> InvalidInput {
-        InvalidInput(field: path, "is not a field of \(template), which takes \(known.joined(separator: ", "))")
+        .unknown(path, String(path.split(separator: ".").last ?? ""), notOf: "a field of \(template)", known: known)
     }
 
     private static func mismatch(_ path: String, _ expected: String, _ value: JSONValue) -> InvalidInput {

@@ -78,6 +78,7 @@ extension AdminService {
         var details: [String: String] = [:]
         details["name"] = edit.name?.text
         details["description"] = edit.description?.text
+        details["ignores_unknown_fields"] = edit.ignoresUnknownFields.map { String($0) }
         let change = AuditedChange(by: author, "app.edit", application, details)
         try await store.audited(change) { try await store.edit(application.key, edit) }
     }

@@ -127,6 +127,10 @@ struct ApplicationPages {
             [
                 .text("name", "Name", application.name, isRequired: true),
                 .text("description", "Description", application.description),
+                .check(
+                    "ignores_unknown_fields",
+                    "PCF's API ignores fields that it does not know, instead of refusing the push",
+                    application.ignoresUnknownFields),
             ]
         ).guarded
     }
@@ -197,7 +201,8 @@ struct ApplicationPages {
     @Sendable private func edit(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
         try await visit.trying(Self.editForm(application), on: { settingsPage(visit, application, form: $0) }) {
             let edit = ApplicationEdit(
-                name: try Name(visit.form["name"]), description: try Description(visit.form["description"]))
+                name: try Name(visit.form["name"]), description: try Description(visit.form["description"]),
+                ignoresUnknownFields: visit.form.isChecked("ignores_unknown_fields"))
             try await visit.services.admin.edit(application, edit, by: visit.author)
             return .redirect(Address.query(Address.of(application, "settings"), [("done", "saved")]))
         }

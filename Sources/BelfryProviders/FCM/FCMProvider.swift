@@ -59,20 +59,31 @@ struct FCMProvider: DrainableProvider {
         return outcomes
     }
 
-    /// What is the same for all devices is encoded once.
+    /// What is the same for all devices is encoded once. Where a message is too large with its notification, the app gets the data
+    /// alone and shows them.
     private func makeBatch(
         _ push: Push, _ recipients: [Recipient], now: Instant
     ) throws -> (batch: FCMBatch, fitting: Fitting) {
         let template = try ContentTemplate(push.content)
-        let message = try FCMMessage(
-            push, template?.content ?? push.content, on: kind, now: now, sendsReceiptID: sendsReceiptID)
-        let own = template.map { PayloadTemplate(message.tail, $0) }.flatMap { $0.isConstant ? nil : $0 }
+        let content = template?.content ?? push.content
+        func message(isNotifying: Bool) throws -> FCMMessage {
+            try FCMMessage(
+                push, content, on: kind, now: now, sendsReceiptID: sendsReceiptID, isNotifying: isNotifying)
+        }
+        let whole = try? message(isNotifying: true)
+        let usual = try whole ?? message(isNotifying: false)
+        let own = template.map { PayloadTemplate(usual.tail, $0) }.flatMap { $0.isConstant ? nil : $0 }
+        var dataAlone: FittedMessage?
         let fitting = Fitting(recipients, own) { own, filling in
-            own.innerBytes(of: message.dataBytes, for: filling) <= FCMMessage.bytesMax
-                ? own.payload(for: filling, bytesMax: .max) : nil
+            if let payload = FittedMessage(usual, own).payload(for: filling) { return payload }
+            guard let template, whole != nil else { return nil }
+            dataAlone =
+                dataAlone
+                ?? (try? message(isNotifying: false)).map { FittedMessage($0, PayloadTemplate($0.tail, template)) }
+            return dataAlone?.payload(for: filling)
         }
         let batch = FCMBatch(
-            message: message, tokens: fitting.recipients.map(\.token.bytes), tails: fitting.payloads)
+            message: usual, tokens: fitting.recipients.map(\.token.bytes), tails: fitting.payloads)
         return (batch, fitting)
     }
 
@@ -103,6 +114,23 @@ struct FCMProvider: DrainableProvider {
     func shutdown(within deadline: Duration) async { await client.shutdown(within: deadline) }
 }
 
+/// A message of which each device gets its own.
+private struct FittedMessage {
+    private let message: FCMMessage
+    private let template: PayloadTemplate
+
+    init(_ message: FCMMessage, _ template: PayloadTemplate) {
+        self.message = message
+        self.template = template
+    }
+
+    /// nil where FCM would refuse it for its size.
+    func payload(for filling: Filling) -> [UInt8]? {
+        template.innerBytes(of: message.dataBytes, for: filling) <= FCMMessage.bytesMax
+            ? template.payload(for: filling, bytesMax: .max) : nil
+    }
+}
+
 extension FCMAnswer {
     /// Whether a missing connection may be the reason.
     fileprivate var isUnsent: Bool {
@@ -118,11 +146,12 @@ extension FCMMessage {
     ///
     /// Apps of type `android` have an SDK of GCM's time, which is given its data only when there is nothing for the system to show.
     init(
-        _ push: Push, _ content: Push.Content, on kind: PlatformKind, now: Instant, sendsReceiptID: Bool
+        _ push: Push, _ content: Push.Content, on kind: PlatformKind, now: Instant, sendsReceiptID: Bool,
+        isNotifying: Bool
     ) throws {
         let payload = try AndroidPayload(
             content, kind: kind, receiptID: sendsReceiptID ? push.receiptID : nil, sentAt: now)
-        let notice = kind == .android ? nil : payload.notificationText
+        let notice = kind == .android || !isNotifying ? nil : payload.notificationText
         try self.init(
             notification: notice.map { FCMNotification(body: $0) }, data: payload.data,
             android: FCMAndroid(

@@ -49,8 +49,11 @@ extension HMSMessage {
             let notification = HMSNotification(
                 title: title, body: body, category: payload.data["category"] ?? HMSNotification.standardCategory,
                 data: payload.data)
-            try self.init(notification: notification, timeToLive: timeToLive)
-            return
+            if let shown = try? HMSMessage(notification: notification, timeToLive: timeToLive) {
+                self = shown
+                return
+            }
+            // It holds the text twice: where that is too large, the app shows the data.
         }
         let object = JSONValue.object(payload.data.mapValues { .string($0) }).encoded
         let data = String(decoding: object, as: UTF8.self)

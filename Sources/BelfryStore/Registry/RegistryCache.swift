@@ -88,7 +88,8 @@ extension Application {
             previousAPIKey: row.instantIfAny(9).map { PreviousSecret(row.blob(8), validUntil: $0) },
             previousSharedSecret: row.instantIfAny(11).map {
                 PreviousSecret(Sealed(bytes: row.blob(10)), validUntil: $0)
-            })
+            },
+            ignoresUnknownFields: row.bool(12))
     }
 }
 

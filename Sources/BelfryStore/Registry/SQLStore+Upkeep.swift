@@ -3,7 +3,8 @@ import BelfryCore
 extension SQLStore {
     package func edit(_ application: Key<Application>, _ edit: ApplicationEdit) async throws {
         try await change(application) { session in
-            try session.prepared(ApplicationStatements.edit).run(edit.name?.text, edit.description?.text, application)
+            try session.prepared(ApplicationStatements.edit).run(
+                edit.name?.text, edit.description?.text, edit.ignoresUnknownFields, application)
         }
     }
 
@@ -59,8 +60,9 @@ extension SQLStore {
 extension ApplicationStatements {
     static let edit: SQLText = """
         UPDATE application /* applications.edit */
-           SET name = coalesce($1, name), description = coalesce($2, description)
-         WHERE id = $3 AND NOT is_being_deleted
+           SET name = coalesce($1, name), description = coalesce($2, description),
+               ignores_unknown_fields = coalesce($3, ignores_unknown_fields)
+         WHERE id = $4 AND NOT is_being_deleted
         """
 
     static let replaceAPIKey: SQLText = """

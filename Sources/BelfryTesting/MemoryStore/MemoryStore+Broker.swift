@@ -56,7 +56,8 @@ extension Contents {
             applications[key] = Application(
                 key: old.key, uuid: old.uuid, name: old.name, apiKeyHash: old.apiKeyHash,
                 sharedSecret: old.sharedSecret, createdAt: old.createdAt, tenantKey: old.tenantKey,
-                bindingKeyHashes: bindings.sorted { $0.key < $1.key }.map(\.apiKeyHash))
+                bindingKeyHashes: bindings.sorted { $0.key < $1.key }.map(\.apiKeyHash),
+                ignoresUnknownFields: old.ignoresUnknownFields)
         }
     }
 }

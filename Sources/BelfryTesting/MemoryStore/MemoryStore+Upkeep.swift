@@ -2,7 +2,11 @@ package import BelfryCore
 
 extension MemoryStore {
     package func edit(_ application: Key<Application>, _ edit: ApplicationEdit) async throws {
-        try change(application) { $0.with(name: edit.name?.text, description: edit.description?.text) }
+        try change(application) {
+            $0.with(
+                name: edit.name?.text, description: edit.description?.text,
+                ignoresUnknownFields: edit.ignoresUnknownFields)
+        }
     }
 
     package func replaceAPIKey(
@@ -93,14 +97,16 @@ extension Contents {
 extension Application {
     func with(
         name: String? = nil, description: String? = nil, apiKeyHash: [UInt8]? = nil, sharedSecret: Sealed? = nil,
-        previousAPIKey: PreviousSecret<[UInt8]>?? = nil, previousSharedSecret: PreviousSecret<Sealed>?? = nil
+        previousAPIKey: PreviousSecret<[UInt8]>?? = nil, previousSharedSecret: PreviousSecret<Sealed>?? = nil,
+        ignoresUnknownFields: Bool? = nil
     ) -> Application {
         Application(
             key: key, uuid: uuid, name: name ?? self.name, apiKeyHash: apiKeyHash ?? self.apiKeyHash,
             sharedSecret: sharedSecret ?? self.sharedSecret, createdAt: createdAt, tenantKey: tenantKey,
             bindingKeyHashes: bindingKeyHashes, description: description ?? self.description,
             previousAPIKey: previousAPIKey ?? self.previousAPIKey,
-            previousSharedSecret: previousSharedSecret ?? self.previousSharedSecret)
+            previousSharedSecret: previousSharedSecret ?? self.previousSharedSecret,
+            ignoresUnknownFields: ignoresUnknownFields ?? self.ignoresUnknownFields)
     }
 }
 

@@ -11,7 +11,7 @@ import FoundationEssentials
 public struct FCMMessage: Sendable, Hashable {
     /// What stands after the token.
     package let tail: [UInt8]
-    /// All keys and values that a device gets.
+    /// All keys and values that a device gets, of the data and of the notification.
     package let dataBytes: Int
 
     /// The limit on all keys and values that a device gets.
@@ -29,7 +29,8 @@ public struct FCMMessage: Sendable, Hashable {
     ) throws(FCMMessageError) {
         for key in data.keys.sorted() where Self.isReserved(key) { throw .reservedKey(key) }
         if let seconds = android.timeToLive, !(0...Self.secondsMax ~= seconds) { throw .timeToLive(seconds) }
-        let bytes = data.reduce(notification?.bytes ?? 0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+        let shown = (notification?.bytes ?? 0) + android.notificationBytes
+        let bytes = data.reduce(shown) { $0 + $1.key.utf8.count + $1.value.utf8.count }
         guard bytes <= Self.bytesMax else { throw .tooLarge(bytes: bytes) }
         dataBytes = bytes
         let parts = Parts(
@@ -67,7 +68,8 @@ public struct FCMNotification: Sendable, Hashable, Encodable {
         self.image = image
     }
 
-    var bytes: Int { [title, body, image].reduce(0) { $0 + ($1?.utf8.count ?? 0) } }
+    /// Keys and values, all of which count against the limit.
+    var bytes: Int { countedBytes([("title", title), ("body", body), ("image", image)]) }
 }
 
 /// How a message goes to Android devices.
@@ -102,6 +104,14 @@ public struct FCMAndroid: Sendable, Hashable {
     }
 
     var isEmpty: Bool { self == FCMAndroid() }
+
+    /// Of what goes into the notification; the rest does not count against the limit.
+    var notificationBytes: Int { countedBytes([("tag", tag), ("channel_id", channelID)]) }
+}
+
+/// The bytes of the keys and values that are there.
+private func countedBytes(_ members: [(key: String, value: String?)]) -> Int {
+    members.reduce(0) { sum, member in sum + (member.value.map { $0.utf8.count + member.key.utf8.count } ?? 0) }
 }
 
 extension FCMAndroid: Encodable {

@@ -20,9 +20,9 @@ struct RemoteBackend: AdminBackend {
     }
 
     func edit(_ application: UUID, _ edit: ApplicationEdit) async throws -> Admin.ApplicationReply {
-        try await client.send(
-            "PATCH", "apps/\(application.lowercased)",
-            .given(["name": edit.name?.text, "description": edit.description?.text]))
+        var given: [String: JSONValue] = .given(["name": edit.name?.text, "description": edit.description?.text])
+        given["ignores_unknown_fields"] = edit.ignoresUnknownFields.map(JSONValue.bool)
+        return try await client.send("PATCH", "apps/\(application.lowercased)", given)
     }
 
     func replaceAPIKey(of application: UUID, grace: Duration) async throws -> Admin.ApplicationReply {

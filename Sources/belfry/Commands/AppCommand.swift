@@ -85,22 +85,32 @@ struct AppCommand: AsyncParsableCommand {
     }
 
     struct Edit: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Change an application's name or description.")
+        static let configuration = CommandConfiguration(
+            abstract: "Change an application's name, description or settings.")
 
         @OptionGroup var backend: BackendOptions
         @OptionGroup var output: OutputOptions
         @Argument(help: "The application's UUID.", transform: UUID.parse) var app: UUID
         @Option(help: "What people call it.") var name: String?
         @Option(help: "What people want to know of it; empty takes it away.") var description: String?
+        @Option(
+            help: ArgumentHelp(
+                "Whether PCF's API ignores fields that it does not know, as PCF did, instead of refusing the push.",
+                valueName: "true|false"))
+        var ignoreUnknownFields: Bool?
 
         func run() async throws {
             let edit = ApplicationEdit(
-                name: try name.map { try Name($0) }, description: try description.map { try Description($0) })
-            guard !edit.isEmpty else { throw ValidationError("give --name or --description") }
+                name: try name.map { try Name($0) }, description: try description.map { try Description($0) },
+                ignoresUnknownFields: ignoreUnknownFields)
+            guard !edit.isEmpty else {
+                throw ValidationError("give --name, --description or --ignore-unknown-fields")
+            }
             let edited = try await backend.withBackend { try await $0.edit(app, edit) }
             if output.json { return try Output.json(edited) }
             Output.fields([
                 ("app_uuid", edited.app_uuid), ("name", edited.name), ("description", edited.description),
+                ("ignores_unknown_fields", String(edited.ignores_unknown_fields)),
             ])
         }
     }

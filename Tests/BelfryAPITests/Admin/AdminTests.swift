@@ -215,11 +215,44 @@ import Testing
         #expect(try await server.send(.get, "people/999").status == 404)
     }
 
+    @Test func `a push with what nothing reads is refused, and nothing is sent`() async throws {
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let app = "apps/\(resources.application.uuid.lowercased)"
+        let push = #"{"message":{"body":"Hi"},"target":{"everyone":true}}"#
+        for (path, body) in [
+            ("\(app)/pushes?dry_run=true", push), ("\(app)/pushes?x", push),
+            ("\(app)/topics?limit=1", #"{"name":"a"}"#),
+        ] {
+            let refused = try await server.send(.post, path, body)
+            #expect(refused.status == 400 && refused.message?.contains("is not a parameter") == true, "\(refused)")
+            #expect(refused.message?.hasSuffix("nothing was sent") == true, "\(refused)")
+        }
+        for (field, words) in [
+            (#""dry_run":true"#, "'dry_run' is not a field of this request"),
+            (#""sendat":"2090-01-31T08:30:00Z""#, "(is send_at meant?)"),
+        ] {
+            let refused = try await server.send(.post, "\(app)/pushes", push.dropLast() + ",\(field)}")
+            #expect(refused.status == 400 && refused.message?.contains(words) == true, "\(refused)")
+            #expect(refused.message?.hasSuffix("nothing was sent") == true, "\(refused)")
+        }
+        for (custom, words) in [
+            (#"{"ios":{"aps":{"alert":"x"}}}"#, "message.custom.ios.aps"), (#"{"iOS":{}}"#, "(is ios meant?)"),
+            (#"{"ios":{"content_available":true}}"#, "(is content-available meant?)"),
+        ] {
+            let refused = try await server.send(
+                .post, "\(app)/pushes", #"{"message":{"custom":\#(custom)},"target":{"everyone":true}}"#)
+            #expect(refused.status == 400 && refused.message?.contains(words) == true, "\(refused)")
+        }
+        let edited = try await server.send(.patch, app, #"{"ignores_unknown_fields":true}"#)
+        #expect(edited["ignores_unknown_fields"] == .bool(true), "\(edited)")
+    }
+
     @Test func `a field that a request does not have is refused by name`() async throws {
         let server = try await TestAdminServer()
         let body = try await server.send(.post, "apps", #"{"name":"a","nmae":"b"}"#)
         #expect(body.status == 400)
-        let words = "'nmae' is not a field of this request, which takes name, description, tenant_uuid"
+        let words = "'nmae' is not a field of this request (is name meant?), which takes name, description, tenant_uuid"
         #expect(body.message?.hasPrefix(words) == true, "\(body)")
         let query = try await server.send(.get, "apps?limt=3")
         #expect(query.status == 400 && query.message?.contains("'limt'") == true)

@@ -50,6 +50,16 @@ import Testing
         }
     }
 
+    @Test func `a trigger with a member that nothing reads sends nothing`() async throws {
+        try await CarmaServer.with { server in
+            try await Self.register(server)
+            let answer = try await server.send(
+                "POST", Self.trigger(server), #"{"originalId":"o","delivery_time":"2090-01-31T08:30:00+0100"}"#)
+            #expect(answer.status == 400 && answer.body.contains("(is deliveryTime meant?)"), "\(answer.body)")
+            #expect(answer.body.contains("nothing was sent") && Self.pushes(server).isEmpty)
+        }
+    }
+
     @Test(arguments: ["url", "pushreadurl"])
     func `a page and its mark say once that the message was read, and count as opened`(field: String) async throws {
         try await CarmaServer.with { server in

@@ -112,6 +112,40 @@ import Testing
         }
     }
 
+    @Test func `FCM takes a message of every size that is accepted, with a notification where it fits`() async throws {
+        var configuration = FCMConfiguration()
+        configuration.listening.ledgerDetail = .payloads
+        let simulator = try await FCMSimulator.start(configuration)
+        let credentials = FCMPlatformCredentials(
+            serviceAccount: simulator.serviceAccountJSON, endpoint: simulator.url,
+            trustRootsPEM: simulator.trustRootPEM)
+        try await Self.until({ try await simulator.shutdown() }) {
+            try await TestProvider.with(.androidFCM, credentials) { fixture in
+                // Twice the text, the keys, the receipt id and the tag are 4,095 bytes with 2,000; without a notification 4,044 are.
+                for size in Array(1_970...2_012) + Array(4_030...4_044) {
+                    let push = Self.push(Push.Content(body: String(repeating: "x", count: size)), UInt64(size))
+                    let outcomes = await fixture.provider.send(push, to: Self.recipients(["t"]))
+                    #expect(outcomes == [.accepted], "\(size)")
+                    let sent = try #require(simulator.ledger.token(Array("t".utf8))?.lastRequest?.payload)
+                    let message = try JSONValue(json: sent.utf8)["message"]
+                    #expect((message?["notification"] != nil) == (size <= 2_000), "\(size)")
+                }
+                let content = Push.Content(body: "{{ user.name }}", isTemplate: true)
+                let recipients = [2_000, 2_001, 4_044, 4_045].enumerated().map { place, size in
+                    Recipient(
+                        device: Key(Int64(place) + 1), token: DeviceToken(bytes: Array("d\(size)".utf8)),
+                        filling: Self.filling(String(repeating: "n", count: size)))
+                }
+                let outcomes = await fixture.provider.send(Self.push(content), to: recipients)
+                #expect(outcomes == [.accepted, .accepted, .accepted, .refused(.payloadTooLarge)])
+                for (recipient, isShown) in zip(recipients, [true, false, false]) {
+                    let sent = try #require(simulator.ledger.token(recipient.token.bytes)?.lastRequest?.payload)
+                    #expect((try JSONValue(json: sent.utf8)["message"]?["notification"] != nil) == isShown)
+                }
+            }
+        }
+    }
+
     // MARK: What is posted
 
     @Test func `browsers get a payload each, encrypted`() async throws {

@@ -12,6 +12,8 @@ extension Admin {
         package let description: String
         @OrNull package var tenant_uuid: String?
         package let created_at: String
+        /// Whether PCF's API ignores what it does not know of a request that sends.
+        package let ignores_unknown_fields: Bool
         /// Shown once, in the reply to its creation.
         package var api_key: String?
         /// Shown once, in the reply to its creation.
@@ -28,6 +30,7 @@ extension Admin {
             description = application.description
             _tenant_uuid = OrNull(wrappedValue: tenant?.lowercased)
             created_at = application.createdAt.text
+            ignores_unknown_fields = application.ignoresUnknownFields
             api_key = apiKey
             shared_secret = sharedSecret
             grace_ended_early = graceEndedEarly?.text

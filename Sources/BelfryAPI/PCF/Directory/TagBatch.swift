@@ -42,14 +42,14 @@ extension PCFv1 {
             }
         }
 
-        static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> [Item] {
+        static func parse(_ bytes: [UInt8], _ unknown: UnknownFields = .refused) throws(InvalidInput) -> [Item] {
             var items: [Item] = []
             var tags = 0
             try JSONReader.list(bytes) { reader, index throws(InvalidInput) in
                 guard items.count < itemsMax else {
                     throw InvalidInput(field: "body", "has more than \(itemsMax) elements, which is the limit")
                 }
-                let item = try item(from: &reader, field: "[\(index)]")
+                let item = try item(from: &reader, unknown, field: "[\(index)]")
                 tags += item.tags.count
                 guard tags <= tagsMax else {
                     throw InvalidInput(
@@ -60,14 +60,20 @@ extension PCFv1 {
             return items
         }
 
-        private static func item(from reader: inout JSONReader, field: String) throws(InvalidInput) -> Item {
+        private static func item(
+            from reader: inout JSONReader, _ unknown: UnknownFields, field: String
+        ) throws(InvalidInput) -> Item {
             var item = Item()
+            var ignored = IgnoredFields()
             try reader.object(field) { reader, key throws(InvalidInput) in
                 switch key {
                 case "registration_token": item.token = try reader.string("\(field).registration_token")
                 case "device_uuid": item.uuid = try reader.string("\(field).device_uuid")
                 case "tags": item.tags = try reader.strings("\(field).tags") ?? []
-                default: try reader.skip()
+                default:
+                    try unknown.take(
+                        key, under: "\(field).", of: "an element",
+                        known: ["registration_token", "device_uuid", "tags"], from: &reader, &ignored)
                 }
             }
             return item

@@ -70,7 +70,8 @@ extension PCFv1 {
 
         /// Adds tags to all named devices, or to none when one of them cannot have them.
         func subscribe(_ request: Request, of application: Application) async throws -> Response {
-            let items = try TagBatch.parse(try await request.bytes(atMost: options.bodyBytesMax))
+            let items = try TagBatch.parse(
+                try await request.bytes(atMost: options.bodyBytesMax), UnknownFields(of: application))
             let faults = items.map(\.fault)
             if faults.contains(where: { $0 != nil }) { return TagBatch.refusal(items, faults) }
             let refusals = try await store.subscribe(items.compactMap(\.subscription), of: application.key)

@@ -7,23 +7,31 @@ extension PCFv1 {
         private var expireAt: Int64?
         private var timeToLive: Int64?
 
-        /// Reads a body; unknown keys are ignored, and `null` counts as missing.
-        static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
+        /// Reads a body; `null` counts as missing.
+        ///
+        /// - Parameter unknown: what becomes of keys that nothing reads: a topic whose expiry is misspelt never expires.
+        static func parse(_ bytes: [UInt8], _ unknown: UnknownFields = .refused) throws(InvalidInput) -> Self {
             var request = Self()
             try JSONReader.document(bytes) { reader, key throws(InvalidInput) in
-                try request.read(key, from: &reader, field: "")
+                try request.read(key, unknown, from: &reader, field: "")
             }
             return request
         }
 
+        private static let fields = ["name", "expireAt", "timeToLive"]
+
         mutating func read(
-            _ key: String, from reader: inout JSONReader, field: String
+            _ key: String, _ unknown: UnknownFields, from reader: inout JSONReader, field: String
         ) throws(InvalidInput) {
             switch key {
             case "name": name = try reader.string(field + "name")
             case "expireAt": expireAt = try reader.milliseconds(field + "expireAt")
             case "timeToLive": timeToLive = try reader.integer(field + "timeToLive")
-            default: try reader.skip()
+            // An answer has it.
+            case "id": try reader.skip()
+            default:
+                var ignored = IgnoredFields()
+                try unknown.take(key, under: field, of: "a topic", known: Self.fields, from: &reader, &ignored)
             }
         }
 
@@ -41,13 +49,16 @@ extension PCFv1 {
         private(set) var topics: [TopicRequest] = []
         private(set) var returnsTopics = false
 
-        static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
+        static func parse(_ bytes: [UInt8], _ unknown: UnknownFields = .refused) throws(InvalidInput) -> Self {
             var request = Self()
+            var ignored = IgnoredFields()
             try JSONReader.document(bytes) { reader, key throws(InvalidInput) in
                 switch key {
-                case "topics": request.topics = try topics(from: &reader)
+                case "topics": request.topics = try topics(from: &reader, unknown)
                 case "returnTopics": request.returnsTopics = try reader.bool("returnTopics") ?? false
-                default: try reader.skip()
+                default:
+                    try unknown.take(
+                        key, of: "this request", known: ["topics", "returnTopics"], from: &reader, &ignored)
                 }
             }
             guard request.topics.count <= NewTopic.batchMax else {
@@ -57,13 +68,15 @@ extension PCFv1 {
             return request
         }
 
-        private static func topics(from reader: inout JSONReader) throws(InvalidInput) -> [TopicRequest] {
+        private static func topics(
+            from reader: inout JSONReader, _ unknown: UnknownFields
+        ) throws(InvalidInput) -> [TopicRequest] {
             var topics: [TopicRequest] = []
             try reader.array("topics") { reader, index throws(InvalidInput) in
                 var topic = TopicRequest()
                 let field = "topics[\(index)]"
                 try reader.object(field) { reader, key throws(InvalidInput) in
-                    try topic.read(key, from: &reader, field: field + ".")
+                    try topic.read(key, unknown, from: &reader, field: field + ".")
                 }
                 topics.append(topic)
             }

@@ -21,7 +21,8 @@ extension PCFv1 {
 
         /// An existing topic is returned as it is.
         func create(_ request: Request, for application: Application) async throws -> Response {
-            let body = try TopicRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+            let body = try TopicRequest.parse(
+                try await request.bytes(atMost: options.bodyBytesMax), UnknownFields(of: application))
             let fates = try await store.create([try body.topic(at: clock.now)], of: application.key)
             var json = JSONWriter()
             for fate in fates { fate.topic.write(to: &json) }
@@ -29,7 +30,8 @@ extension PCFv1 {
         }
 
         func createBatch(_ request: Request, for application: Application) async throws -> Response {
-            let body = try TopicBatchRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+            let body = try TopicBatchRequest.parse(
+                try await request.bytes(atMost: options.bodyBytesMax), UnknownFields(of: application))
             let now = clock.now
             var topics: [NewTopic] = []
             for (index, topic) in body.topics.enumerated() {

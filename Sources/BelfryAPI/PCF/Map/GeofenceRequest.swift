@@ -12,16 +12,26 @@ extension PCFv1 {
         private var startsAt: Instant?
         private var expiresAt: Instant?
 
-        /// Reads a body; unknown keys are ignored, and `null` counts as missing.
-        static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
+        /// Reads a body; `null` counts as missing.
+        ///
+        /// - Parameter unknown: what becomes of keys that nothing reads, for a time or a tag that is misspelt shows a fence to others.
+        static func parse(_ bytes: [UInt8], _ unknown: UnknownFields = .refused) throws(InvalidInput) -> Self {
             var request = Self()
             try JSONReader.document(bytes) { reader, key throws(InvalidInput) in
-                try request.read(key, from: &reader)
+                try request.read(key, unknown, from: &reader)
             }
             return request
         }
 
-        private mutating func read(_ key: String, from reader: inout JSONReader) throws(InvalidInput) {
+        private static let fields = [
+            "locations", "location_groups", "trigger_type", "platform", "tags", "data", "start_time", "expiry_time",
+        ]
+        /// What an answer has besides, for callers that change an answer and send it back.
+        private static let answered: Set = ["id", "created_at", "updated_at"]
+
+        private mutating func read(
+            _ key: String, _ unknown: UnknownFields, from reader: inout JSONReader
+        ) throws(InvalidInput) {
             switch key {
             case "locations": locations = try reader.integers(key)
             case "location_groups": groups = try reader.integers(key)
@@ -35,7 +45,10 @@ extension PCFv1 {
                 if let members = try reader.members(key) { data = try GeofenceData(members) }
             case "start_time": startsAt = try reader.milliseconds(key).map(Instant.init(milliseconds:))
             case "expiry_time": expiresAt = try reader.milliseconds(key).map(Instant.init(milliseconds:))
-            default: try reader.skip()
+            case _ where Self.answered.contains(key): try reader.skip()
+            default:
+                var ignored = IgnoredFields()
+                try unknown.take(key, of: "a geofence", known: Self.fields, from: &reader, &ignored)
             }
         }
 

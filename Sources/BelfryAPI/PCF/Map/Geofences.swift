@@ -20,14 +20,16 @@ extension PCFv1 {
         }
 
         func create(_ request: Request, for application: Application) async throws -> Response {
-            let body = try GeofenceRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+            let body = try GeofenceRequest.parse(
+                try await request.bytes(atMost: options.bodyBytesMax), UnknownFields(of: application))
             return reply(try await store.create(try body.plan(over: nil), of: application.key))
         }
 
         func update(
             _ key: Key<Geofence>, _ request: Request, of application: Application
         ) async throws -> Response {
-            let body = try GeofenceRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+            let body = try GeofenceRequest.parse(
+                try await request.bytes(atMost: options.bodyBytesMax), UnknownFields(of: application))
             let geofence = try await store.update(key, of: application.key) { try body.plan(over: $0) }
             return try reply(geofence, key)
         }

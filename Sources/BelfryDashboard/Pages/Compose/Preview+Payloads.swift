@@ -109,8 +109,7 @@ private struct PreviewMaker {
         shown["notification"] = notice.map { .object(["body": .string($0)]) }
         preview.payload = JSONValue.object(shown).pretty
         preview.measure(
-            most.data.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }, of: AndroidPayload.bytesMax,
-            "the service", "Data: ")
+            most.dataBytes, of: AndroidPayload.bytesMax(for: kind), "the service", "Data: ")
         return preview
     }
 
