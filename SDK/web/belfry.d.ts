@@ -22,7 +22,31 @@ export interface BelfryWish {
 
 export interface BelfryResult {
   state: BelfryState
+  /** Its `name` is the browser's, such as `NotAllowedError` or `AbortError`; `JSON.stringify` has name and message. */
   error?: Error
+}
+
+/** A push. One with a title has what is shown in `notification`; any other has it beside its other members. */
+export interface BelfryMessage extends BelfryNotification {
+  notification?: BelfryNotification
+  /** The number on the app's icon. */
+  app_badge?: number
+  receiptId?: string
+  /** What `message.custom.web` has of its own. */
+  [member: string]: any
+}
+
+export interface BelfryNotification {
+  title?: string
+  body?: string
+  /** The address of a picture: the `image` of the message. */
+  image?: string
+  /** What a click opens: the `link` of the message. */
+  navigate?: string
+  /** The `collapse_key` of the message. */
+  tag?: string
+  /** The `data` of the message; within `notification`, its member `data`. */
+  data?: any
 }
 
 export declare class Belfry {
@@ -35,7 +59,7 @@ export declare class Belfry {
   /** The UUID by which a back end can name this browser; null until it is active. */
   readonly device: string | null
   /** Called with each push that arrives while this page is open. */
-  onmessage: ((message: any) => void) | null
+  onmessage: ((message: BelfryMessage) => void) | null
   onstate: ((state: BelfryState) => void) | null
   /** Subscribes this browser; call it in the handler of a click. Never rejects. */
   subscribe(wish?: BelfryWish): Promise<BelfryResult>

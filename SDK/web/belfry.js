@@ -72,8 +72,9 @@ export class Belfry {
     let error
     try {
       await navigator.locks.request("belfry", work)
-    } catch (thrown) {
-      error = thrown
+    } catch ({ name, message }) {
+      // What a browser throws has nothing of its own for JSON: it would be an empty object.
+      error = Object.assign(new Error(message), { name, toJSON: () => ({ name, message }) })
     }
     return { state: this.state, ...(error && { error }) }
   }

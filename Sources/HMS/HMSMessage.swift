@@ -26,16 +26,18 @@ public struct HMSMessage: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - data: the text the app gets, by custom JSON.
+    ///   - shown: what the system shows; the app has the data once its user opens it.
     ///   - timeToLive: seconds; nil leaves it at a day.
     ///   - collapseKey: -1 keeps all that wait for a device, any other the last with the same key.
     ///   - isValidatedOnly: the message is checked and not delivered.
     public init(
-        data: String, timeToLive: Int64? = nil, collapseKey: Int? = nil, isHighPriority: Bool = false,
-        isValidatedOnly: Bool = false
+        data: String, shown: HMSAndroidNotification? = nil, timeToLive: Int64? = nil, collapseKey: Int? = nil,
+        isHighPriority: Bool = false, isValidatedOnly: Bool = false
     ) throws(HMSMessageError) {
         if let collapseKey, !Self.collapseKeys.contains(collapseKey) { throw .collapseKey(collapseKey) }
         let android = Android(
-            collapse_key: collapseKey, ttl: timeToLive.map { "\($0)s" }, urgency: isHighPriority ? "HIGH" : nil)
+            collapse_key: collapseKey, notification: shown, ttl: timeToLive.map { "\($0)s" },
+            urgency: isHighPriority ? "HIGH" : nil)
         try self.init(
             before: #"{"validate_only":\#(isValidatedOnly),"message":"#, Message(android: android, data: data),
             between: ",", after: "}}", pushType: nil, timeToLive: timeToLive)
@@ -82,6 +84,7 @@ public struct HMSMessage: Sendable, Hashable {
 
     private struct Android: Encodable {
         let collapse_key: Int?
+        let notification: HMSAndroidNotification?
         let ttl: String?
         let urgency: String?
     }
@@ -100,22 +103,84 @@ public struct HMSNotification: Sendable, Hashable, Encodable {
     let category: String
     let title: String
     let body: String
+    let image: String?
+    let badge: Badge?
     let clickAction: ClickAction
+
+    /// The number on the app's icon. Source: Push Kit for HarmonyOS, "Notification badge".
+    public enum Badge: Sendable, Hashable, Encodable {
+        case set(Int)
+        case add(Int)
+
+        private enum Key: String, CodingKey { case setNum, addNum }
+
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: Key.self)
+            switch self {
+            case .set(let number): try container.encode(number, forKey: .setNum)
+            case .add(let number): try container.encode(number, forKey: .addNum)
+            }
+        }
+    }
 
     /// The one category that needs no permission of Huawei's.
     public static let standardCategory = "MARKETING"
 
-    /// - Parameter category: the kind of notification, by which Huawei shows and limits it.
-    public init(title: String, body: String, category: String = standardCategory, data: [String: String] = [:]) {
+    /// - Parameters:
+    ///   - category: the kind of notification, by which Huawei shows and limits it.
+    ///   - image: an https URL.
+    public init(
+        title: String, body: String, category: String = standardCategory, image: String? = nil, badge: Badge? = nil,
+        data: [String: String] = [:]
+    ) {
         self.category = category
         self.title = title
         self.body = body
+        self.image = image
+        self.badge = badge
         clickAction = ClickAction(actionType: 0, data: data)
     }
 
     struct ClickAction: Sendable, Hashable, Encodable {
         let actionType: Int
         let data: [String: String]
+    }
+}
+
+/// The notification that Android with Huawei's services shows. Source: Huawei, Push Kit, "Downlink Message Sending", Android notifications.
+public struct HMSAndroidNotification: Sendable, Hashable, Encodable {
+    private let title: String
+    private let body: String
+    private let image: String?
+    private let sound: String?
+    private let default_sound: Bool?
+    private let tag: String?
+    private let channel_id: String?
+    private let click_action: ClickAction
+
+    /// What a tap opens: a page in the browser, or the app.
+    private struct ClickAction: Sendable, Hashable, Encodable {
+        let type: Int
+        let url: String?
+    }
+
+    /// - Parameters:
+    ///   - image: an https URL.
+    ///   - sound: `default`, or the name of a sound of the app, without its ending.
+    ///   - tag: a notification with the same is replaced.
+    ///   - page: an https URL that a tap opens in place of the app.
+    public init(
+        title: String, body: String, image: String? = nil, sound: String? = nil, tag: String? = nil,
+        channelID: String? = nil, page: String? = nil
+    ) {
+        self.title = title
+        self.body = body
+        self.image = image
+        default_sound = sound == "default" ? true : nil
+        self.sound = sound.flatMap { $0 == "default" ? nil : $0.hasPrefix("/") ? $0 : "/raw/\($0)" }
+        self.tag = tag
+        channel_id = channelID
+        click_action = page.map { ClickAction(type: 2, url: $0) } ?? ClickAction(type: 3, url: nil)
     }
 }
 

@@ -13,7 +13,13 @@ import Testing
         #"{"message": {"body": "  two\nlines  "}, \#(everyone)}"#,
         #"{"message": {"body": "a\r\nb", "badge": 3}, \#(everyone)}"#,
         #"{"message": {"body": "Hi {{user.name | default: 'you'}}", "template": true, "badge": "+1"}, \#(everyone)}"#,
-        // What the form makes of a title, a link, a picture, a sound and data.
+        #"""
+        {"message": {"title": "T", "body": "b", "image": "https://a.example/p.png", "link": "shop://a", "sound": "default",
+          "data": {"story": 17, "o": {"p": []}}, "category": "c", "channel": "ch", "collapse_key": "k", "thread": "t"},
+         "target": {"everyone": true}}
+        """#,
+        #"{"message": {"title": " T ", "data": {"a": null}}, \#(everyone)}"#,
+        // The same for each platform by itself.
         #"""
         {"message": {"body": "b", "custom": {
           "ios": {"alert": {"title": "T"}, "sound": "default", "mutable-content": 1,
@@ -92,23 +98,21 @@ import Testing
         }
     }
 
-    @Test func `title, link, picture, sound and data go to every platform that has none of its own`() throws {
+    @Test func `every field of a message has one in the form`() throws {
         let form = ComposeForm([.ios, .androidFCM, .web], action: "")
         var data = FormData()
         for (name, value) in [
-            ("body", "Hello"), ("title", "T"), ("link", "https://a.example/"), ("picture", "https://a.example/p.png"),
-            ("sound", "default"), ("data", #"{"story": "17"}"#), ("message.custom.ios.alert.title", "Own"),
-            ("on-ios", "yes"), ("on-android-fcm", "yes"), ("on-web", "yes"),
+            ("body", "Hello"), ("title", "T"), ("link", "https://a.example/"), ("image", "https://a.example/p.png"),
+            ("sound", "default"), ("data", #"{"story": "17"}"#), ("category", "c"), ("channel", "ch"),
+            ("collapse_key", "k"), ("thread", "t"), ("message.custom.ios.alert.title", "Own"),
         ] { data.put(name, value) }
-        let custom = try #require(try form.request(data)["message"]?["custom"])
-        #expect(custom["ios"]?["alert"]?["title"] == .string("Own"))
-        #expect(custom["ios"]?["extra"]?["link"] == .string("https://a.example/"))
-        #expect(custom["ios"]?["extra"]?["story"] == .string("17"))
-        #expect(custom["ios"]?["mutable-content"] == .integer(1))
-        #expect(custom["ios"]?["sound"] == .string("default"))
-        #expect(custom["android"]?["title"] == .string("T") && custom["android"]?["story"] == .string("17"))
-        #expect(custom["web"]?["navigate"] == .string("https://a.example/"))
-        #expect(custom["web"]?["data"] == .object(["story": .string("17")]))
+        let expected = #"""
+            {"title": "T", "body": "Hello", "image": "https://a.example/p.png", "link": "https://a.example/", "sound": "default",
+             "data": {"story": "17"}, "category": "c", "channel": "ch", "collapse_key": "k", "thread": "t",
+             "custom": {"ios": {"alert": {"title": "Own"}}}}
+            """#
+        #expect(try form.request(data)["message"] == JSONValue(json: expected.utf8))
+        #expect(!form.isBlank(data))
     }
 
     @Test(arguments: [
@@ -120,7 +124,9 @@ import Testing
         ("message.custom.ios.interruption-level", "loud", "has to be one of"),
         ("message.apns.payload", #"{"aps": {"alert": 7}}"#, "has to be"),
         ("message.apns.priority", "5", "message.custom.ios exclude each other"),
-        ("data", "[]", "has to be an object"), ("badge", "-1", "has to be a whole number"),
+        ("data", "[]", "has to be an object"), ("image", "http://a.example/p.png", "has to be an https URL"),
+        ("link", "javascript:1", "has to be an http or https URL"), ("collapse_key", "ü", "visible ASCII"),
+        ("badge", "-1", "has to be a whole number"),
         ("expires_at", "soon", "has to be a time"),
     ])
     func `a wrong key is told at its field, which is unfolded`(name: String, value: String, words: String) throws {
@@ -172,10 +178,25 @@ import Testing
         #expect(
             try JSONValue(json: Array(#require(phone.payload).utf8))["aps"] == JSONValue(json: payload.bytes)["aps"])
         #expect(gcm.title == "Dairy" && gcm.picture == "https://a.example/p.png")
-        // FCM has the system show the text, which knows no title of ours.
+        // A title for Android alone is data, as PCF had it.
         #expect(fcm.title.isEmpty && fcm.body == "Fresh milk" && fcm.payload?.contains("\"notification\"") == true)
         #expect(toast.body == "Fresh milk" && toast.limit == 5_000)
         #expect(web.title == "Shop" && web.actions == ["Open"] && web.limit == 3_993)
+    }
+
+    @Test func `a message with every field is drawn for each platform`() throws {
+        let picture = "https://a.example/p.png"
+        let content = Push.Content(
+            body: "Fresh milk",
+            shared: SharedFields(
+                [.title: "Dairy", .image: picture, .link: "https://a.example/"], data: ["a": .integer(1)]))
+        let drawn = Preview.all(
+            of: content, on: [.ios, .android, .androidFCM, .web, .windows8, .windowsPhone], for: "App", at: .zero)
+        #expect(drawn.map(\.shape) == ["phone", "watch", "android", "android", "toast", "toast", "browser"])
+        for preview in drawn { #expect(preview.title == "Dairy" && preview.body == "Fresh milk", "\(preview.label)") }
+        #expect(drawn.map(\.picture) == [picture, picture, picture, picture, picture, nil, picture])
+        #expect(drawn[3].payload?.contains(#""title": "Dairy""#) == true)
+        #expect(drawn.last?.note == "A click opens https://a.example/")
     }
 
     @Test func `what wakes the app, and what counts up, is drawn as such`() throws {

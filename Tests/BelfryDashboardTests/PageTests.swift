@@ -1,3 +1,4 @@
+import BelfryAPI
 import BelfryCore
 import BelfryTesting
 import FoundationEssentials
@@ -23,6 +24,21 @@ import Testing
         let settings = try await browser.get("/apps/\(application.uuid.lowercased)/settings")
         #expect(settings.status == .ok && !settings.contains(String(key)))
         #expect(dashboard.store.contents.audit.last?.change.keyID == "root@a.example")
+    }
+
+    @Test func `the commands of the set-up page are requests that the server takes`() throws {
+        let application = Application(
+            key: Key(1), uuid: UUID(), name: "A", apiKeyHash: [], sharedSecret: Sealed(bytes: []), createdAt: .zero)
+        let platform = Platform(
+            key: Key(1), uuid: UUID(), applicationKey: Key(1), kind: .ios, mode: .production, name: "p", secretHash: [],
+            credentials: Sealed(bytes: []), credentialsVersion: 1, parked: nil, createdAt: .zero)
+        let page = ApplicationPages.setup(
+            application, [platform], devices: 0, hasPushes: false, url: "https://push.example.org")
+        let bodies = page.sections.compactMap(\.code).compactMap { $0.firstMatch(of: /-d '(.*)'/)?.1 }
+        #expect(bodies.count == 2)
+        #expect(throws: Never.self) { try PCFv1.RegistrationRequest.parse(Array(bodies[0].utf8)) }
+        let push = try PCFv1.PushBody.parse(Array(bodies[1].utf8))
+        #expect(push.target == .everyone && push.message.shared.title == "Hello")
     }
 
     @Test func `what templates read of a value is what it has`() throws {

@@ -39,7 +39,13 @@ extension CommandTests.ConfigurationTests {
                 ["dashboard.passwords.leaked.file is /nowhere/list, which cannot be read"]
             )
         },
-        Faulty(testDescription: "a list instead of an object") { _ in ("[]", ["holds an array, not an object"]) },
+        Faulty(testDescription: "a list instead of an object") { _ in ("[]", ["has to be an object, it is an array"]) },
+        Faulty(testDescription: "a setting that is given twice") { _ in
+            (
+                #"{"http": {"port": 8080}, "http.port": 8443, "log.level": "info", "log.level": "debug"}"#,
+                ["http.port is given twice", "log.level is given twice"]
+            )
+        },
         Faulty(testDescription: "a list of numbers") { _ in
             (
                 #"{"http": {"trusted": {"proxies": [10, 11]}}}"#,

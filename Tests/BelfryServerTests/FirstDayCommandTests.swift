@@ -290,6 +290,51 @@ extension CommandTests.FirstDayCommandTests {
         }
     }
 
+    @Test func `the only application need not be named`() async throws {
+        try await TestInstallation.with { installation in
+            let later = ["push", "--topic", "town", "--title", "T", "--send-at", "2199-01-31T09:00:00Z"]
+            #expect(try await installation.run(later).status == 0)
+            let listed = try await installation.run("schedule", "list", "--state", "waiting")
+            #expect(listed.status == 0 && listed.out.contains("2199-01-31T09:00:00"), "\(listed)")
+            #expect(try await installation.run("platform", "list").out.contains(installation.platform))
+            #expect(try await installation.run("app", "create", "--name", "Second").status == 0)
+            for command in [later, ["schedule", "list"], ["platform", "list"]] {
+                let unsure = try await installation.run(command)
+                #expect(unsure.status != 0 && unsure.err.contains("which application is meant?"), "\(unsure)")
+                #expect(unsure.err.contains("\(installation.application) (") && unsure.err.contains("(Second)"))
+            }
+        }
+    }
+
+    @Test func `push has an option for each field of a message`() async throws {
+        try await TestInstallation.with { installation in
+            let app = ["--app", installation.application]
+            let data = try installation.scratch.write(#"{"story":17}"#, to: "data.json")
+            let fields = [
+                "--title", "Dairy", "--body", "Fresh cheese", "--image", "https://shop.example/c.jpg", "--link",
+                "shop://cheese", "--sound", "default", "--badge", "+1", "--data", "@\(data)", "--category", "news",
+                "--notification-channel", "offers", "--collapse-key", "cheese", "--thread", "town",
+            ]
+            let made: [String: String] = try await installation.run(
+                ["push", "--topic", "town", "--platform", "ios", "--send-at", "2199-01-31T09:00:00Z", "--json"] + fields
+                    + app
+            ).decoded()
+            let shown = try await installation.run(["schedule", "show", try #require(made["schedule_id"])] + app).out
+            for words in [
+                #""title":"Dairy""#, #""body":"Fresh cheese""#, #""image":"https://shop.example/c.jpg""#,
+                #""link":"shop://cheese""#, #""sound":"default""#, #""badge":"+1""#, #""data":{"story":17}"#,
+                #""category":"news""#, #""channel":"offers""#, #""collapse_key":"cheese""#, #""thread":"town""#,
+                #""platforms":["ios"]"#,
+            ] { #expect(shown.replacing(" ", with: "").contains(words.replacing(" ", with: "")), "\(words): \(shown)") }
+            let wrong = try await installation.run(
+                ["push", "--topic", "town", "--title", "T", "--image", "cheese.jpg"] + app)
+            #expect(wrong.status != 0 && wrong.err.contains("message.image has to be an https URL"), "\(wrong)")
+            let nothing = try await installation.run(
+                ["push", "--topic", "town", "--image", "https://a.example/"] + app)
+            #expect(nothing.status != 0 && nothing.err.contains("give --title, --body, --data"), "\(nothing)")
+        }
+    }
+
     @Test func `rotating the first admin key tells of the file that holds its old secret`() async throws {
         try await TestInstallation.with { installation in
             let server = try await installation.serve()

@@ -24,21 +24,78 @@ public struct PushRequest: Codable, Sendable, Hashable {
         at_most_once = atMostOnce
     }
 
-    /// A text for all platforms, or a part for a kind of platform, or both.
+    /// Fields for all platforms, or a part for a kind of platform, or both. What a part has goes before the fields.
     public struct Message: Codable, Sendable, Hashable {
+        public var title: String?
         public var body: String?
+        /// An https URL.
+        public var image: String?
+        /// What a tap opens: a page, or a place in the app.
+        public var link: String?
+        /// `default`, or the name of a sound of the app.
+        public var sound: String?
+        public var badge: Badge?
+        /// The app's own members.
+        public var data: [String: AdminJSON]?
+        /// The category of its buttons on Apple's devices, the action of a tap on Android.
+        public var category: String?
+        /// The notification channel on Android.
+        public var channel: String?
+        /// A message is replaced by a later one with the same key; 64 bytes at most.
+        public var collapse_key: String?
+        /// Apple's devices group the notifications of one thread.
+        public var thread: String?
+        /// Whether the texts have placeholders.
+        public var template: Bool?
         /// The sender's own members, by the kind of platform: `ios`, `android`, `web`, …
         public var custom: [String: AdminJSON]?
         public var apns: Apple?
         public var web: Web?
 
         public init(
-            body: String? = nil, custom: [String: AdminJSON]? = nil, apns: Apple? = nil, web: Web? = nil
+            title: String? = nil, body: String? = nil, image: String? = nil, link: String? = nil, sound: String? = nil,
+            badge: Badge? = nil, data: [String: AdminJSON]? = nil, collapseKey: String? = nil,
+            custom: [String: AdminJSON]? = nil, apns: Apple? = nil, web: Web? = nil
         ) {
+            self.title = title
             self.body = body
+            self.image = image
+            self.link = link
+            self.sound = sound
+            self.badge = badge
+            self.data = data
+            collapse_key = collapseKey
             self.custom = custom
             self.apns = apns
             self.web = web
+        }
+    }
+
+    /// The number on the app's icon: set, or counted up on each device.
+    public enum Badge: Codable, Sendable, Hashable {
+        case set(Int)
+        case add(Int)
+
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let number = try? container.decode(Int.self) {
+                self = .set(number)
+            } else {
+                let text = try container.decode(String.self)
+                guard text.hasPrefix("+"), let number = Int(text.dropFirst()) else {
+                    throw DecodingError.dataCorruptedError(
+                        in: container, debugDescription: "badge is \(text), it has to be a number, or such as +1")
+                }
+                self = .add(number)
+            }
+        }
+
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            switch self {
+            case .set(let number): try container.encode(number)
+            case .add(let number): try container.encode("+\(number)")
+            }
         }
     }
 

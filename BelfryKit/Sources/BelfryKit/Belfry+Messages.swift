@@ -38,7 +38,7 @@ extension ServerMessage {
         expiresAt = json["expires_at"]?.integer
         self.payload = data
         let alert = payload["aps"]?["alert"]
-        title = alert?["title"]?.text
+        title = alert?["title"]?.text ?? payload["title"]?.text
         body = alert?["body"]?.text ?? alert?.text ?? payload["message"]?.text ?? payload["body"]?.text
     }
 }

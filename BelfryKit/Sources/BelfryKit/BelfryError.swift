@@ -44,13 +44,18 @@ public struct PushMessage: Sendable, Hashable, Codable {
     public let receiptID: String
     public let title: String?
     public let body: String?
+    /// What a tap is to open: the `link` of the message.
+    public let link: String?
     /// Milliseconds since 1970, by this device's clock.
     public let receivedAt: Int64
 
-    public init(receiptID: String, title: String? = nil, body: String? = nil, receivedAt: Int64) {
+    public init(
+        receiptID: String, title: String? = nil, body: String? = nil, link: String? = nil, receivedAt: Int64
+    ) {
         self.receiptID = receiptID
         self.title = title
         self.body = body
+        self.link = link
         self.receivedAt = receivedAt
     }
 }

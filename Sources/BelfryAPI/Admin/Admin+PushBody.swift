@@ -68,23 +68,25 @@ extension Admin {
             _ field: String, from reader: inout JSONReader
         ) throws(InvalidInput) -> Push.Content {
             var body: String?
+            var shared = SharedFields()
             var custom: [String: JSONValue] = [:]
             var apple: ApplePush?
             var web: WebMessage?
             var badge: BadgeChange?
             var isTemplate = false
-            let fields = ["body", "custom", "apns", "web", "badge", "template"]
+            let fields = ["body"] + SharedFields.names + ["custom", "apns", "web", "badge", "template"]
             try reader.object(field, of: fields) { reader, name throws(InvalidInput) in
                 switch name {
-                case "body": body = try reader.string("message.body")
+                case "body": body = try reader.string("message.body").flatMap { $0.isEmpty ? nil : $0 }
                 case "apns":
                     let value = try reader.value("message.apns", bytesMax: PushLimits.contentWrittenBytesMax)
                     apple = value.isNull ? nil : try ApplePush(value)
                 case "web":
                     let value = try reader.value("message.web", bytesMax: PushLimits.contentWrittenBytesMax)
-                    web = value.isNull ? nil : try WebMessage(value)
+                    web = value.isNull ? nil : try WebMessage(value, needsTitle: false)
                 case "badge": badge = try BadgeChange(try reader.value("message.badge"), field: "message.badge")
                 case "template": isTemplate = try reader.bool("message.template") ?? false
+                case _ where try shared.read(name, from: &reader): return
                 default:
                     try reader.object("message.custom") { reader, platform throws(InvalidInput) in
                         let value = try reader.value(
@@ -95,17 +97,21 @@ extension Admin {
                     }
                 }
             }
-            guard body != nil || !custom.isEmpty || apple != nil || web != nil || badge != nil else {
-                throw InvalidInput(field: field, "has neither body nor custom nor apns nor web nor badge")
-            }
             guard web == nil || custom["web"].map(\.isNull) ?? true else {
                 throw InvalidInput(field: "message.web", "and message.custom.web exclude each other")
             }
             guard apple == nil || custom["ios"].map(\.isNull) ?? true else {
                 throw InvalidInput(field: "message.apns", "and message.custom.ios exclude each other")
             }
-            return Push.Content(
-                body: body, custom: custom, apple: apple, web: web, badge: badge, isTemplate: isTemplate)
+            let content = Push.Content(
+                body: body, shared: shared, custom: custom, apple: apple, web: web, badge: badge,
+                isTemplate: isTemplate)
+            guard !content.isEmpty else {
+                throw InvalidInput(
+                    field: field, "has neither body nor title nor data nor custom nor apns nor web nor badge")
+            }
+            try content.checkShared()
+            return content
         }
     }
 

@@ -3,7 +3,7 @@ package import BelfryCore
 extension Push.Content {
     /// In the form that `PushBody` reads, with nothing left out.
     package var json: JSONValue {
-        var members: [String: JSONValue] = [:]
+        var members = shared.json
         members["body"] = body.map(JSONValue.string)
         if !custom.isEmpty { members["custom"] = .object(custom) }
         members["apns"] = apple?.json

@@ -67,14 +67,21 @@ struct JSONWriter {
         _ key: StaticString, _ members: [(String, Value)], _ write: (inout JSONWriter, Value) -> Void
     ) {
         self.key(key)
-        enclosed("{", "}") { writer in
-            for (name, value) in members {
-                writer.comma()
-                writer.quoted(name)
-                writer.write(":")
-                write(&writer, value)
-                writer.needsComma = true
-            }
+        enclosed("{", "}") { writer in writer.each(members, write) }
+    }
+
+    /// Members whose keys are data, by their keys.
+    mutating func members(_ members: [String: JSONValue]) {
+        each(members.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }) { $0.write($1) }
+    }
+
+    private mutating func each<Value>(_ members: [(String, Value)], _ write: (inout JSONWriter, Value) -> Void) {
+        for (name, value) in members {
+            comma()
+            quoted(name)
+            self.write(":")
+            write(&self, value)
+            needsComma = true
         }
     }
 

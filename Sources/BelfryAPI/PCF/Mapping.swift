@@ -71,6 +71,7 @@ extension Schedule {
                 json.integer("expiryTime", pushRequest.expiresAt?.milliseconds)
                 json.object("message") { json in
                     json.string("body", pushRequest.content.body)
+                    json.members(pushRequest.content.shared.json)
                     json.value("custom", .object(pushRequest.content.custom))
                     if let web = pushRequest.content.web { json.value("web", web.json) }
                 }

@@ -23,6 +23,8 @@ extension PCFv1 {
 
         private struct Message {
             var body: String?
+            /// What PCF does not have: fields for all platforms, as the admin API takes them.
+            var shared = SharedFields()
             var custom: [String: JSONValue] = [:]
             /// What PCF does not have: a notification for browsers, as the admin API takes it.
             var web: WebMessage?
@@ -34,7 +36,7 @@ extension PCFv1 {
         /// With what the caller may have meant.
         var messageIsMissing: InvalidInput {
             InvalidInput(
-                field: "message", "needs a body or a custom part, it has neither\(ignored.hint)"
+                field: "message", "needs a body, a title, data or a custom part, it has none\(ignored.hint)"
             ).withNothingSent
         }
         /// With what the caller may have meant.
@@ -49,15 +51,15 @@ extension PCFv1 {
             guard let message else { return nil }
             // Senders that fill in every field send an empty body with a custom part; that is not a text to show.
             let body = message.body.flatMap { $0.isEmpty ? nil : $0 }
-            guard body != nil || !message.custom.isEmpty || message.web != nil || message.badge != nil else {
-                throw messageIsMissing
-            }
             guard message.web == nil || message.custom["web"] == nil else {
                 throw InvalidInput(field: "message.web", "and message.custom.web exclude each other")
             }
-            return Push.Content(
-                body: body, custom: message.custom, web: message.web, badge: message.badge,
+            let content = Push.Content(
+                body: body, shared: message.shared, custom: message.custom, web: message.web, badge: message.badge,
                 isTemplate: message.isTemplate)
+            guard !content.isEmpty else { throw messageIsMissing }
+            try content.checkShared()
+            return content
         }
 
         /// nil when there is no target; throws when it names no device.
@@ -103,7 +105,7 @@ extension PCFv1 {
 
         private static let fields = ["message", "target", "scheduleAt", "scheduleIn", "expiryTime"]
 
-        private static let messageFields = ["body", "custom", "web", "badge", "template"]
+        private static let messageFields = ["body", "custom", "web", "badge", "template"] + SharedFields.names
 
         private mutating func readMessage(from reader: inout JSONReader) throws(InvalidInput) {
             message = nil
@@ -115,9 +117,10 @@ extension PCFv1 {
                 case "custom": read.custom = try Self.custom(from: &reader, unknown, &ignored)
                 case "web":
                     let value = try reader.value("message.web", bytesMax: PushLimits.contentWrittenBytesMax)
-                    read.web = value.isNull ? nil : try WebMessage(value)
+                    read.web = value.isNull ? nil : try WebMessage(value, needsTitle: false)
                 case "badge": read.badge = try BadgeChange(try reader.value("message.badge"), field: "message.badge")
                 case "template": read.isTemplate = try reader.bool("message.template") ?? false
+                case _ where try read.shared.read(key, from: &reader): return
                 default:
                     ignored.note(key, under: "message.", known: Self.messageFields, always: true)
                     try reader.skip()

@@ -89,10 +89,27 @@ package enum PlatformKind: Sendable, Hashable {
     /// - Parameter alternatives: what the field accepts besides the types of platform.
     package init(_ name: String, field: String, alternatives: [String] = []) throws(InvalidInput) {
         guard let kind = PlatformKind(rawValue: name) else {
-            let known = (alternatives + PlatformKind.allCases.map(\.rawValue)).joined(separator: ", ")
-            throw InvalidInput(field: field, "is '\(name)', it has to be one of \(known)")
+            let known = alternatives + PlatformKind.allCases.map(\.rawValue)
+            let meant = Self.meant(by: name, among: known).map { " (is \($0) meant?)" } ?? ""
+            throw InvalidInput(
+                field: field, "is '\(name.prefix(64))'\(meant), it has to be one of \(known.joined(separator: ", "))")
         }
         self = kind
+    }
+
+    /// What people call a type by its service or its devices.
+    private static let otherNames = [
+        "apns": "ios", "apple": "ios", "iphone": "ios", "fcm": "android-fcm", "firebase": "android-fcm",
+        "gcm": "android",
+        "hms": "huawei", "adm": "amazon", "webpush": "web", "browser": "web", "wns": "windows8", "windows": "windows8",
+        "mpns": "windowsPhone", "blackberry": "bb10",
+    ]
+
+    /// The type that is probably meant by another name; nil where none is near.
+    package static func meant(
+        by name: String, among known: [String] = PlatformKind.allCases.map(\.rawValue)
+    ) -> String? {
+        otherNames[NearestName.plain(name)] ?? known.nearest(to: name)
     }
 
     /// The kinds that are meant by this name. `android` is all Android devices, whatever carries to them; the names of its

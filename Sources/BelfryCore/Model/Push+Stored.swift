@@ -5,6 +5,7 @@ extension Push.Content {
     /// Decodes the stored JSON. Throws `InvalidInput` if it is malformed.
     package init(stored text: [UInt8]) throws(InvalidInput) {
         var body: String?
+        var shared = SharedFields()
         var custom: [String: JSONValue] = [:]
         var apple: ApplePush?
         var web: WebMessage?
@@ -13,6 +14,7 @@ extension Push.Content {
         try JSONReader.document(text) { reader, key throws(InvalidInput) in
             switch key {
             case "body": body = try reader.string("body")
+            case "shared": shared = SharedFields(stored: try reader.members("shared", bytesMax: .max) ?? [:])
             case "custom": custom = try reader.members("custom", bytesMax: .max) ?? [:]
             case "apple": apple = try reader.null() ? nil : try ApplePush(stored: &reader)
             case "web": web = try reader.members("web", bytesMax: .max).map { WebMessage(stored: $0) }
@@ -21,7 +23,8 @@ extension Push.Content {
             default: try reader.skip()
             }
         }
-        self.init(body: body, custom: custom, apple: apple, web: web, badge: badge, isTemplate: isTemplate)
+        self.init(
+            body: body, shared: shared, custom: custom, apple: apple, web: web, badge: badge, isTemplate: isTemplate)
     }
 
     /// The stored form.
@@ -36,6 +39,7 @@ extension Push.Content {
     private var stored: JSONValue {
         var members: [String: JSONValue] = ["custom": .object(custom)]
         members["body"] = body.map(JSONValue.string)
+        if !shared.isEmpty { members["shared"] = .object(shared.json) }
         members["apple"] = apple?.stored
         members["web"] = web?.json
         members["badge"] = badge?.json

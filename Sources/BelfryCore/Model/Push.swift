@@ -12,6 +12,8 @@ package struct Push: Sendable, Hashable {
     package struct Content: Sendable, Hashable {
         /// The text for every platform that has none of its own.
         package let body: String?
+        /// What every platform shows in its own way beside the text.
+        package let shared: SharedFields
         /// What the sender wrote for a platform, by the sender's key: `ios`, `android`, `windows8`, ...
         package let custom: [String: JSONValue]
         /// What Apple's devices get, in Apple's format, instead of what `custom` has for them.
@@ -24,15 +26,21 @@ package struct Push: Sendable, Hashable {
         package let isTemplate: Bool
 
         package init(
-            body: String?, custom: [String: JSONValue] = [:], apple: ApplePush? = nil, web: WebMessage? = nil,
-            badge: BadgeChange? = nil, isTemplate: Bool = false
+            body: String?, shared: SharedFields = SharedFields(), custom: [String: JSONValue] = [:],
+            apple: ApplePush? = nil, web: WebMessage? = nil, badge: BadgeChange? = nil, isTemplate: Bool = false
         ) {
             self.body = body
+            self.shared = shared
             self.custom = custom
             self.apple = apple
             self.web = web
             self.badge = badge
             self.isTemplate = isTemplate
+        }
+
+        /// Whether there is nothing that a device would get.
+        package var isEmpty: Bool {
+            body == nil && !shared.isMessage && custom.isEmpty && apple == nil && web == nil && badge == nil
         }
     }
 

@@ -24,7 +24,11 @@ package struct WebMessage: Sendable, Hashable {
     package static let ttlMax: Int64 = 2_419_200
 
     /// Reads what a sender wrote. Throws on the first member that is unknown or not as it has to be.
-    package init(_ value: JSONValue, field: String = "message.web") throws(InvalidInput) {
+    ///
+    /// - Parameter needsTitle: false where the message may have one for all platforms.
+    package init(
+        _ value: JSONValue, field: String = "message.web", needsTitle: Bool = true
+    ) throws(InvalidInput) {
         guard case .object(var members) = value else {
             throw InvalidInput(field: field, "has to be an object, it is \(value.typeName)")
         }
@@ -37,6 +41,9 @@ package struct WebMessage: Sendable, Hashable {
         self.ttl = try Self.count(ttl, atMost: Self.ttlMax, "\(field).ttl")
         self.appBadge = try Self.badge(appBadge, "\(field).app_badge")
         notification = try WebNotificationRules.checked(members, field: field)
+        guard !needsTitle || notification["title"] != nil else {
+            throw InvalidInput(field: "\(field).title", "is missing")
+        }
     }
 
     /// Reads the stored form, which was validated before.
@@ -48,6 +55,9 @@ package struct WebMessage: Sendable, Hashable {
         appBadge = BadgeChange(stored: members.removeValue(forKey: "app_badge"))
         notification = members
     }
+
+    /// A notification that has nothing of its own.
+    init() { self.init(stored: [:]) }
 
     /// The same with some of it replaced.
     init(_ other: WebMessage, notification: [String: JSONValue]? = nil, appBadge: BadgeChange? = nil) {

@@ -9,13 +9,45 @@ package struct AndroidPayload: Sendable, Hashable {
     package let collapseKey: String?
     /// All keys and values together.
     package let dataBytes: Int
+    /// What the sender's own part for the type calls its category.
+    package let ownCategory: String?
+    private let shown: Notice
+    private let isSentHigh: Bool
+
+    /// What the system shows when the app does not.
+    package struct Notice: Sendable, Hashable {
+        package var title: String?
+        package var body: String?
+        package var image: String?
+        package var sound: String?
+        package var channel: String?
+        package var category: String?
+        package var link: String?
+        /// Notifications with the same replace one another.
+        package var collapseKey: String?
+        /// The number on the app's icon.
+        package var badge: BadgeChange?
+
+        /// What FCM counts of it, keys and values: the tag is the collapse key, or else the push's UUID.
+        fileprivate var bytes: Int {
+            let texts = [
+                ("title", title), ("body", body), ("image", image), ("sound", sound), ("channel_id", channel),
+                ("click_action", category), ("tag", collapseKey),
+            ]
+            let tag = collapseKey == nil ? 3 + 36 : 0
+            return texts.reduce(tag + (badge == nil ? 0 : Self.badgeBytes)) { sum, member in
+                sum + (member.1.map { $0.utf8.count + member.0.utf8.count } ?? 0)
+            }
+        }
+
+        /// `notification_count`, a number of any length, and its mark.
+        private static let badgeBytes = 18 + 10 + 8
+    }
 
     /// The limit on all keys and values together.
     package static func bytesMax(for kind: PlatformKind) -> Int { kind == .amazon ? 6_144 : 4_096 }
     /// Of a waiting message's key. Source: Amazon, `consolidationKey`.
     private static let amazonKeyBytesMax = 64
-    /// What FCM counts of a notification besides its text: the keys `body` and `tag`, and the tag, which is the push's UUID.
-    private static let notificationBytes = 4 + 3 + 36
     /// What stands around the data in a request of Push Kit, which counts it, at its longest: all but the tokens.
     private static let huaweiFrameBytes = 120
 
@@ -33,18 +65,18 @@ package struct AndroidPayload: Sendable, Hashable {
         _ content: Push.Content, kind: PlatformKind, receiptID: UUID?, sentAt: Instant
     ) throws(InvalidInput) {
         let (field, members) = try content.androidMembers(of: kind)
-        var data: [String: String] = [:]
-        for (key, value) in members where key != "collapse_key" && !value.isNull {
-            guard !Self.isReserved(key, on: kind) else {
-                throw InvalidInput(field: "\(field).\(key)", "is reserved: the server or the provider writes it")
-            }
-            data[key] = value.flat
-        }
+        let shared = content.shared
+        var data = shared.dataTexts
+        try Self.add(shared.data, "message.data", on: kind, to: &data)
+        try Self.add(members.filter { $0.key != "collapse_key" }, field, on: kind, to: &data)
+        shown = Notice(content, members)
         if data["message"] == nil { data["message"] = content.body }
         if data[HeartbeatPush.sentAtKey] != nil { data[HeartbeatPush.sentToDeviceAtKey] = String(sentAt.milliseconds) }
         data["receiptId"] = receiptID?.lowercased
         self.data = data
-        collapseKey = members["collapse_key"].flatMap { $0.isNull ? nil : $0.flat }
+        collapseKey = members.own("collapse_key") ?? shared.collapseKey
+        ownCategory = members.own("category")
+        isSentHigh = members.own("priority") == "high"
         dataBytes = data.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
         let limit = Self.bytesMax(for: kind)
         let bytes = kind == .huawei ? Self.huaweiBytes(of: data) : dataBytes
@@ -68,17 +100,31 @@ package struct AndroidPayload: Sendable, Hashable {
     }
 
     /// Whether there is nothing to show: data for the app alone.
-    package var isSilent: Bool { data["message"] == nil || !Self.silentKeys.isDisjoint(with: data.keys) }
+    package var isSilent: Bool {
+        shown.title == nil && shown.body == nil || !Self.silentKeys.isDisjoint(with: data.keys)
+    }
 
     /// Whether it is for a device that dozes too: what is shown, and data whose sender says `"priority": "high"`.
-    package var isHighPriority: Bool { !isSilent || data["priority"] == "high" }
+    package var isHighPriority: Bool { !isSilent || isSentHigh }
 
-    /// The text that the system itself shows, where the service can; nil for a silent push, and where it would not fit
-    /// beside the data, which the app then shows.
-    package var notificationText: String? {
-        guard !isSilent, let message = data["message"] else { return nil }
-        let bytes = dataBytes + Self.notificationBytes + message.utf8.count
-        return bytes <= Self.bytesMax(for: .androidFCM) ? message : nil
+    /// What the system itself shows, where the service can; nil for a silent push, and where it would not fit beside the
+    /// data, which the app then shows.
+    package var notice: Notice? {
+        isSilent || dataBytes + shown.bytes > Self.bytesMax(for: .androidFCM) ? nil : shown
+    }
+
+    /// The text of the notice.
+    package var notificationText: String? { notice?.body }
+
+    private static func add(
+        _ members: [String: JSONValue], _ field: String, on kind: PlatformKind, to data: inout [String: String]
+    ) throws(InvalidInput) {
+        for (key, value) in members where !value.isNull {
+            guard !isReserved(key, on: kind) else {
+                throw InvalidInput(field: "\(field).\(key)", "is reserved: the server or the provider writes it")
+            }
+            data[key] = value.flat
+        }
     }
 
     private static func isReserved(_ key: String, on kind: PlatformKind) -> Bool {
@@ -86,6 +132,39 @@ package struct AndroidPayload: Sendable, Hashable {
         guard kind == .android || kind == .androidFCM else { return false }
         return key == "from" || key == "message_type" || key.hasPrefix("google.") || key.hasPrefix("gcm.")
     }
+}
+
+extension AndroidPayload.Notice {
+    /// What the sender wrote for the type goes before what it wrote for all. Where it wrote no field for all, the app reads all but the
+    /// text, as PCF's does.
+    fileprivate init(_ content: Push.Content, _ members: [String: JSONValue]) {
+        body = members.own("message") ?? content.body
+        badge = content.badge
+        let shared = content.shared
+        guard !shared.isEmpty else { return }
+        title = members.own("title") ?? shared.title
+        image = members.own("image") ?? shared.image
+        sound = members.own("sound") ?? shared.sound
+        channel = members.own("channel") ?? shared[.channel]
+        category = members.own("category") ?? shared[.category]
+        link = members.own("link") ?? shared.link
+        collapseKey = members.own("collapse_key") ?? shared.collapseKey
+    }
+}
+
+extension SharedFields {
+    /// The texts that the app gets under their own names. Data of these names go before them, and so does the sender's part for the type.
+    fileprivate var dataTexts: [String: String] {
+        guard !isEmpty else { return [:] }
+        var texts: [String: String] = [:]
+        for name in Name.allCases where name != .collapseKey { texts[name.rawValue] = self[name] }
+        return texts
+    }
+}
+
+extension [String: JSONValue] {
+    /// A member as a text; nil where it is missing or null.
+    fileprivate func own(_ name: String) -> String? { self[name].flatMap { $0.isNull ? nil : $0.flat } }
 }
 
 extension Push.Content {

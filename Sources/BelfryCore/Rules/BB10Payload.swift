@@ -1,4 +1,4 @@
-/// The payload for a BlackBerry 10 device: a text, the sender's own for this platform or the body.
+/// The payload for a BlackBerry 10 device: a text, the sender's own for this platform or title and body. Data alone are sent as JSON.
 ///
 /// Source: PCF Push API 1.6, `message.custom.bb10`.
 package struct BB10Payload: Sendable, Hashable {
@@ -10,7 +10,7 @@ package struct BB10Payload: Sendable, Hashable {
     package init?(_ content: Push.Content) throws(InvalidInput) {
         switch content.custom["bb10"] {
         case .string(let text): bytes = Array(text.utf8)
-        case nil, .null: bytes = Array((content.body ?? "").utf8)
+        case nil, .null: bytes = content.text
         case let value?: throw InvalidInput(field: "message.custom.bb10", "has to be a string, it is \(value.typeName)")
         }
         guard !bytes.isEmpty else { return nil }
@@ -18,5 +18,13 @@ package struct BB10Payload: Sendable, Hashable {
             throw InvalidInput(
                 field: "message", "makes a bb10 payload of \(bytes.count) bytes, the limit is \(Self.bytesMax)")
         }
+    }
+}
+
+extension Push.Content {
+    /// The title and the body, each on a line of its own.
+    fileprivate var text: [UInt8] {
+        if shownTexts.isEmpty, !shared.data.isEmpty { return JSONValue.object(shared.data).encoded }
+        return Array(shownTexts.joined(separator: "\n").utf8)
     }
 }

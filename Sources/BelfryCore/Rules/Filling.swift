@@ -130,7 +130,7 @@ extension Push.Content {
             shown = apple.saying(apple.payload.merging(["aps": .object(aps)]) { $1 })
         }
         return Push.Content(
-            body: body, custom: custom, apple: shown, web: web?.showing(badge: number),
+            body: body, shared: shared, custom: custom, apple: shown, web: web?.showing(badge: number),
             badge: badge.map { $0.showing(badge: number) }, isTemplate: isTemplate)
     }
 }

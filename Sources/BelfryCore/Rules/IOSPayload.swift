@@ -23,7 +23,7 @@ package struct IOSPayload: Sendable, Hashable {
     ) throws(InvalidInput) {
         if let apple = content.apple {
             type = apple.type
-            bytes = try Self.root(of: apple, body: content.body, badge: content.badge, receiptID: receiptID).encoded
+            bytes = try Self.root(of: apple, content, receiptID: receiptID).encoded
             try check("message.apns.payload", limit: type.payloadBytesMax(for: use))
             return
         }
@@ -32,6 +32,7 @@ package struct IOSPayload: Sendable, Hashable {
         if aps["alert"] == nil, let body = content.body { aps["alert"] = .string(body) }
         if aps["badge"] == nil, let badge = content.badge { aps["badge"] = badge.inPayload }
         var root = try Self.extra(custom["extra"])
+        content.shared.fill(&aps, in: &root)
         root["aps"] = .object(aps)
         if let receiptID { root["receiptId"] = .string(receiptID.lowercased) }
         if root[HeartbeatPush.sentAtKey] != nil {
@@ -58,7 +59,7 @@ package struct IOSPayload: Sendable, Hashable {
 
     /// A payload in Apple's format, with the push's text where an alert has none of its own.
     private static func root(
-        of apple: ApplePush, body: String?, badge: BadgeChange?, receiptID: UUID?
+        of apple: ApplePush, _ content: Push.Content, receiptID: UUID?
     ) throws(InvalidInput) -> JSONValue {
         var root = apple.payload
         guard apple.tokenUses == [.app], !apple.isVerbatim else { return .object(root) }
@@ -68,9 +69,13 @@ package struct IOSPayload: Sendable, Hashable {
             aps["badge"] = own.inPayload
             root["aps"] = .object(aps)
         }
-        guard apple.type == .alert else { return .object(root) }
-        if aps["badge"] == nil, let badge { aps["badge"] = badge.inPayload }
-        if let body { aps["alert"] = aps["alert"].map { $0.alert(saying: body) } ?? .string(body) }
+        guard apple.type == .alert else {
+            content.shared.fillData(in: &root)
+            return .object(root)
+        }
+        if aps["badge"] == nil, let badge = content.badge { aps["badge"] = badge.inPayload }
+        if let body = content.body { aps["alert"] = aps["alert"].map { $0.alert(saying: body) } ?? .string(body) }
+        content.shared.fill(&aps, in: &root)
         guard aps["alert"] != nil || aps["badge"] != nil || aps["sound"] != nil else {
             throw InvalidInput(
                 field: "message.apns.payload.aps", "has no alert, badge or sound, which type alert needs")
@@ -186,7 +191,47 @@ extension BadgeChange {
     }
 }
 
+extension SharedFields {
+    /// The member that a notification service extension reads the address of a picture from, as BelfryKit's does.
+    package static let pictureKey = "attachment_url"
+
+    /// Adds what the sender's own part for Apple's devices does not have. Data alone wakes the app.
+    fileprivate func fill(_ aps: inout [String: JSONValue], in root: inout [String: JSONValue]) {
+        guard !isEmpty else { return }
+        if let title {
+            aps["alert"] = aps["alert"].map { $0.alert(titled: title) } ?? .object(["title": .string(title)])
+        }
+        for (key, name) in [("sound", Name.sound), ("category", .category), ("thread-id", .thread)] {
+            guard aps[key] == nil, let text = self[name] else { continue }
+            aps[key] = .string(text)
+        }
+        if image != nil, aps["alert"] != nil, aps["mutable-content"] == nil { aps["mutable-content"] = .integer(1) }
+        fillData(in: &root)
+        let isShown = aps["alert"] != nil || aps["badge"] != nil || aps["sound"] != nil
+        if !data.isEmpty, !isShown, aps["content-available"] == nil { aps["content-available"] = .integer(1) }
+    }
+
+    /// Adds the app's own members, and behind them those for the link and the picture.
+    fileprivate func fillData(in root: inout [String: JSONValue]) {
+        for (name, value) in data where root[name] == nil { root[name] = value }
+        for (name, text) in [("link", link), (Self.pictureKey, image)] where root[name] == nil {
+            root[name] = text.map(JSONValue.string)
+        }
+    }
+}
+
 extension JSONValue {
+    /// An alert with this title, unless it has its own.
+    fileprivate func alert(titled title: String) -> JSONValue {
+        switch self {
+        case .string(let body): return .object(["title": .string(title), "body": .string(body)])
+        case .object(var members) where members["title"] == nil && members["title-loc-key"] == nil:
+            members["title"] = .string(title)
+            return .object(members)
+        default: return self
+        }
+    }
+
     /// An alert's dictionary with this text, unless it has its own.
     fileprivate func alert(saying body: String) -> JSONValue {
         guard case .object(var members) = self, members["body"] == nil, members["loc-key"] == nil else { return self }

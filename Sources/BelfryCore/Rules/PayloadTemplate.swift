@@ -29,7 +29,7 @@ package struct PayloadTemplate: Sendable {
     /// Where a placeholder stands, as a text.
     static func mark(_ index: Int) -> String { mark("\(index)") }
     /// Where the badge stands, as a text; the number has no quotes.
-    static let badgeMark = mark("n")
+    package static let badgeMark = mark("n")
 
     private static func mark(_ name: String) -> String {
         String(decoding: opening + Array("\(name)\"".utf8) + closing, as: UTF8.self)

@@ -53,7 +53,7 @@ extension Push.Content {
     /// Whether the content has anything for devices of a type. Content for Apple's devices or browsers alone goes to no other, and
     /// that of Apple's only to tokens of a use that APNs accepts it for; other content goes to the apps themselves.
     package func isMeant(for kind: PlatformKind) -> Bool {
-        let isForOneKindAlone = (apple != nil || web != nil) && body == nil && custom.isEmpty
+        let isForOneKindAlone = (apple != nil || web != nil) && body == nil && custom.isEmpty && !shared.isMessage
         if case .apple(let use) = kind {
             return apple.map { $0.tokenUses.contains(use) } ?? (use == .app && !isForOneKindAlone)
         }

@@ -114,7 +114,13 @@ extension Push.Content {
         if let web { newWeb = web.saying(try web.notification.replacingPlaceholders("message.web", replace)) }
         var newBody = body
         if let body { newBody = try body.replacingPlaceholders("message.body", replace) }
-        return Push.Content(body: newBody, custom: newCustom, apple: newApple, web: newWeb, badge: badge)
+        let newShared = try shared.replacing { text, field throws(InvalidInput) in
+            try text.replacingPlaceholders(field, replace)
+        } data: { data, field throws(InvalidInput) in
+            try data.replacingPlaceholders(field, replace)
+        }
+        return Push.Content(
+            body: newBody, shared: newShared, custom: newCustom, apple: newApple, web: newWeb, badge: badge)
     }
 }
 

@@ -29,9 +29,7 @@ enum WebNotificationRules {
     static func checked(
         _ members: [String: JSONValue], field: String
     ) throws(InvalidInput) -> [String: JSONValue] {
-        let checked = try checked(members, by: shapes, field: field)
-        guard checked["title"] != nil else { throw InvalidInput(field: "\(field).title", "is missing") }
-        return checked
+        try checked(members, by: shapes, field: field)
     }
 
     private static func checked(

@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
-/// The payload for a browser: a declarative push message where the sender wrote one for the web, or else a JSON object of the sender's
-/// own members with `body`. Both have the `receiptId`.
+/// The payload for a browser: a declarative push message where the sender wrote one for the web, or a title for all platforms and nothing
+/// for the web; or else a JSON object of the sender's own members with `body`. Both have the `receiptId`.
 package struct WebPayload: Sendable, Hashable {
     package let bytes: [UInt8]
 
@@ -13,11 +13,12 @@ package struct WebPayload: Sendable, Hashable {
     /// - Parameter receiptID: nil leaves it out.
     /// - Throws: `InvalidInput` when the sender's part is not an object, or the whole is too large.
     package init(_ content: Push.Content, receiptID: UUID?) throws(InvalidInput) {
-        var members = if let web = content.web { Self.declarative(web, content.badge) } else { try Self.own(content) }
+        let declared = try content.declaredWeb()
+        var members = if let declared { Self.declarative(declared, content) } else { try Self.own(content) }
         if let receiptID {
             let id = JSONValue.string(receiptID.lowercased)
             members["receiptId"] = id
-            if content.web != nil { members["notification"] = members["notification"]?.carrying(receiptID: id) }
+            if declared != nil { members["notification"] = members["notification"]?.carrying(receiptID: id) }
         }
         bytes = JSONValue.object(members).encoded
         guard bytes.count <= Self.bytesMax else {
@@ -33,21 +34,52 @@ package struct WebPayload: Sendable, Hashable {
             throw InvalidInput(field: "message.custom.web.receiptId", "is reserved: the server writes it")
         }
         if members["body"] == nil, let body = content.body { members["body"] = .string(body) }
+        if members["title"] == nil { members["title"] = content.shared.title.map(JSONValue.string) }
+        content.shared.fill(&members)
+        if members["app_badge"] == nil { members["app_badge"] = content.badge?.inPayload }
         return members
     }
 
     /// Mutable, so that a browser that could show it by itself still asks the worker, which reports that it was received.
-    private static func declarative(_ message: WebMessage, _ badge: BadgeChange?) -> [String: JSONValue] {
+    private static func declarative(_ message: WebMessage, _ content: Push.Content) -> [String: JSONValue] {
         var notification = message.notification
+        // A notification with a title of its own is a whole: the text beside it is for the other platforms.
+        if notification["title"] == nil {
+            notification["title"] = content.shared.title.map(JSONValue.string)
+            if notification["body"] == nil { notification["body"] = content.body.map(JSONValue.string) }
+        }
+        content.shared.fill(&notification)
         // A declarative message has to have a target. Source: W3C Push API, "Declarative push message parser".
         if notification["navigate"] == nil { notification["navigate"] = .string("/") }
-        notification["tag"] = message.topic.map(JSONValue.string)
+        if let topic = message.topic { notification["tag"] = .string(topic) }
         notification["requireInteraction"] = notification.removeValue(forKey: "require_interaction")
         var members: [String: JSONValue] = [
             "web_push": .integer(declarativeMark), "mutable": .bool(true), "notification": .object(notification),
         ]
-        members["app_badge"] = (message.appBadge ?? badge)?.inPayload
+        members["app_badge"] = (message.appBadge ?? content.badge)?.inPayload
         return members
+    }
+}
+
+extension Push.Content {
+    /// The sender's notification for browsers, or one that has all of the fields for all platforms; nil where those have no title, and
+    /// where there is a part for workers.
+    fileprivate func declaredWeb() throws(InvalidInput) -> WebMessage? {
+        if let web { return web }
+        guard shared.title != nil, try members("web") == nil else { return nil }
+        return WebMessage()
+    }
+}
+
+extension SharedFields {
+    /// Adds what the sender's own part for browsers does not have. Browsers play no sound of a sender, and open pages alone.
+    fileprivate func fill(_ notification: inout [String: JSONValue]) {
+        guard !isEmpty else { return }
+        let page = link.flatMap { $0.schemeAndRest?.scheme.hasPrefix("http") == true ? $0 : nil }
+        for (key, text) in [("image", image), ("navigate", page), ("tag", collapseKey)] where notification[key] == nil {
+            notification[key] = text.map(JSONValue.string)
+        }
+        if notification["data"] == nil, !data.isEmpty { notification["data"] = .object(data) }
     }
 }
 

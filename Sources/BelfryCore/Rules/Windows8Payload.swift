@@ -14,9 +14,15 @@ package struct Windows8Payload: Sendable, Hashable {
     /// nil when the push has nothing that a Windows 8 device could show.
     package init?(_ content: Push.Content) throws(InvalidInput) {
         try WindowsTemplate.checkWindows8(content)
+        let shared = content.shared
         guard let custom = try content.members("windows8") else {
-            guard let body = content.body else { return nil }
-            try self.init(.toast, Self.toast("ToastText01", ["textField1": .string(body)], options: [:]))
+            if content.shownTexts.isEmpty, !shared.data.isEmpty {
+                try self.init(.raw, bytes: JSONValue.object(shared.data).encoded)
+                return
+            }
+            guard let name = content.toastTemplate else { return nil }
+            try self.init(
+                .toast, Self.toast(name, content.toastFields([:], of: name), options: shared.toastOptions([:])))
             return
         }
         let field = "message.custom.windows8"
@@ -30,10 +36,9 @@ package struct Windows8Payload: Sendable, Hashable {
             let name = try custom.text("template_name", in: field)
             try self.init(.tile, XML.element("tile", [:], Self.visual(name, fields)))
         default:
-            var fields = fields
-            if fields["textField1"] == nil, let body = content.body { fields["textField1"] = .string(body) }
-            let options = try custom.members("options", in: field)
-            try self.init(.toast, Self.toast(try custom.text("template_name", in: field), fields, options: options))
+            let name = try custom.text("template_name", in: field)
+            let options = shared.toastOptions(try custom.members("options", in: field))
+            try self.init(.toast, Self.toast(name, content.toastFields(fields, of: name), options: options))
         }
     }
 
@@ -76,6 +81,54 @@ package struct Windows8Payload: Sendable, Hashable {
         let texts = numbered("textField").map { XML.element("text", ["id": "\($0)"], $1.xml) }
         return XML.element(
             "visual", [:], XML.element("binding", ["template": name], (images + texts).joined()))
+    }
+}
+
+extension Push.Content {
+    /// The title and the text, as far as there are any.
+    var shownTexts: [String] { [shared.title, body].compactMap(\.self) }
+
+    /// The template that has places for what is shown; nil where nothing is. Source: Microsoft, "The toast template catalog".
+    fileprivate var toastTemplate: String? {
+        guard !shownTexts.isEmpty else { return nil }
+        return "Toast\(shared.image == nil ? "" : "ImageAnd")Text\(shownTexts.count > 1 ? "02" : "01")"
+    }
+
+    /// The fields of a toast's template, with title, text and picture in those of its places that the sender left empty.
+    fileprivate func toastFields(_ fields: [String: JSONValue], of name: String) -> [String: JSONValue] {
+        let places = WindowsTemplate.toastPlaces(name)
+        var fields = fields
+        let texts = places.texts > 1 ? shownTexts : [body ?? shared.title].compactMap(\.self)
+        for (index, text) in texts.enumerated() where fields["textField\(index + 1)"] == nil {
+            fields["textField\(index + 1)"] = .string(text)
+        }
+        if places.images > 0, fields["imgSrc1"] == nil { fields["imgSrc1"] = shared.image.map(JSONValue.string) }
+        return fields
+    }
+}
+
+extension SharedFields {
+    /// The options of a toast, with launch and sound where the sender's own part has none.
+    fileprivate func toastOptions(_ options: [String: JSONValue]) -> [String: JSONValue] {
+        guard !isEmpty else { return options }
+        var options = options
+        if options["launch"] == nil { options["launch"] = launch.map(JSONValue.string) }
+        if options["audioSrc"] == nil { options["audioSrc"] = toastSound.map(JSONValue.string) }
+        return options
+    }
+
+    /// The one text that an app gets when its toast is clicked: the link, or data as JSON with the link among them.
+    private var launch: String? {
+        guard !data.isEmpty else { return link }
+        var members = data
+        if members["link"] == nil { members["link"] = link.map(JSONValue.string) }
+        return JSONValue.object(members).flat
+    }
+
+    /// Windows plays sounds of its own, by their names. Source: Microsoft, "Toast schema", `audio`.
+    private var toastSound: String? {
+        if sound == "default" { return "ms-winsoundevent:Notification.Default" }
+        return sound.flatMap { $0.hasPrefix("ms-winsoundevent:") ? $0 : nil }
     }
 }
 

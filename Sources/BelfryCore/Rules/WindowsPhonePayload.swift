@@ -16,19 +16,23 @@ package struct WindowsPhonePayload: Sendable, Hashable {
     package init?(_ content: Push.Content) throws(InvalidInput) {
         try WindowsTemplate.checkWindowsPhone(content)
         guard let custom = try content.members("windowsPhone") else {
-            guard let body = content.body else { return nil }
-            try self.init(.toast, Self.toast(body, [:]))
+            guard content.shownTexts.isEmpty else {
+                try self.init(.toast, Self.toast(content, [:]))
+                return
+            }
+            guard !content.shared.data.isEmpty else { return nil }
+            try self.init(.raw, bytes: JSONValue.object(content.shared.data).encoded)
             return
         }
         let field = "message.custom.windowsPhone"
         let fields = try custom.members("template_fields", in: field)
         switch try custom.text("template", in: field) {
         case "raw": try self.init(.raw, bytes: JSONValue.object(fields).encoded)
-        case "toast": try self.init(.toast, Self.toast(content.body, fields))
-        case "tile": try self.init(.tile, Self.tile(nil, content.body, fields))
-        case "flipTile": try self.init(.tile, Self.tile("FlipTile", content.body, fields))
-        case "cycleTile": try self.init(.tile, Self.tile("CycleTile", content.body, fields))
-        default: try self.init(.tile, Self.tile("IconicTile", content.body, fields))
+        case "toast": try self.init(.toast, Self.toast(content, fields))
+        case "tile": try self.init(.tile, Self.tile(nil, content.shownTexts.first, fields))
+        case "flipTile": try self.init(.tile, Self.tile("FlipTile", content.shownTexts.first, fields))
+        case "cycleTile": try self.init(.tile, Self.tile("CycleTile", content.shownTexts.first, fields))
+        default: try self.init(.tile, Self.tile("IconicTile", content.shownTexts.first, fields))
         }
     }
 
@@ -45,15 +49,16 @@ package struct WindowsPhonePayload: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    private static func toast(_ body: String?, _ fields: [String: JSONValue]) -> String {
+    private static func toast(_ content: Push.Content, _ fields: [String: JSONValue]) -> String {
+        let texts = content.shownTexts
         let parts = [
-            ("wp:Text1", body), ("wp:Text2", fields["subtitle"]?.plainText),
-            ("wp:Param", fields["parameter"]?.plainText),
+            ("wp:Text1", texts.first), ("wp:Text2", fields["subtitle"]?.plainText ?? texts.dropFirst().first),
+            ("wp:Param", fields["parameter"]?.plainText ?? content.shared.query),
         ]
         return notification(XML.element("wp:Toast", [:], elements(parts)))
     }
 
-    /// Elements are named like the fields, capitalized. The body of the push is the title.
+    /// Elements are named like the fields, capitalized. The title is that of the push, or else its body.
     ///
     /// - Parameter template: nil for the flat tile of Windows Phone 7.
     private static func tile(_ template: String?, _ body: String?, _ fields: [String: JSONValue]) -> String {
@@ -77,5 +82,16 @@ package struct WindowsPhonePayload: Sendable, Hashable {
 
     private static func notification(_ inner: String, version: String? = nil) -> String {
         XML.element("wp:Notification", ["xmlns:wp": "WPNotification", "Version": version], inner)
+    }
+}
+
+extension SharedFields {
+    /// What the first page of the app is opened with: a phone opens no address of the web. Source: Microsoft, "Toasts for Windows Phone 8",
+    /// `wp:Param`.
+    fileprivate var query: String? {
+        var values = data.filter { !$0.value.isNull }.mapValues(\.flat)
+        if values["link"] == nil { values["link"] = link }
+        let pairs = values.sorted { $0.key < $1.key }.map { "\($0.key.percentEncoded)=\($0.value.percentEncoded)" }
+        return pairs.isEmpty ? nil : "?" + pairs.joined(separator: "&")
     }
 }

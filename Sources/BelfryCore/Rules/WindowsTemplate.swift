@@ -85,6 +85,11 @@ package enum WindowsTemplate {
         "ToastImageAndText04": Slots(1, 3),
     ]
 
+    /// How many images and texts a toast of a template shows; none of an unknown one.
+    static func toastPlaces(_ name: String) -> (images: Int, texts: Int) {
+        toasts[name].map { ($0.images, $0.texts) } ?? (0, 0)
+    }
+
     private static func check(
         _ fields: [String: JSONValue], of name: String, in templates: [String: Slots], field: String
     ) throws(InvalidInput) {

@@ -70,6 +70,7 @@ extension Push.Content {
         case .windows8, .windowsPhone, .bb10, .webhook:
             var members: [String: JSONValue] = ["receiptId": .string(receiptID.lowercased)]
             members["body"] = body.map(JSONValue.string)
+            members.merge(shared.json) { own, _ in own }
             members["custom"] = custom[kind.rawValue]
             return .object(members)
         }

@@ -316,7 +316,7 @@ struct ApplicationPages {
         send.code = """
             curl -u \(application.uuid.lowercased):API_KEY \(url)/v1/push \\
               -H 'Content-Type: application/json' \\
-              -d '{"message":{"body":"Hello"},"target":{"platforms":"all"}}'
+              -d '{"message":{"title":"Hello","body":"The first push"},"target":{"platform":"all"}}'
             """
         page.sections += [register, send]
         return page

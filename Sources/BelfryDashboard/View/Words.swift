@@ -56,7 +56,7 @@ extension Receipt {
 extension Push.Content {
     /// The first line of what people see of it.
     var summary: String {
-        if let body { return body.firstLine }
+        if let text = body ?? shared.title { return text.firstLine }
         if let apple, case .object(let aps)? = apple.payload["aps"], let alert = aps["alert"] {
             if let text = alert.stringValue { return text.firstLine }
             if case .object(let members) = alert,

@@ -121,7 +121,8 @@ struct APNsProvider: DrainableProvider {
         let message = try APNsMessage(
             topic: topic, pushType: APNsPushType(payload.type), priority: apple?.priority.map(APNsPriority.init),
             expiration: apple?.isStored == false ? 0 : Self.seconds(push.expiresAt) ?? Self.farFuture,
-            collapseID: apple?.collapseID ?? push.receiptID.lowercased, payload: payload.bytes)
+            collapseID: apple?.collapseID ?? push.content.shared.collapseKey ?? push.receiptID.lowercased,
+            payload: payload.bytes)
         let ids = MessageID(push: push.receiptID)
         let own = template.map { PayloadTemplate(payload.bytes, $0) }.flatMap { $0.isConstant ? nil : $0 }
         let fitting = Fitting(recipients, own) { own, filling in

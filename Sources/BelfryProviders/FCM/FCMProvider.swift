@@ -151,13 +151,33 @@ extension FCMMessage {
     ) throws {
         let payload = try AndroidPayload(
             content, kind: kind, receiptID: sendsReceiptID ? push.receiptID : nil, sentAt: now)
-        let notice = kind == .android || !isNotifying ? nil : payload.notificationText
+        let notice = kind == .android || !isNotifying ? nil : payload.notice
+        var android = FCMAndroid(
+            collapseKey: payload.collapseKey, priority: payload.isHighPriority ? .high : .normal,
+            timeToLive: push.secondsToLive(at: now, max: Self.secondsMax))
+        if let notice {
+            android.show(notice)
+            // A second copy replaces the first. A collapse key would do so too, but FCM limits those.
+            android.tag = notice.collapseKey ?? push.receiptID.lowercased
+        }
         try self.init(
-            notification: notice.map { FCMNotification(body: $0) }, data: payload.data,
-            android: FCMAndroid(
-                collapseKey: payload.collapseKey, priority: payload.isHighPriority ? .high : .normal,
-                timeToLive: push.secondsToLive(at: now, max: Self.secondsMax),
-                // A second copy replaces the first. A collapse key would do so too, but FCM limits those.
-                tag: notice.map { _ in push.receiptID.lowercased }))
+            notification: notice.map { FCMNotification(title: $0.title, body: $0.body, image: $0.image) },
+            data: payload.data, android: android)
+    }
+}
+
+extension FCMAndroid {
+    /// Google's words for a category on Apple's devices: the action of the activity that opens. A link is no such action: the app has it in
+    /// its data. Source: Firebase, "Firebase Cloud Messaging HTTP protocol" (legacy), `click_action`; REST reference, Android notifications.
+    fileprivate mutating func show(_ notice: AndroidPayload.Notice) {
+        channelID = notice.channel
+        sound = notice.sound
+        clickAction = notice.category
+        switch notice.badge {
+        // 0 is what FCM takes for a count that is not given.
+        case .set(let number): notificationCount = number > 0 ? Int(number) : nil
+        case .add: countMark = PayloadTemplate.badgeMark
+        case nil: return
+        }
     }
 }

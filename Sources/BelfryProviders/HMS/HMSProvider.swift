@@ -40,15 +40,16 @@ struct HMSProvider: PostingProvider {
 }
 
 extension HMSMessage {
-    /// The same flat map as on Android, as one text. HarmonyOS 5 itself shows a push with a title; the app shows any
-    /// other.
+    /// The same flat map as on Android, as one text. The system itself shows a push with a title and a text; the app shows any other. Older
+    /// Android does so for a title that is for all platforms.
     init(_ push: Push, forHarmonyOS isHarmonyOS: Bool, now: Instant) throws {
         let payload = try AndroidPayload(push.content, kind: .huawei, receiptID: push.receiptID, sentAt: now)
         let timeToLive = push.secondsToLive(at: now, max: Self.secondsMax).map { max(1, $0) }
         if isHarmonyOS, let body = payload.notificationText, let title = payload.data["title"] {
             let notification = HMSNotification(
-                title: title, body: body, category: payload.data["category"] ?? HMSNotification.standardCategory,
-                data: payload.data)
+                title: payload.notice?.title ?? title, body: body,
+                category: payload.ownCategory ?? HMSNotification.standardCategory, image: payload.notice?.image,
+                badge: payload.notice?.badge.map { HMSNotification.Badge($0) }, data: payload.data)
             if let shown = try? HMSMessage(notification: notification, timeToLive: timeToLive) {
                 self = shown
                 return
@@ -57,11 +58,39 @@ extension HMSMessage {
         }
         let object = JSONValue.object(payload.data.mapValues { .string($0) }).encoded
         let data = String(decoding: object, as: UTF8.self)
-        if isHarmonyOS {
+        guard !isHarmonyOS else {
             try self.init(background: data, timeToLive: timeToLive)
-        } else {
-            try self.init(data: data, timeToLive: timeToLive, collapseKey: payload.hmsCollapseKey)
+            return
         }
+        let collapseKey = payload.hmsCollapseKey
+        do {
+            try self.init(
+                data: data, shown: HMSAndroidNotification(payload.notice), timeToLive: timeToLive,
+                collapseKey: collapseKey)
+        } catch HMSMessageError.tooLarge {
+            // The app shows what would not fit twice.
+            try self.init(data: data, timeToLive: timeToLive, collapseKey: collapseKey)
+        }
+    }
+}
+
+extension HMSAndroidNotification {
+    /// nil unless there are a title and a text, both of which Huawei demands.
+    fileprivate init?(_ notice: AndroidPayload.Notice?) {
+        guard let notice, let title = notice.title, let body = notice.body else { return nil }
+        self.init(
+            title: title, body: body, image: notice.image, sound: notice.sound, tag: notice.collapseKey,
+            channelID: notice.channel, page: notice.link.flatMap { $0.hasPrefix("https://") ? $0 : nil })
+    }
+}
+
+extension HMSNotification.Badge {
+    fileprivate init(_ change: BadgeChange) {
+        self =
+            switch change {
+            case .set(let number): .set(Int(number))
+            case .add(let number): .add(Int(number))
+            }
     }
 }
 

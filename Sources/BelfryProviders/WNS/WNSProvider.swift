@@ -29,7 +29,9 @@ struct WNSProvider: PostingProvider {
     func deliver(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome]? {
         guard let payload = try Windows8Payload(push.content) else { return nil }
         let sentAt = clock.now
-        let message = try WNSMessage(payload, lifetime: push.lifetime(at: sentAt), isUrgent: push.lane == .urgent)
+        let message = try WNSMessage(
+            payload, tag: push.content.shared.collapseKey(of: WNSMessage.tagBytesMax, takingSigns: false),
+            lifetime: push.lifetime(at: sentAt), isUrgent: push.lane == .urgent)
         let batch = Addressed(recipients) { try WNSChannel($0.text, domain: domain) }
         let answers = await client.send(
             message, to: batch.addresses, urgent: push.lane == .urgent, within: options.deadline)
@@ -53,12 +55,15 @@ struct WNSProvider: PostingProvider {
 extension WNSMessage {
     /// A toast is never stored for an offline device, a tile and a badge always are, as PCF did. A raw notification is
     /// stored when the push has an expiry.
-    /// reads is kept when the push has an end.
-    fileprivate init(_ payload: Windows8Payload, lifetime: Int?, isUrgent: Bool) throws(WNSError) {
+    ///
+    /// - Parameter tag: a toast, or a tile, with the same is replaced.
+    fileprivate init(
+        _ payload: Windows8Payload, tag: String?, lifetime: Int?, isUrgent: Bool
+    ) throws(WNSError) {
         switch payload.kind {
         case .toast:
-            try self.init(.toast, body: payload.bytes, isCached: false, priority: isUrgent ? .high : nil)
-        case .tile: try self.init(.tile, body: payload.bytes, ttl: lifetime, isCached: true)
+            try self.init(.toast, body: payload.bytes, isCached: false, tag: tag, priority: isUrgent ? .high : nil)
+        case .tile: try self.init(.tile, body: payload.bytes, ttl: lifetime, isCached: true, tag: tag)
         case .badge: try self.init(.badge, body: payload.bytes, ttl: lifetime, isCached: true)
         case .raw: try self.init(.raw, body: payload.bytes, ttl: lifetime, isCached: lifetime != nil)
         }

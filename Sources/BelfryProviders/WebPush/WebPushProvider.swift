@@ -37,7 +37,7 @@ struct WebPushProvider: PostingProvider {
         let payload = try WebPayload(template?.content ?? push.content, receiptID: push.receiptID)
         let message = try WebPushMessage(
             payload: payload.bytes, ttl: push.webLifetime(at: sentAt) ?? Self.lifetime, urgency: push.urgency,
-            topic: push.content.web?.topic ?? push.topic)
+            topic: push.content.web?.topic ?? push.content.shared.collapseKey(of: 32, takingSigns: true) ?? push.topic)
         let own = template.map { PayloadTemplate(payload.bytes, $0) }.flatMap { $0.isConstant ? nil : $0 }
         let fitting = Fitting(recipients, own) { $0.payload(for: $1, bytesMax: WebPushMessage.payloadBytesMax) }
         let batch = Addressed(fitting.recipients) { try WebPushSubscription(json: $0.token.bytes) }

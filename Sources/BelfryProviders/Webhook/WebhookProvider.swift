@@ -50,6 +50,10 @@ extension Push {
             "custom": .object(content.custom),
         ]
         if let body = content.body { members["body"] = .string(body) }
+        if !content.shared.isEmpty {
+            members.merge(content.shared.json) { own, _ in own }
+            members["badge"] = content.badge?.json
+        }
         if let expiresAt { members["expiresAt"] = .integer(expiresAt.milliseconds) }
         return .object(members)
     }

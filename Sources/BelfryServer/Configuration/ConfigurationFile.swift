@@ -27,17 +27,14 @@ struct ConfigurationFile {
             throw ConfigurationFaults(
                 lines: ["the configuration file \(path) has \(bytes.count) bytes, it may have \(Self.bytesMax)"])
         }
-        let file: JSONValue
-        do {
-            file = try JSONValue(json: bytes, field: "body")
+        var reading = Reading()
+        do throws(InvalidInput) {
+            try JSONReader.document(Array(bytes)) { reader, name throws(InvalidInput) in
+                try reading.read(&reader, key: name)
+            }
         } catch {
             throw ConfigurationFaults(lines: ["the configuration file \(path) \(error.problem)"])
         }
-        guard case .object(let members) = file else {
-            throw ConfigurationFaults(lines: ["the configuration file \(path) holds \(file.typeName), not an object"])
-        }
-        var reading = Reading()
-        for (name, value) in members.sorted(by: { $0.key < $1.key }) { reading.read(value, key: name) }
         values = reading.values
         faults = reading.faults.map { "\($0), in \(path)" }
     }
@@ -46,10 +43,24 @@ struct ConfigurationFile {
         var values: [String: String] = [:]
         var faults: [String] = []
 
-        mutating func read(_ value: JSONValue, key: String) {
+        /// Of a setting that stands twice, nobody knows which value is meant.
+        mutating func read(_ reader: inout JSONReader, key: String) throws(InvalidInput) {
+            guard !reader.isAtObject() else {
+                return try reader.object(key) { reader, name throws(InvalidInput) in
+                    try read(&reader, key: "\(key).\(name)")
+                }
+            }
+            let value = try reader.value(key)
+            guard values[key] == nil || value.isNull else {
+                faults.append("\(key) is given twice")
+                return
+            }
+            take(value, key: key)
+        }
+
+        private mutating func take(_ value: JSONValue, key: String) {
             switch value {
-            case .object(let members):
-                for (name, value) in members.sorted(by: { $0.key < $1.key }) { read(value, key: "\(key).\(name)") }
+            case .object: return
             case .array(let elements):
                 let texts = elements.compactMap(\.stringValue)
                 guard texts.count == elements.count else {

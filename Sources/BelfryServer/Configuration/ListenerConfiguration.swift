@@ -14,6 +14,12 @@ package struct ListenerConfiguration: Sendable {
     /// As clients write it; port 0 stands for one that the system draws.
     package var url: String { "\(tls == nil ? "http" : "https")://\(host):\(port)" }
 
+    /// As clients on this machine write it.
+    package var localURL: String {
+        let isEverywhere = host == "0.0.0.0" || host == "::"
+        return ListenerConfiguration(host: isEverywhere ? "localhost" : host, port: port, tls: tls).url
+    }
+
     /// - Parameter tls: nil for plain HTTP.
     init(host: String, port: Int, tls: TLSFiles? = nil) {
         self.host = host

@@ -22,8 +22,7 @@ package enum SetupLink {
         return address + path(token)
     }
 
-    /// What a command prints of a link: its path on the server, and the whole where `dashboard.public.url` says where browsers
-    /// find the dashboard.
+    /// What a command prints of a link: its path on the server, and the whole where it is known where browsers find the dashboard.
     package static func fields(_ token: String, at publicURL: String?) -> [(String, String)] {
         [("setup_path", path(token))] + (publicURL.map { [("setup_link", $0 + path(token))] } ?? [])
     }

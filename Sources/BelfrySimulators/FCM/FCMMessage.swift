@@ -67,6 +67,9 @@ struct FCMMessage {
         if let ttl = android["ttl"]?.string.flatMap(JSONShape.seconds), ttl > Self.ttlSecondsMax {
             return FCMAnswers.badArgument("message.android.ttl", "Invalid ttl: at most 2419200s")
         }
+        if let count = android["notification"]?["notification_count"]?.integer, count < 0 {
+            return FCMAnswers.badArgument("message.android.notification.notification_count", "Invalid count: \(count)")
+        }
         if let color = android["notification"]?["color"]?.string, !Self.isColor(color) {
             return FCMAnswers.badArgument("message.android.notification.color", "Invalid color: \(color)")
         }

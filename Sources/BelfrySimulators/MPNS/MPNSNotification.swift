@@ -46,6 +46,11 @@ struct MPNSNotification {
         guard let text = String(validating: request.body, as: UTF8.self), let root = XML(text),
             root.name == "wp:Notification", root.attributes["xmlns:wp"] == "WPNotification"
         else { return false }
-        return root.child(kind == .toast ? "wp:Toast" : "wp:Tile") != nil
+        guard kind == .toast else { return root.child("wp:Tile") != nil }
+        guard let toast = root.child("wp:Toast") else { return false }
+        // A page of the app, or what its first page is opened with.
+        let opened = toast.child("wp:Param")?.text ?? "/"
+        return Set(toast.children.map(\.name)).isSubset(of: ["wp:Text1", "wp:Text2", "wp:Param"])
+            && (opened.hasPrefix("/") || opened.hasPrefix("?"))
     }
 }

@@ -46,11 +46,25 @@ struct WNSNotification {
         guard let kind = request.field("x-wns-type").flatMap(Kind.init), kind != .raw else { return true }
         guard let text = String(validating: request.body, as: UTF8.self), let root = XML(text) else { return false }
         switch kind {
-        case .toast: return root.name == "toast" && root.child("visual")?.child("binding") != nil
+        case .toast: return root.name == "toast" && Self.isToast(root)
         case .tile: return root.name == "tile" && root.child("visual")?.child("binding") != nil
         case .badge: return root.name == "badge" && root.attributes["value"] != nil
         case .raw: return true
         }
+    }
+
+    /// A device shows no toast of Windows 8 whose parts are not numbered, and plays no sound of the web. Source: Microsoft, "Toast schema".
+    private static func isToast(_ toast: XML) -> Bool {
+        guard let binding = toast.child("visual")?.child("binding"), binding.attributes["template"]?.isEmpty == false
+        else {
+            return false
+        }
+        if let sound = toast.child("audio")?.attributes["src"], !sound.hasPrefix("ms-") { return false }
+        return binding.attributes["template"] == "ToastGeneric"
+            || binding.children.allSatisfy { part in
+                guard part.attributes["id"].flatMap({ Int($0) }) != nil else { return false }
+                return part.name == "text" || part.name == "image" && part.attributes["src"]?.isEmpty == false
+            }
     }
 
     private static func isTag(_ text: String) -> Bool {

@@ -90,10 +90,19 @@ public struct FCMAndroid: Sendable, Hashable {
     /// A notification with the same tag replaces this one on the device.
     public var tag: String?
     public var channelID: String?
+    /// `default`, or the name of a resource of the app; on Android 8 and later the channel has the sound.
+    public var sound: String?
+    /// The action of the activity that a tap opens; the app's first one without it, and nothing where the app has none for it.
+    public var clickAction: String?
+    /// How many items the notification stands for, which launchers show on the app's icon.
+    public var notificationCount: Int?
+    /// What stands for the count of each device.
+    package var countMark: String?
 
     public init(
         collapseKey: String? = nil, priority: Priority? = nil, timeToLive: Int64? = nil,
-        restrictedPackageName: String? = nil, tag: String? = nil, channelID: String? = nil
+        restrictedPackageName: String? = nil, tag: String? = nil, channelID: String? = nil, sound: String? = nil,
+        clickAction: String? = nil, notificationCount: Int? = nil
     ) {
         self.collapseKey = collapseKey
         self.priority = priority
@@ -101,12 +110,22 @@ public struct FCMAndroid: Sendable, Hashable {
         self.restrictedPackageName = restrictedPackageName
         self.tag = tag
         self.channelID = channelID
+        self.sound = sound
+        self.clickAction = clickAction
+        self.notificationCount = notificationCount
     }
 
     var isEmpty: Bool { self == FCMAndroid() }
 
     /// Of what goes into the notification; the rest does not count against the limit.
-    var notificationBytes: Int { countedBytes([("tag", tag), ("channel_id", channelID)]) }
+    var notificationBytes: Int {
+        let texts = [("tag", tag), ("channel_id", channelID), ("sound", sound), ("click_action", clickAction)]
+        let hasCount = notificationCount != nil || countMark != nil
+        return countedBytes(texts) + (hasCount ? Self.countBytes : 0) + (countMark?.utf8.count ?? 0)
+    }
+
+    /// `notification_count`, and a number of any length.
+    private static let countBytes = 18 + 10
 }
 
 /// The bytes of the keys and values that are there.
@@ -126,6 +145,22 @@ extension FCMAndroid: Encodable {
     private struct Notification: Encodable {
         let tag: String?
         let channel_id: String?
+        let sound: String?
+        let click_action: String?
+        let notification_count: Count?
+    }
+
+    private enum Count: Encodable {
+        case number(Int)
+        case mark(String)
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            switch self {
+            case .number(let number): try container.encode(number)
+            case .mark(let mark): try container.encode(mark)
+            }
+        }
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -134,8 +169,11 @@ extension FCMAndroid: Encodable {
         try container.encodeIfPresent(priority, forKey: .priority)
         try container.encodeIfPresent(timeToLive.map { "\($0)s" }, forKey: .ttl)
         try container.encodeIfPresent(restrictedPackageName, forKey: .restrictedPackageName)
-        if tag != nil || channelID != nil {
-            try container.encode(Notification(tag: tag, channel_id: channelID), forKey: .notification)
+        let count = countMark.map { .mark($0) } ?? notificationCount.map { Count.number($0) }
+        if tag != nil || channelID != nil || sound != nil || clickAction != nil || count != nil {
+            let notification = Notification(
+                tag: tag, channel_id: channelID, sound: sound, click_action: clickAction, notification_count: count)
+            try container.encode(notification, forKey: .notification)
         }
     }
 }

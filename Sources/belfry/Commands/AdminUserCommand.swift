@@ -22,8 +22,8 @@ extension AdminCommand.User {
             abstract: "Make a person who may log in at the dashboard.",
             discussion: """
                 Without --password-file a link is printed with which they set a password, once, within three days. `setup_path` is its path \
-                on whatever address browsers reach this server by; `setup_link`, the whole of it, is printed where dashboard.public.url \
-                (BELFRY_DASHBOARD_PUBLIC_URL) says that address. A later link for the same address takes the place of an earlier one.
+                on whatever address browsers reach this server by; `setup_link` is the whole of it: at dashboard.public.url \
+                (BELFRY_DASHBOARD_PUBLIC_URL), or else on this machine. A later link for the same address takes the place of an earlier one.
                 """)
 
         @OptionGroup var common: CommonOptions
@@ -286,9 +286,10 @@ private struct Places {
 }
 
 extension CommonOptions {
-    /// Where browsers find the dashboard, as far as the settings say.
+    /// Where browsers find the dashboard: as the settings say, or else on this machine. nil where the system draws the port.
     fileprivate func publicURL() async throws -> String? {
-        try await configuration(unknownVariables: .told { _ in }).dashboard.publicURL
+        let settings = try await configuration(unknownVariables: .told { _ in })
+        return settings.dashboard.publicURL ?? (settings.http.port == 0 ? nil : settings.http.localURL)
     }
 }
 

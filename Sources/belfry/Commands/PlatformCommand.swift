@@ -27,7 +27,7 @@ struct PlatformCommand: AsyncParsableCommand {
 
         @OptionGroup var backend: BackendOptions
         @OptionGroup var output: OutputOptions
-        @Option(help: "The application's UUID.", transform: UUID.parse) var app: UUID
+        @OptionGroup var application: AppOption
         @Option(help: ArgumentHelp("One of \(PlatformKind.allCases.map(\.rawValue).joined(separator: ", "))."))
         var type: String
         @Option(help: "development or production; may be left out where the provider keeps none apart.")
@@ -41,7 +41,7 @@ struct PlatformCommand: AsyncParsableCommand {
 
         func run() async throws {
             guard let kind = PlatformKind(rawValue: type) else {
-                throw ValidationError(unknown: "type", type, PlatformKind.allCases)
+                throw ValidationError(unknown: "type", type, PlatformKind.allCases, meant: PlatformKind.meant(by: type))
             }
             let draft = PlatformDraft(
                 kind: kind, mode: try mode.map { try Platform.Mode(argument: $0) }, name: name,
@@ -49,7 +49,8 @@ struct PlatformCommand: AsyncParsableCommand {
                 uuid: uuid, secret: try secretFile.map { try SecretFile.contents(of: $0, for: "--secret-file") },
                 credentials: try entered(for: kind))
             let created = try await backend.withBackend { backend in
-                try await credentials.spelled { try await backend.createPlatform(draft, of: app) }
+                let app = try await application.uuid(from: backend)
+                return try await credentials.spelled { try await backend.createPlatform(draft, of: app) }
             }
             if output.json { return try Output.json(created) }
             var fields = [("platform_uuid", created.platform_uuid)]
@@ -70,10 +71,12 @@ struct PlatformCommand: AsyncParsableCommand {
 
         @OptionGroup var backend: BackendOptions
         @OptionGroup var output: OutputOptions
-        @Option(help: "The application's UUID.", transform: UUID.parse) var app: UUID
+        @OptionGroup var application: AppOption
 
         func run() async throws {
-            let rows = try await backend.withBackend { try await $0.application(app).platforms }
+            let rows = try await backend.withBackend { backend in
+                try await backend.application(try await application.uuid(from: backend)).platforms
+            }
             if output.json { return try Output.json(rows) }
             Output.table(
                 ["platform_uuid", "type", "mode", "name", "devices", "state", "expires", "public"],
@@ -226,9 +229,12 @@ extension Platform.Mode {
 }
 
 extension ValidationError {
-    init<Choice: RawRepresentable<String>>(unknown option: String, _ value: String, _ choices: [Choice]) {
-        self.init(
-            "--\(option) is `\(value)`, it has to be one of: \(choices.map(\.rawValue).joined(separator: ", "))")
+    init<Choice: RawRepresentable<String>>(
+        unknown option: String, _ value: String, _ choices: [Choice], meant: String? = nil
+    ) {
+        let known = choices.map(\.rawValue)
+        let hint = (meant ?? known.nearest(to: value)).map { " (is \($0) meant?)" } ?? ""
+        self.init("--\(option) is `\(value)`\(hint), it has to be one of: \(known.joined(separator: ", "))")
     }
 }
 

@@ -13,13 +13,13 @@ struct PushCommand: AsyncParsableCommand {
             With --follow the exit status is 0 when every device has its answer, 2 when a platform is parked and the rest waits for \
             a person, and 3 when a name of the target matched nothing.
 
-            --custom and --apns say what each platform's devices get, in the provider's own words:
+            --title to --thread are shown by each platform in its own way. --custom and --apns say what each platform's devices get, in the provider's own words:
             '{"ios": {"alert": "Hi", "badge": 1}}', or '{"type": "background", "payload": {"order": 17}}' for --apns.
             """)
 
     @OptionGroup var backend: BackendOptions
     @OptionGroup var output: OutputOptions
-    @Option(help: "The application's UUID.", transform: UUID.parse) var app: UUID
+    @OptionGroup var application: AppOption
 
     @Flag(help: "To all devices of the application.") var everyone = false
     @Option(help: "To the devices of a topic; may be given several times.") var topic: [String] = []
@@ -27,9 +27,20 @@ struct PushCommand: AsyncParsableCommand {
     @Option(help: "To a device, by its UUID; may be given several times.", transform: UUID.parse) var device: [UUID] =
         []
     @Option(help: "To a broadcast channel, by its id; may be given several times.") var channel: [String] = []
+    @Option(help: "Only on platforms of a type, such as ios; may be given several times.") var platform: [String] = []
     @Flag(help: "Do not ask before a push to everyone; scripts need it.") var yes = false
 
+    @Option(help: "The title.") var title: String?
     @Option(help: "The text.") var body: String?
+    @Option(help: ArgumentHelp("A picture, by its https URL.", valueName: "url")) var image: String?
+    @Option(help: ArgumentHelp("What a tap opens: a page, or a place in the app.", valueName: "url")) var link: String?
+    @Option(help: "default, or the name of a sound of the app.") var sound: String?
+    @Option(help: ArgumentHelp("An object for the app.", valueName: "json|@file")) var data: String?
+    @Option(help: "The category of its buttons on Apple's devices, the action of a tap on Android.")
+    var category: String?
+    @Option(help: "The notification channel on Android.") var notificationChannel: String?
+    @Option(help: "Replaces an earlier push with the same key.") var collapseKey: String?
+    @Option(help: "Apple's devices group the notifications of one thread.") var thread: String?
     @Option(help: ArgumentHelp("What the devices of each platform type get.", valueName: "json|@file"))
     var custom: String?
     @Option(help: ArgumentHelp("What Apple's devices get.", valueName: "json|@file")) var apns: String?
@@ -47,12 +58,16 @@ struct PushCommand: AsyncParsableCommand {
     @Flag(help: "Show the progress until every device has its answer.") var follow = false
 
     func validate() throws {
-        guard body != nil || custom != nil || apns != nil || badge != nil else {
-            throw ValidationError("give --body, --custom, --apns or --badge")
+        guard [title, body, data, custom, apns, badge].contains(where: { $0 != nil }) else {
+            throw ValidationError("give --title, --body, --data, --custom, --apns or --badge")
         }
         let names = [everyone, !topic.isEmpty, !user.isEmpty, !device.isEmpty, !channel.isEmpty]
         guard names.count(where: { $0 }) == 1 else {
             throw ValidationError("give exactly one of --everyone, --topic, --user, --device and --channel")
+        }
+        guard platform.isEmpty || device.isEmpty && channel.isEmpty else {
+            throw ValidationError(
+                "--platform narrows --everyone, --topic and --user; a device and a channel have one platform")
         }
         guard !follow || sendAt == nil else {
             throw ValidationError("--follow follows a push that is sent now; --send-at makes a schedule")
@@ -64,7 +79,8 @@ struct PushCommand: AsyncParsableCommand {
         PastTime.warn(sendAt, "--send-at", "the push is sent now")
         PastTime.warn(expiresAt, "--expires-at", "no device will get the push")
         try await backend.withBackend { backend in
-            if everyone, !yes { try await confirm(backend) }
+            let app = try await application.uuid(from: backend)
+            if everyone, !yes { try await confirm(app, backend) }
             let created = try await backend.push(draft, of: app)
             // The push is accepted: what is said beside it must not make the command fail.
             // Following it says so by itself.
@@ -92,8 +108,12 @@ struct PushCommand: AsyncParsableCommand {
 
     /// The body of the admin API's request: `POST /admin/v1/apps/{app_uuid}/pushes`.
     private func draft() throws -> PushDraft {
-        var message: [String: JSONValue] = [:]
-        message["body"] = body.map(JSONValue.string)
+        let texts = [
+            "title": title, "body": body, "image": image, "link": link, "sound": sound, "category": category,
+            "channel": notificationChannel, "collapse_key": collapseKey, "thread": thread,
+        ]
+        var message = texts.compactMapValues { $0.map(JSONValue.string) }
+        message["data"] = try json(data, "--data")
         message["custom"] = try json(custom, "--custom")
         warnOfStrangers(in: message["custom"])
         message["apns"] = try json(apns, "--apns")
@@ -110,6 +130,10 @@ struct PushCommand: AsyncParsableCommand {
     }
 
     private var target: [String: JSONValue] {
+        platform.isEmpty ? recipients : recipients.merging(["platforms": .strings(platform)]) { $1 }
+    }
+
+    private var recipients: [String: JSONValue] {
         if everyone { return ["everyone": .bool(true)] }
         if !topic.isEmpty { return ["topics": .array(topic.map(JSONValue.string))] }
         if !user.isEmpty { return ["custom_user_ids": .array(user.map(JSONValue.string))] }
@@ -118,16 +142,17 @@ struct PushCommand: AsyncParsableCommand {
     }
 
     /// Asks at a terminal before the push reaches every device; elsewhere only `--yes` lets it through.
-    private func confirm(_ backend: any AdminBackend) async throws {
+    private func confirm(_ app: UUID, _ backend: any AdminBackend) async throws {
         guard isatty(STDIN_FILENO) == 1 else {
             throw ValidationError("--everyone asks before it sends; where it cannot ask, --yes says so beforehand")
         }
         let details = try await backend.application(app)
-        let devices = details.platforms.reduce(0) { $0 + $1.devices }
-        let inactive = details.platforms.compactMap(\.inactive_devices)
+        let meant = details.platforms.filter { platform.isEmpty || platform.contains($0.type) }
+        let devices = meant.reduce(0) { $0 + $1.devices }
+        let inactive = meant.compactMap(\.inactive_devices)
         let name = details.application.name
         let question =
-            inactive.count == details.platforms.count
+            inactive.count == meant.count
             ? "Send to all \((devices - inactive.reduce(0, +)).grouped) active devices of \(name)? [y/N] "
             : "Send to all active devices of \(name)? It has \(devices.grouped), inactive ones included. [y/N] "
         FileHandle.standardError.write(Data(question.utf8))

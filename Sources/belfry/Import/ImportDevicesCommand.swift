@@ -15,7 +15,7 @@ struct ImportDevicesCommand: AsyncParsableCommand {
     @OptionGroup var backend: BackendOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var run: ImportRunOptions
-    @Option(help: "The application's UUID.", transform: UUID.parse) var app: UUID
+    @OptionGroup var application: AppOption
     @Option(
         help:
             "A platform that devices go to; may be given again. Rows are dealt by their types. [default: all of the app]",
@@ -47,9 +47,10 @@ struct ImportDevicesCommand: AsyncParsableCommand {
         let format = try ImportFormat(format, field: "--format")
         let mapping = try map.map { try ImportMapping($0) } ?? .standard
         try await backend.withBackend { backend in
+            let app = try await application.uuid(from: backend)
             let input = try ImportInput(file)
             let journal = try run.journal(of: input.name, for: "\(app.lowercased) \(format.rawValue)")
-            let (target, sample) = try await self.target(format, journal, backend)
+            let (target, sample) = try await self.target(app, format, journal, backend)
             var importRun = ImportRun(target: target, journal: journal, sample: sample)
             var reader = ImportReader(format, mapping: mapping, skipping: journal.state.rows)
             let tally = try await importRun.all { offer in
@@ -62,7 +63,7 @@ struct ImportDevicesCommand: AsyncParsableCommand {
 
     /// Where the rows go, and the sample of them for the provider to look at.
     private func target(
-        _ format: ImportFormat, _ journal: ImportJournal, _ backend: any AdminBackend
+        _ app: UUID, _ format: ImportFormat, _ journal: ImportJournal, _ backend: any AdminBackend
     ) async throws -> (any ImportTarget, ImportSample?) {
         if let remote = backend as? RemoteBackend {
             let id = try await RemoteImport.id(after: journal, remote.client, app)

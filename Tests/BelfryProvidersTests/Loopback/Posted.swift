@@ -36,6 +36,8 @@ enum Posted: String, CaseIterable {
         let tokenPath: String
         let script: ServiceCurrentScript
         let told: @Sendable () -> Int
+        /// The last request of a device.
+        let last: @Sendable () -> LedgerRequest?
         let stopListening: @Sendable () async throws -> Void
 
         func provider(_ providers: TestProviders, trustRoot: String? = nil) throws -> any DrainableProvider {
@@ -113,6 +115,8 @@ enum Posted: String, CaseIterable {
             fields: [String: String], token: String, sendPath: String, tokenPath: String
         )
     ) async throws {
+        var configuration = configuration
+        configuration.listening.ledgerDetail = .payloads
         let simulator = try await type.start(configuration)
         do {
             let own = describe(simulator)
@@ -122,6 +126,7 @@ enum Posted: String, CaseIterable {
                     kind: kind, fields: own.fields, trustRoot: simulator.trustRootPEM, token: own.token,
                     sendPath: path(own.sendPath), tokenPath: path(own.tokenPath), script: simulator.script,
                     told: { simulator.ledger.totals().told },
+                    last: { simulator.ledger.tokens().last?.lastRequest },
                     stopListening: { try await simulator.stopListening() }))
         } catch {
             try await simulator.shutdown()

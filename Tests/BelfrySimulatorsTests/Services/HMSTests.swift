@@ -52,6 +52,15 @@ import Testing
         arguments: [
             ("[", "80100018"), ("{}", "80100003"), (#"{"message":{"data":{},"token":["a"]}}"#, "80100001"),
             (#"{"message":{"android":{"collapse_key":101},"token":["a"]}}"#, "80100013"),
+            (#"{"message":{"android":{"notification":{"title":"t","body":"b"}},"token":["a"]}}"#, "80100001"),
+            (
+                #"{"message":{"android":{"notification":{"title":"t","click_action":{"type":3}}},"token":["a"]}}"#,
+                "80100001"
+            ),
+            (
+                #"{"message":{"android":{"notification":{"title":"t","body":"b","click_action":{"type":2}}},"token":["a"]}}"#,
+                "80100001"
+            ),
             (#"{"message":{"android":{"ttl":"0s"},"token":["a"]}}"#, "80100004"),
             (#"{"message":{"data":"{}","token":[]}}"#, "80300010"),
             (#"{"message":{"data":"\#(String(repeating: "x", count: 4097))","token":["a"]}}"#, "80300008"),
@@ -97,13 +106,20 @@ import Testing
             let jwt = try await OpenSSL.jwt(
                 header: #"{"kid":"\#(account.keyID)","typ":"JWT","alg":"PS256"}"#, claims: claims,
                 keyPEM: account.privateKeyPEM, isPSS: true)
-            let body = #"{"payload":{"notification":{"title":"t","body":"b"}},"target":{"token":["a"]}}"#
-            for (type, expected) in [("0", "80000000"), ("99", "80100001")] {
+            func body(_ more: String) -> String {
+                #"{"payload":{"notification":{"title":"t","body":"b"\#(more)}},"target":{"token":["a"]}}"#
+            }
+            let whole = #","category":"IM","clickAction":{"actionType":0}"#
+            for (type, body, expected) in [
+                ("0", body(whole), "80000000"), ("99", body(whole), "80100001"), ("0", body(""), "80100001"),
+                ("0", body(whole + #","image":"http://a.example/p""#), "80100001"),
+                ("0", body(whole + #","badge":{"addNum":"many"}"#), "80100001"),
+            ] {
                 let answer = try await fixture.curl.post(
                     fixture.simulator.sendURL("v3"), [("authorization", "Bearer \(jwt)"), ("push-type", type)], body)
                 #expect(code(answer) == expected)
             }
-            let wrong = try await post(fixture, body, version: "v3")
+            let wrong = try await post(fixture, body(whole), version: "v3")
             #expect(code(wrong) == "80200001")
         }
     }

@@ -28,6 +28,12 @@ import Testing
             ([("x-notificationclass", "3")], Sample(String(repeating: "x", count: 1025)), 400),
             ([("x-windowsphone-target", "tost")], Sample(toast), 400),
             ([("x-windowsphone-target", "toast")], "<wp:Notification>", 400),
+            ([("x-windowsphone-target", "toast")], Sample(wrap("<wp:Toast><wp:Param>?a=b</wp:Param></wp:Toast>")), 200),
+            (
+                [("x-windowsphone-target", "toast")],
+                Sample(wrap("<wp:Toast><wp:Param>https://a.example/</wp:Param></wp:Toast>")), 400
+            ),
+            ([("x-windowsphone-target", "toast")], Sample(wrap("<wp:Toast><wp:Title>t</wp:Title></wp:Toast>")), 400),
         ] as [([(String, String)], Sample, Int)])
     func `target, class and XML have to fit`(fields: [(String, String)], body: Sample, status: Int) async throws {
         try await TestSimulator.with { fixture in

@@ -3,6 +3,7 @@
 Chromium takes subscriptions from that service alone, so none is made here. Its own tools then hand to the worker what the service would.
 """
 
+import json
 import sys
 import traceback
 
@@ -43,10 +44,11 @@ def the_page_loads_and_is_off(rig, chromium):
 def a_click_goes_as_far_as_the_push_service_and_says_so(rig, chromium):
     chromium.script("document.getElementById('subscribe').click()")
     rig.until("subscribe has answered", lambda: chromium.script("return window.results.length === 2"), 60)
-    answer = chromium.script("const { state, error } = window.results[1]; return { state, error: String(error) }")
+    answer = chromium.script("const { state, error } = window.results[1]; return { state, error: String(error), json: JSON.stringify(error) }")
     assert answer["state"] == "off", answer
     # Some builds of Chromium say that they have no push service, others try to reach one.
     assert "Registration failed" in answer["error"] or "push service has not answered" in answer["error"], answer
+    assert json.loads(answer["json"])["message"] in answer["error"], answer
     assert chromium.script("return (await navigator.serviceWorker.getRegistration()).active.state") == "activated"
     # The server's public part came through CORS: with no key of it the error would be another one.
     assert chromium.script(

@@ -47,9 +47,11 @@ open class BelfryNotificationService: UNNotificationServiceExtension {
         delivery?.finish()
     }
 
-    /// The URL of a picture in the payload, under `attachment_url`.
+    /// The URL of a picture in the payload: the server puts `message.image` under `attachment_url`.
     static func attachment(in userInfo: [AnyHashable: Any]) -> URL? {
-        guard let text = userInfo["attachment_url"] as? String, let url = URL(string: text) else { return nil }
+        guard let text = userInfo["attachment_url"] as? String ?? userInfo["image"] as? String,
+            let url = URL(string: text)
+        else { return nil }
         return url.scheme == "https" ? url : nil
     }
 
@@ -101,7 +103,7 @@ extension PushMessage {
         let parts = alert as? [String: Any]
         self.init(
             receiptID: receiptID, title: parts?["title"] as? String,
-            body: parts?["body"] as? String ?? alert as? String,
+            body: parts?["body"] as? String ?? alert as? String, link: userInfo["link"] as? String,
             receivedAt: Int64(Date().timeIntervalSince1970 * 1_000))
     }
 }

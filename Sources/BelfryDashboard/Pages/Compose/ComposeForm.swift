@@ -21,6 +21,30 @@ struct ComposeForm: Sendable {
     private static let whole = ComposeRest(["message"], "Message (JSON)", name: "message")
 
     static let body = ComposeKey(["message", "body"], "Message", .text, name: "body")
+    /// What each platform shows in its own way.
+    private static let shared = [
+        key("title", "Title"),
+        key("link", "Link", hint: "What a tap opens: a page, or a place in the app such as shop://cheese."),
+        key("image", "Picture", hint: "An https URL."),
+        key("sound", "Sound", hint: "default, or a sound of the app."),
+    ]
+    private static let data = key(
+        "data", "Data for the app (JSON)", .json, hint: #"Such as {"story": "17"}; goes to every platform."#)
+    private static let behaviour = [
+        key("category", "Category", hint: "Its buttons on Apple's devices; the action of a tap on Android."),
+        key("channel", "Notification channel", hint: "On Android."),
+        key("collapse_key", "Collapse key", hint: "Replaces an earlier one with the same. Up to 64 bytes."),
+        key("thread", "Thread", hint: "Apple's devices group those of one."),
+    ]
+
+    private static func key(
+        _ name: String, _ label: String, _ kind: ComposeKey.Kind = .line, hint: String = ""
+    ) -> ComposeKey {
+        ComposeKey(["message", name], label, kind, hint: hint, name: name)
+    }
+
+    /// Those that stand beside no platform's name.
+    private static var common: [ComposeKey] { [body, template, badge, data] + shared + behaviour }
     private static let template = ComposeKey(
         ["message", "template"], "It has placeholders", .box(.bool(true)),
         hint: "Such as {{ user.name | default: 'you' }}, filled in for each device.", name: "template")
@@ -52,6 +76,7 @@ struct ComposeForm: Sendable {
             groups.map {
                 FieldGroup($0.title, text: $0.text, $0.keys.map(\.field) + $0.rests.map(\.field), isFolding: true)
             } + [
+                FieldGroup("How it is shown", Self.behaviour.map(\.field), isFolding: true),
                 FieldGroup("Other content", [Self.rest.field], isFolding: true), audience(data), times,
             ]
         // A form that was not filled in yet has what its fields begin with.
@@ -78,17 +103,9 @@ struct ComposeForm: Sendable {
         return form
     }
 
-    private static let message: [Field] = [
-        .area("body", "Message", placeholder: "What people read"),
-        .text("title", "Title", hint: "Where the platform shows one."),
-        .text("link", "Link", hint: "What it opens: the app gets it as link.", type: "url", placeholder: "https://"),
-        .text(
-            "picture", "Picture", hint: "Browsers show it; the app gets it as image.", type: "url",
-            placeholder: "https://"),
-        .text("sound", "Sound", hint: "iOS: default, or a file of the app."), badge.field, template.field,
-        .area(
-            "data", "Data for the app (JSON)", hint: #"Such as {"story": "17"}; goes to every platform."#, isMono: true),
-    ]
+    private static let message: [Field] =
+        [.area("body", "Message", placeholder: "What people read")] + shared.map(\.field)
+        + [badge, template, data].map(\.field)
 
     private func audience(_ data: FormData) -> FieldGroup {
         var choices = [
@@ -173,10 +190,10 @@ struct ComposeForm: Sendable {
         return .object(members)
     }
 
-    /// Whether there is nothing in it that devices would get, whatever its title: mostly a message that was forgotten.
+    /// Whether there is nothing in it that devices would get: mostly a message that was forgotten.
     func isBlank(_ form: FormData) -> Bool {
         let names =
-            [Self.body.name, Self.badge.name, Self.rest.name, Self.whole.name, "data"]
+            [Self.body.name, "title", Self.badge.name, Self.rest.name, Self.whole.name, Self.data.name]
             + groups.flatMap { $0.keys.map(\.name) + $0.rests.map(\.name) }
         return names.allSatisfy { form[$0].isEmpty }
     }
@@ -202,7 +219,7 @@ struct ComposeForm: Sendable {
             let merged = (root.value(at: rest.path) ?? .object([:])).merging(value)
             root = try Self.setting(merged, at: rest.path, named: rest.name, in: root)
         }
-        for key in [Self.body, Self.template, Self.badge] + groups.flatMap(\.keys) {
+        for key in Self.common + groups.flatMap(\.keys) {
             guard let value = try key.value(in: form) else { continue }
             let kept = root.value(at: key.path).map { $0.merging(value) } ?? value
             root = try Self.setting(kept, at: key.path, named: key.name, in: root)
@@ -211,7 +228,7 @@ struct ComposeForm: Sendable {
         if let body = root["message"]?["body"]?.stringValue {
             root = root.setting(.string(body.trimmed), at: Self.body.path[...]) ?? root
         }
-        return try spreading(form, over: root)["message"] ?? .object([:])
+        return root["message"] ?? .object([:])
     }
 
     private static func setting(
@@ -221,18 +238,6 @@ struct ComposeForm: Sendable {
             throw InvalidInput(field: name, "has no place: another field says that what it belongs to is no object")
         }
         return set
-    }
-
-    /// With title, link, picture, sound and data wherever a platform has none of its own.
-    private func spreading(_ form: FormData, over root: JSONValue) throws(InvalidInput) -> JSONValue {
-        var spread = root
-        for common in try ComposeSpread.all(form, kinds: kinds, over: root) {
-            for (path, value) in common.places where spread.value(at: path) == nil {
-                // Where something else is in the way, the platform has its own.
-                spread = spread.setting(value, at: path[...]) ?? spread
-            }
-        }
-        return spread
     }
 
     private func target(_ form: FormData) throws(InvalidInput) -> JSONValue {
@@ -274,29 +279,18 @@ struct ComposeForm: Sendable {
 
     // MARK: From the request to the form
 
-    /// What the form shows for a request. The form says the same request again: where it could not with fields that several
-    /// platforms share, each platform's own have the values.
+    /// What the form shows for a request. The form says the same request again, with the spaces around its text.
     func data(of request: PushRequest, sendAt: Instant? = nil) -> FormData {
         let json = request.json(sendAt: sendAt)
-        for sharing in [ComposeSpread.Sharing.all, .withoutData] {
-            let data = self.data(of: json, sharing)
-            if let said = try? self.request(data), said["message"] == json["message"] { return data }
-        }
-        return data(of: json, .none)
+        var data = data(of: json)
+        if (try? self.request(data))?["message"] != json["message"] { data.put("exact", "yes") }
+        return data
     }
 
-    private func data(of json: JSONValue, _ sharing: ComposeSpread.Sharing) -> FormData {
+    private func data(of json: JSONValue) -> FormData {
         var data = FormData()
         var left: JSONValue? = JSONValue.object(["message": json["message"] ?? .object([:])])
-        if sharing == .none {
-            data.put("exact", "yes")
-        } else {
-            for (name, text, places) in ComposeSpread.shared(in: json, kinds: kinds, sharing) {
-                data.put(name, text)
-                for place in places { left = left?.removing(place[...]) }
-            }
-        }
-        for key in [Self.body, Self.template, Self.badge] + groups.flatMap(\.keys) {
+        for key in Self.common + groups.flatMap(\.keys) {
             guard let value = left?.value(at: key.path), let text = key.text(of: value) else { continue }
             data.put(key.name, text)
             left = left?.removing(key.path[...])
@@ -347,11 +341,12 @@ struct ComposeForm: Sendable {
     }
 
     /// What faults of a push request are called in the form.
-    static let names = [
-        "target.topics": "names", "target.custom_user_ids": "names", "target.devices": "names", "message": "body",
-        "message.body": "body", "message.badge": "badge", "message.template": "template", "message.custom": "custom",
-        "target": "audience", "target.platforms": "audience",
-    ]
+    static let names =
+        Dictionary(uniqueKeysWithValues: common.map { ("message.\($0.path[1])", $0.name) })
+        .merging([
+            "target.topics": "names", "target.custom_user_ids": "names", "target.devices": "names", "message": "body",
+            "message.custom": "custom", "target": "audience", "target.platforms": "audience",
+        ]) { $1 }
 }
 
 extension JSONValue {

@@ -57,19 +57,17 @@ struct ComposedPush: Sendable {
     }
 
     private func geofenceData() throws(InvalidInput) -> GeofenceData {
-        let message = json["message"]
-        let (custom, body) = (message?["custom"], message?["body"])
+        // Devices get what they would get as a push, in the words of their SDK.
+        let payload = try JSONValue(json: IOSPayload(request.content, receiptID: nil, sentAt: .zero).bytes)
+        let aps = payload["aps"]
         var ios: [String: JSONValue] = [:]
-        ios["alertBody"] = custom?["ios"]?["alert"]?["body"] ?? body
-        ios["alertTitle"] = custom?["ios"]?["alert"]?["title"]
-        ios["category"] = custom?["ios"]?["category"]
-        ios["soundName"] = custom?["ios"]?["sound"]
-        ios["userInfo"] = custom?["ios"]?["extra"]
-        var android: [String: JSONValue] = [:]
-        if case .object(let members)? = custom?["android"] { android = members }
-        if android["message"] == nil { android["message"] = body }
-        return try GeofenceData([
-            "ios": .object(ios), "android": .object(android), "androidFcm": .object(android),
-        ])
+        ios["alertBody"] = aps?["alert"]?["body"] ?? aps?["alert"]?.stringValue.map(JSONValue.string)
+        ios["alertTitle"] = aps?["alert"]?["title"]
+        ios["category"] = aps?["category"]
+        ios["soundName"] = aps?["sound"]
+        if let own = payload.removing(["aps"]), own != .object([:]) { ios["userInfo"] = own }
+        let android = try AndroidPayload(request.content, kind: .android, receiptID: nil, sentAt: .zero)
+        let members = JSONValue.object(android.data.mapValues(JSONValue.string))
+        return try GeofenceData(["ios": .object(ios), "android": members, "androidFcm": members])
     }
 }

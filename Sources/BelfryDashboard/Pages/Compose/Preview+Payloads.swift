@@ -61,6 +61,7 @@ private struct PreviewMaker {
         preview.subtitle = alert?["subtitle"]?.stringValue ?? ""
         preview.body = alert?.stringValue ?? alert?["body"]?.stringValue ?? alert?["loc-key"]?.stringValue ?? ""
         preview.badge = json["aps"]?["badge"].map(\.flat)
+        if json["aps"]?["mutable-content"] != nil { preview.picture = json[SharedFields.pictureKey]?.stringValue }
         preview.note = note(json["aps"], use)
         guard use == .app, preview.isShown else { return [preview] }
         var watch = preview
@@ -94,19 +95,26 @@ private struct PreviewMaker {
         }
         let most = (try? AndroidPayload(longest, kind: kind, receiptID: receiptID, sentAt: .distantFuture)) ?? payload
         var preview = Preview(.android, kind.title, name)
-        // The system shows the text alone; an app of GCM's time shows what it likes of its data.
-        let notice = kind == .androidFCM ? payload.notificationText : nil
-        preview.title = notice == nil ? payload.data["title"] ?? "" : ""
-        preview.body = payload.isSilent ? "" : payload.data["message"] ?? ""
-        preview.picture = notice == nil ? payload.data["image"] : nil
+        // An app of GCM's time shows what it likes of its data.
+        let notice = kind == .androidFCM ? payload.notice : nil
+        if let notice {
+            (preview.title, preview.body, preview.picture) = (notice.title ?? "", notice.body ?? "", notice.image)
+            preview.badge = notice.badge?.json.flat
+        } else if !payload.isSilent {
+            (preview.title, preview.body) = (payload.data["title"] ?? "", payload.data["message"] ?? "")
+            preview.picture = payload.data["image"]
+        }
         preview.note =
             payload.isSilent
             ? "Nothing is shown: the app gets the data."
             : notice == nil
-                ? "The app gets the data and shows it." : "The system shows the text; the app gets the data."
+                ? "The app gets the data and shows it." : "The system shows it; the app gets the data."
         var shown: [String: JSONValue] = ["data": .object(payload.data.mapValues(JSONValue.string))]
         shown["collapse_key"] = payload.collapseKey.map(JSONValue.string)
-        shown["notification"] = notice.map { .object(["body": .string($0)]) }
+        shown["notification"] = notice.map { notice in
+            let texts = ["title": notice.title, "body": notice.body, "image": notice.image]
+            return .object(texts.compactMapValues { $0.map(JSONValue.string) })
+        }
         preview.payload = JSONValue.object(shown).pretty
         preview.measure(
             most.dataBytes, of: AndroidPayload.bytesMax(for: kind), "the service", "Data: ")
@@ -143,6 +151,7 @@ private struct PreviewMaker {
         let texts = String(decoding: payload.bytes, as: UTF8.self).texts(in: "text")
         preview.title = texts.count > 1 ? texts[0] : ""
         preview.body = texts.count > 1 ? texts.dropFirst().joined(separator: "\n") : texts.first ?? ""
+        preview.picture = String(decoding: payload.bytes, as: UTF8.self).imageSource
         preview.note = payload.kind == .toast ? "" : "A \(payload.kind.rawValue), not a toast."
         preview.payload = String(decoding: payload.bytes, as: UTF8.self)
         let most = (try? Windows8Payload(longest))?.bytes.count
@@ -179,6 +188,12 @@ extension String {
         components(between: "<\(element)", "</\(element)>").compactMap { part in
             part.firstIndex(of: ">").map { part[part.index(after: $0)...].withoutXMLEscapes }
         }
+    }
+
+    /// The address of the first `image` of a toast.
+    fileprivate var imageSource: String? {
+        components(between: "<image ", "/>").first.flatMap { String($0).components(between: "src=\"", "\"").first }?
+            .withoutXMLEscapes
     }
 
     private func components(between opening: String, _ closing: String) -> [Substring] {

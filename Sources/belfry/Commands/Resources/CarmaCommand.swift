@@ -83,9 +83,10 @@ struct CarmaCommand: AsyncParsableCommand {
             @OptionGroup var options: CarmaOptions
             @Option(help: "The customer's number.") var customerID: Int64
             @Option(help: "The app's id: its bundle id or package name.") var appID: String
-            @Option(help: "The application's UUID.", transform: UUID.parse) var app: UUID
+            @OptionGroup var application: AppOption
 
             func run() async throws {
+                let app = try await options.backend.withBackend { try await application.uuid(from: $0) }
                 let body: [String: JSONValue] = [
                     "customer_id": .integer(customerID), "app_id": .string(appID), "app_uuid": .string(app.lowercased),
                 ]

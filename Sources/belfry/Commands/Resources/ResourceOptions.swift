@@ -6,7 +6,7 @@ import Foundation
 struct ResourceOptions: ParsableArguments {
     @OptionGroup var backend: BackendOptions
     @OptionGroup var output: OutputOptions
-    @Option(help: "The application's UUID.", transform: UUID.parse) var app: UUID
+    @OptionGroup var application: AppOption
 
     /// Asks the admin API about something of the application.
     ///
@@ -14,10 +14,12 @@ struct ResourceOptions: ParsableArguments {
     func ask(
         _ method: String, _ path: [String], query: [(String, String?)] = [], _ body: [String: JSONValue]? = nil
     ) async throws -> JSONValue? {
-        let path = (["apps", app.lowercased] + path).map(\.percentEncoded).joined(separator: "/")
         let items = query.compactMap { name, value in value.map { "\(name)=\($0.percentEncoded)" } }
-        let whole = items.isEmpty ? path : "\(path)?\(items.joined(separator: "&"))"
-        return try await backend.withBackend { try await $0.ask(method, whole, body) }
+        return try await backend.withBackend { backend in
+            let app = try await application.uuid(from: backend)
+            let path = (["apps", app.lowercased] + path).map(\.percentEncoded).joined(separator: "/")
+            return try await backend.ask(method, items.isEmpty ? path : "\(path)?\(items.joined(separator: "&"))", body)
+        }
     }
 
     /// Prints the first things of a list.

@@ -1,0 +1,211 @@
+/// The fields of a message that each platform shows in its own way, beside its body and its badge.
+///
+/// What a sender wrote for a platform goes before them, field by field. docs/Pushing.md has the table of what becomes of each. A value
+/// has been validated; only the size is checked later, when it is rendered.
+package struct SharedFields: Sendable, Hashable {
+    /// The fields that are texts, by their names in a request.
+    package enum Name: String, Sendable, Hashable, CaseIterable {
+        case title, image, link, sound, category, channel, thread
+        case collapseKey = "collapse_key"
+    }
+
+    private var texts: [Name: String]
+    /// The app's own members; empty for none.
+    package private(set) var data: [String: JSONValue]
+
+    package init(_ texts: [Name: String] = [:], data: [String: JSONValue] = [:]) {
+        self.texts = texts
+        self.data = data
+    }
+
+    package subscript(name: Name) -> String? { texts[name] }
+
+    package var title: String? { texts[.title] }
+    /// An https URL.
+    package var image: String? { texts[.image] }
+    /// A URL of the web, or of an app.
+    package var link: String? { texts[.link] }
+    package var sound: String? { texts[.sound] }
+    package var collapseKey: String? { texts[.collapseKey] }
+
+    package var isEmpty: Bool { texts.isEmpty && data.isEmpty }
+    /// Whether there is something for people or for the app. The others only say how that is shown.
+    package var isMessage: Bool { title != nil || !data.isEmpty }
+
+    /// Every name in a request.
+    package static let names = Name.allCases.map(\.rawValue) + ["data"]
+
+    /// In the form that a sender writes.
+    package var json: [String: JSONValue] {
+        var members = Dictionary(uniqueKeysWithValues: texts.map { ($0.rawValue, JSONValue.string($1)) })
+        if !data.isEmpty { members["data"] = .object(data) }
+        return members
+    }
+
+    /// The same with other texts. Names of members and the collapse key stay as they are.
+    func replacing(
+        _ text: (String, _ field: String) throws(InvalidInput) -> String,
+        data replaced: ([String: JSONValue], _ field: String) throws(InvalidInput) -> [String: JSONValue]
+    ) throws(InvalidInput) -> SharedFields {
+        guard !isEmpty else { return self }
+        var fields = self
+        for (name, own) in texts where name != .collapseKey { fields.texts[name] = try text(own, name.field) }
+        fields.data = try replaced(data, "message.data")
+        return fields
+    }
+
+    /// The collapse key as a service takes it that has shorter ones: itself where it fits, or else a hash of it.
+    ///
+    /// - Parameter bytesMax: at least 16.
+    package func collapseKey(of bytesMax: Int, takingSigns: Bool) -> String? {
+        guard let collapseKey else { return nil }
+        let isPlain = collapseKey.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+            case UInt8(ascii: "-"), UInt8(ascii: "_"): takingSigns
+            default: false
+            }
+        }
+        if isPlain, collapseKey.utf8.count <= bytesMax { return collapseKey }
+        let digits = String(SipHash(key0: 0, key1: 0).hash(Array(collapseKey.utf8)), radix: 16)
+        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    }
+}
+
+extension SharedFields.Name {
+    fileprivate var field: String { "message.\(rawValue)" }
+}
+
+// MARK: - As senders write them
+
+extension SharedFields {
+    /// The most Unicode characters of a sound, a category, a channel and a thread. Our own limit.
+    package static let nameCharactersMax = 256
+    /// Source: Apple, `apns-collapse-id`; Amazon, `consolidationKey`.
+    package static let collapseKeyBytesMax = 64
+
+    /// Reads the value of a field; returns false, having read nothing, where the name is none of these.
+    package mutating func read(_ name: String, from reader: inout JSONReader) throws(InvalidInput) -> Bool {
+        if name == "data" {
+            data = try reader.members("message.data") ?? [:]
+            return true
+        }
+        guard let name = Name(rawValue: name) else { return false }
+        // Senders that fill in every field send empty ones; those are not given.
+        texts[name] = try reader.string(name.field).flatMap { $0.isEmpty ? nil : $0 }
+        return true
+    }
+
+    /// Reads the stored form, which was validated before.
+    init(stored members: [String: JSONValue]) {
+        var members = members
+        data = [:]
+        if case .object(let own)? = members.removeValue(forKey: "data") { data = own }
+        texts = [:]
+        for (name, value) in members { if let name = Name(rawValue: name) { texts[name] = value.stringValue } }
+    }
+
+    /// Throws on the first field that is not as it has to be.
+    fileprivate func check(isTemplate: Bool) throws(InvalidInput) {
+        guard !isEmpty else { return }
+        for name in Name.allCases {
+            guard let text = texts[name] else { continue }
+            switch name {
+            case .title: continue
+            case .image, .link:
+                let url = isTemplate ? try TextTemplate(text, field: name.field).sample : text
+                guard name == .image ? url.isImageURL : url.isLink else {
+                    throw InvalidInput(
+                        field: name.field, "has to be \(name == .image ? Self.imageForm : Self.linkForm)")
+                }
+            case .sound, .category, .channel, .thread:
+                try Self.check(name: text, name.field)
+            case .collapseKey:
+                // It goes into a header. Source: RFC 9110 §5.5.
+                let isPlain =
+                    text.utf8.allSatisfy { 0x20...0x7E ~= $0 } && text.utf8.first != 0x20 && text.utf8.last != 0x20
+                guard isPlain, text.utf8.count <= Self.collapseKeyBytesMax else {
+                    throw InvalidInput(
+                        field: name.field,
+                        "has to be up to \(Self.collapseKeyBytesMax) visible ASCII characters, without spaces around them"
+                    )
+                }
+                guard !isTemplate || !text.contains("{{") else {
+                    throw InvalidInput(field: name.field, "takes no placeholders: it is the same for all devices")
+                }
+            }
+        }
+        for name in ["aps", "receiptId"] where data[name] != nil {
+            throw InvalidInput(field: "message.data.\(name)", "is reserved: the server writes it")
+        }
+    }
+
+    private static let urlForm =
+        "of visible ASCII characters without \\, up to \(WebNotificationRules.urlBytesMax) bytes"
+    private static let imageForm = "an https URL \(urlForm)"
+    private static let linkForm = "an http or https URL, or one of an app such as shop://cheese, \(urlForm)"
+
+    private static func check(name text: String, _ field: String) throws(InvalidInput) {
+        let (bytes, characters) = (text.utf8, text.unicodeScalars.count)
+        guard characters <= nameCharactersMax else {
+            throw InvalidInput(field: field, "has \(characters) characters, the limit is \(nameCharactersMax)")
+        }
+        guard bytes.first != 0x20, bytes.last != 0x20, bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+            throw InvalidInput(field: field, "begins or ends with a space, or holds control characters")
+        }
+    }
+}
+
+extension Push.Content {
+    /// Throws on the first of the shared fields that is not as it has to be, and where a notification for browsers gets no title.
+    package func checkShared() throws(InvalidInput) {
+        try shared.check(isTemplate: isTemplate)
+        guard web == nil || web?.notification["title"] != nil || shared.title != nil else {
+            throw InvalidInput(field: "message.web.title", "is missing")
+        }
+    }
+}
+
+extension TextTemplate {
+    /// A text that it may become, as far as that is known beforehand.
+    fileprivate var sample: String {
+        replacing { placeholder in
+            switch placeholder.source {
+            case .signedLink(let url): url
+            case .text(let text): placeholder.isInURL ? "x" : text
+            default: "x"
+            }
+        }
+    }
+}
+
+extension String {
+    fileprivate var isImageURL: Bool { isPlainURL && schemeAndRest?.scheme == "https" && hasHost }
+
+    /// A page, or a place in an app. Not a script or a file: what opens it does as it is told.
+    fileprivate var isLink: Bool {
+        guard isPlainURL, let (scheme, rest) = schemeAndRest else { return false }
+        if scheme == "http" || scheme == "https" { return hasHost }
+        return !rest.isEmpty
+            && !["javascript", "vbscript", "data", "file", "blob", "about", "content"].contains(scheme)
+    }
+
+    private var isPlainURL: Bool {
+        utf8.count <= WebNotificationRules.urlBytesMax && utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != 0x5C }
+    }
+
+    private var hasHost: Bool {
+        guard let rest = schemeAndRest?.rest, rest.hasPrefix("//") else { return false }
+        return !["", "/", "?", "#", ":"].contains(rest.dropFirst(2).prefix(1))
+    }
+
+    /// Source: RFC 3986 §3.1.
+    var schemeAndRest: (scheme: String, rest: Substring)? {
+        guard let colon = firstIndex(of: ":") else { return nil }
+        let scheme = self[..<colon].lowercased()
+        guard let first = scheme.utf8.first, 0x61...0x7A ~= first,
+            scheme.utf8.allSatisfy({ 0x61...0x7A ~= $0 || 0x30...0x39 ~= $0 || "+-.".utf8.contains($0) })
+        else { return nil }
+        return (scheme, self[index(after: colon)...])
+    }
+}
