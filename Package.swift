@@ -115,7 +115,7 @@ let package = Package(
         module("APNs", ["HTTP2Client", nioCore, nioSSL, logging, crypto, x509, asn1]),
         module(
             "Outbound", ["HTTP2Client", "Tunnel", nioCore, nioPosix, nioHTTP1, nioSSL, asyncHTTP, logging]),
-        module("WebPush", outbound + [nioCore, nioPosix, crypto]),
+        module("WebPush", outbound + [nioCore, nioPosix, nioHTTP1, crypto]),
         module("WNS", outbound + [nioHTTP1]),
         module("MPNS", outbound + [nioHTTP1]),
         module("ADM", outbound),

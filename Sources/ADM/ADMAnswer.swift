@@ -27,6 +27,8 @@ public struct ADMRejection: Sendable, Hashable {
     public let reason: ADMReason?
     /// The wait that the answer asks for.
     public let retryAfter: Duration?
+    /// Amazon's own words, where they are none of `ADMReason`; visible ASCII.
+    public var words: String?
 }
 
 /// Source: Amazon, "Sending a message via Amazon Device Messaging", response codes.
@@ -56,10 +58,11 @@ extension ADMAnswer {
     public init(_ response: OutboundResponse, of registrationID: String) {
         let written = try? JSONDecoder().decode(Written.self, from: Data(response.body))
         guard response.status == 200 else {
+            let reason = written?.reason.flatMap(ADMReason.init)
             self = .rejected(
                 ADMRejection(
-                    status: response.status, reason: written?.reason.flatMap(ADMReason.init),
-                    retryAfter: response.headers.retryAfter()))
+                    status: response.status, reason: reason, retryAfter: response.headers.retryAfter(),
+                    words: reason?.rawValue ?? Outbound.words(in: response.body)))
             return
         }
         let current = written?.registrationID

@@ -19,11 +19,14 @@ package struct BacklogMonitor: Service {
     }
 
     private func measure() async throws {
-        var parked = 0
+        var (parked, services) = (0, 0)
         for application in try await store.applications() {
-            parked += try await store.platforms(of: application.key).count { $0.parked != nil }
+            for platform in try await store.platforms(of: application.key) {
+                parked += platform.parked == nil ? 0 : 1
+                services += platform.parkedServices.count
+            }
         }
         let oldest = try await store.nextDue().map { max(.zero, task.clock.now - $0) } ?? .zero
-        Metric.backlog(parked: parked, oldest: oldest)
+        Metric.backlog(parked: parked, services: services, oldest: oldest)
     }
 }

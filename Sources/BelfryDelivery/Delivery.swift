@@ -29,6 +29,7 @@ package struct Delivery: Service {
         let worker = DeliveryWorker(
             store: store, providers: providers, policy: policy, clock: clock, lease: options.lease, random: random,
             deadTokenBreakers: DeadTokenBreakers(prototype: options.deadTokenBreaker),
+            credentials: CredentialsJudge(store: store, clock: clock, lease: options.lease, logger: logger),
             faults: ConnectionFaultReporter(store: store, clock: clock, logger: logger), pushObserver: pushObserver,
             linkKeys: linkKeys, logger: logger)
         let loop = RetryingLoop(clock: clock, pause: options.poll, logger: logger)

@@ -15,6 +15,7 @@ struct DeliveryWorker: Sendable {
     let lease: Duration
     let random: @Sendable () -> Double
     let deadTokenBreakers: DeadTokenBreakers
+    let credentials: CredentialsJudge
     let faults: ConnectionFaultReporter
     let pushObserver: any PushObserver
     let linkKeys: any LinkKeys
@@ -91,6 +92,9 @@ struct DeliveryWorker: Sendable {
         for (sent, isSettled) in zip(sent, areSettled) {
             if isSettled { report(sent.settlement, of: sent.part.load) } else { reportLoss(of: sent.part.batch) }
         }
+        if let request = sent.first(where: { $0.settlement.parkRequest != nil })?.settlement.parkRequest {
+            report(request, of: platform)
+        }
         let settled = zip(sent, areSettled).filter(\.1).map(\.0)
         try await faults.report(settled.map(\.outcomes), of: platform)
         for sent in settled {
@@ -113,18 +117,25 @@ struct DeliveryWorker: Sendable {
             }
         }
         open = try await fill(open, on: platform)
-        guard !open.isEmpty else { return sent }
+        guard !open.isEmpty else {
+            try await credentials.nothingWasSent(on: platform)
+            return sent
+        }
         do {
-            let outcomes = await send(open, by: try await providers.provider(for: platform), on: platform.kind)
+            let provider = try await providers.provider(for: platform)
+            let outcomes = try await send(open, by: provider, on: platform)
+            let parkRequest =
+                credentials.areInQuestion(outcomes, on: platform)
+                ? try await credentials.judge(
+                    zip(open, outcomes).map { ($0.load.recipients, $1) }, by: provider, on: platform) : nil
             for (part, outcomes) in zip(open, outcomes) {
                 let settlement = Settlement(
                     of: part.batch, sending: part.load, outcomes: outcomes, policy: policy, now: clock.now,
-                    jitter: random())
+                    jitter: random(), parkRequest: parkRequest)
                 sent.append(Sent(part: part, settlement: settlement, outcomes: outcomes))
             }
         } catch ProviderError.credentials(let words) {
-            let parking = Parking(cause: .credentials, detail: words, since: clock.now)
-            let parkRequest = Settlement.ParkRequest(parking, of: platform)
+            let parkRequest = Settlement.ParkRequest(Parking(refused: words, at: clock.now), of: platform)
             sent += open.map {
                 Sent(part: $0, settlement: Settlement(handingBack: $0.batch, at: clock.now, parkRequest: parkRequest))
             }
@@ -171,12 +182,30 @@ struct DeliveryWorker: Sendable {
         return policy.end(of: push) <= clock.now ? Settlement(expired: part.batch) : nil
     }
 
-    private func send(_ parts: [LoadedBatch], by provider: any Provider, on kind: PlatformKind) async -> [[Outcome]] {
-        let withRecipients = parts.indices.filter { !parts[$0].load.recipients.isEmpty }
+    private func send(
+        _ parts: [LoadedBatch], by provider: any Provider, on platform: Platform
+    ) async throws -> [[Outcome]] {
+        guard !platform.parkedServices.isEmpty else {
+            return await send(parts.map { ($0.load.push, $0.load.recipients) }, by: provider, on: platform.kind)
+        }
+        let held = try await credentials.hold(parts.map(\.load.recipients), by: provider, on: platform)
+        let open = zip(parts, held).map { part, held in
+            (part.load.push, zip(part.load.recipients, held).filter { $1 == nil }.map(\.0))
+        }
+        return zip(held, await send(open, by: provider, on: platform.kind)).map { held, outcomes in
+            var rest = outcomes[...]
+            return held.map { $0 ?? rest.popFirst() ?? .failed(retryAfter: nil) }
+        }
+    }
+
+    private func send(
+        _ parts: [(push: Push, recipients: [Recipient])], by provider: any Provider, on kind: PlatformKind
+    ) async -> [[Outcome]] {
+        let withRecipients = parts.indices.filter { !parts[$0].recipients.isEmpty }
         var outcomes = [[Outcome]](repeating: [], count: parts.count)
         guard !withRecipients.isEmpty else { return outcomes }
         let start = ContinuousClock.now
-        let answers = await provider.send(withRecipients.map { (parts[$0].load.push, parts[$0].load.recipients) })
+        let answers = await provider.send(withRecipients.map { parts[$0] })
         Metric.sent(to: kind, in: start.duration(to: .now))
         for (index, answered) in zip(withRecipients, answers) { outcomes[index] = answered }
         return outcomes
@@ -206,14 +235,24 @@ struct DeliveryWorker: Sendable {
             let age = clock.now - load.push.acceptedAt
             Metric.delivered(in: settlement.batch.lane, to: load.platform.kind, after: age)
         }
-        logger.debug("batch settled", metadata: ["batch.key": "\(settlement.batch.key)"])
-        guard let parking = settlement.parkRequest?.parking else { return }
-        let parked = ParkedPlatform(uuid: load.platform.uuid, name: load.platform.name, parking: parking)
+        logger.debug(
+            "batch settled",
+            metadata: ["batch.key": "\(settlement.batch.key)", "answers": "\(settlement.note?.words ?? [])"])
+    }
+
+    /// A platform that is parked already has been reported.
+    private func report(_ request: Settlement.ParkRequest, of platform: Platform) {
+        guard request.probe == nil else { return }
+        Metric.parked()
+        let parking = request.parking
+        let parked = ParkedPlatform(uuid: platform.uuid, name: platform.name, parking: parking)
         logger.error(
-            "platform is parked until an operator acts",
+            parking.probe == nil
+                ? "platform is parked until an operator acts" : "platform is parked, and is tried again by itself",
             metadata: [
                 "platform.uuid": "\(parked.uuid.lowercased)", "platform.name": "\(parked.name)",
                 "cause": "\(parking.cause.rawValue)", "detail": "\(parking.detail)", "remedy": "\(parked.remedy)",
+                "next_probe_at": "\(parking.probe?.at.text ?? "never")",
             ])
     }
 }

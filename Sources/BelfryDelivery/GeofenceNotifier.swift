@@ -48,7 +48,7 @@ package struct GeofenceNotifier: Service {
         for update in updates {
             switch try await store.platform(update.platformKey) {
             case nil: try await store.settle(update)
-            case let platform? where platform.parked != nil:
+            case let platform? where platform.parked.map { !$0.isProbed(at: clock.now) } ?? false:
                 try await store.postpone(update, for: GeofenceUpdatePush.parkedPause)
             case _?: open.append(update)
             }

@@ -13,6 +13,12 @@ enum Metric {
 
     private static let mirrorBacklogGauge = Meter(label: "belfry_mirror_backlog_entries")
     private static let platformsParkedNow = Meter(label: "belfry_platforms_parked")
+    private static let servicesParkedNow = Meter(label: "belfry_push_services_parked")
+    private static let probes = Dictionary(
+        uniqueKeysWithValues: [true, false].map { isAccepted in
+            let result = isAccepted ? "accepted" : "refused"
+            return (isAccepted, Counter(label: "belfry_credentials_probes_total", dimensions: [("result", result)]))
+        })
     private static let oldestBatchAge = Meter(label: "belfry_oldest_due_batch_seconds")
 
     private static let schedulesLate = Timer(label: "belfry_schedule_late_seconds")
@@ -80,10 +86,14 @@ enum Metric {
         heartbeatAges[kind]?.set(Double(age.milliseconds) / 1_000)
     }
     static func mirrorBacklog(_ entries: Int) { mirrorBacklogGauge.set(entries) }
-    static func backlog(parked: Int, oldest: Duration) {
+    static func backlog(parked: Int, services: Int, oldest: Duration) {
         platformsParkedNow.set(parked)
+        servicesParkedNow.set(services)
         oldestBatchAge.set(Double(oldest.milliseconds) / 1_000)
     }
+    static func parked() { platformsParked.increment() }
+    /// An attempt with credentials that were refused.
+    static func probed(isAccepted: Bool) { probes[isAccepted]?.increment() }
     static func geofencesAnnounced() { geofenceUpdates.increment() }
     static func rowsDeleted(_ kind: Retention.Kind, _ rows: Int) { deletedRows[kind]?.increment(by: rows) }
 
@@ -110,19 +120,18 @@ enum Metric {
         for (answer, count) in settlement.counts { answers[answer]?.increment(by: count) }
         devicesDeactivated.increment(by: settlement.deadTokens.count)
         if settlement.retryAt == nil { batchesSettled.increment() }
-        if settlement.parkRequest != nil { platformsParked.increment() }
     }
 
     /// Makes all series, so that the page shows them from the start with 0.
     static func declare() {
         let plain: [Any] = [
             devicesFannedOut, batchesInFlight, batchesSettled, leasesLost, faults, platformsParked, devicesDeactivated,
-            mirrorBacklogGauge, platformsParkedNow, oldestBatchAge, schedulesLate, geofenceUpdates,
+            mirrorBacklogGauge, platformsParkedNow, servicesParkedNow, oldestBatchAge, schedulesLate, geofenceUpdates,
         ]
         let labelled = [
             heartbeatAges.count, schedulesEnded.count, deliveries.count, batchAges.count, sends.count,
             deletedRows.count,
-            connectionFaults.count, answers.count,
+            connectionFaults.count, answers.count, probes.count,
         ]
         precondition(!plain.isEmpty && !labelled.contains(0), "every metric has a series")
     }

@@ -85,6 +85,19 @@ package protocol DrainableProvider: Provider {
     func shutdown(within deadline: Duration) async
 }
 
+/// A provider whose `test` is a message to a device that does not exist, so that its answer proves what others get.
+protocol MessageTestedProvider: DrainableProvider {}
+
+extension MessageTestedProvider {
+    package func refusesCredentials() async -> Bool? {
+        switch await test() {
+        case .works: false
+        case .refused: true
+        case .unknown: nil
+        }
+    }
+}
+
 extension DrainableProvider {
     package func testConnection(to devices: [DeviceToken]) async -> CredentialsTest? { nil }
 

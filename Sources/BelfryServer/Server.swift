@@ -58,6 +58,7 @@ package struct Server: Sendable {
         let lock: DirectoryLock?
         do {
             lock = try await resources.isShared ? nil : DirectoryLock.take(configuration.storage.directory)
+            if lock?.isExclusive == true { try await resources.takeOver(logger) }
         } catch {
             try await resources.close()
             throw error

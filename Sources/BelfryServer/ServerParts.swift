@@ -87,8 +87,24 @@ struct ServerParts: Sendable {
         self.systemdNotifier = systemdNotifier
         self.shutdown = shutdown
         self.heartbeat = heartbeat
-        self.readiness = HealthRoutes { heartbeat.faults }
+        self.readiness = HealthRoutes(
+            notices: { [store = resources.store] in await Self.parkings(in: store, at: clock.now) },
+            faults: { heartbeat.faults })
     }
+
+    /// What is parked, a sentence each; none where the database does not say.
+    private static func parkings(in store: any Store, at now: Instant) async -> [String] {
+        var notices: [String] = []
+        for application in (try? await store.applications()) ?? [] {
+            for platform in (try? await store.platforms(of: application.key)) ?? [] {
+                notices += platform.parkedInWords(at: now)
+                if notices.count >= Self.noticesMax { return notices }
+            }
+        }
+        return notices
+    }
+
+    private static let noticesMax = 100
 
     private static func streams(_ configuration: ServerConfiguration) -> EventHub.Options {
         var options = EventHub.Options()

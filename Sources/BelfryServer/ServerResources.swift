@@ -20,6 +20,8 @@ package struct ServerResources: Sendable {
     let passwords: any PasswordHashing
     private let storage: StorageConfiguration
     private let closeStore: @Sendable () async throws -> Void
+    /// Takes over what an earlier server held; nil where nodes share the database.
+    private let takeOverStore: (@Sendable () async throws -> Int)?
 
     package var operatorService: OperatorService { OperatorService(store: store, dependencies: dependencies) }
 
@@ -46,6 +48,7 @@ package struct ServerResources: Sendable {
                 observer: MeasuredStore("postgres"))
             let postgres = try await PostgresStore.open(options, logger: logger, migrate: storage.migrates)
             (store, clock, closeStore) = (postgres, postgres.clock, { await postgres.close() })
+            takeOverStore = nil
         } else {
             if isNew { try storage.makeDatabaseFile() }
             let forward = ForwardClock(logger: logger)
@@ -53,6 +56,7 @@ package struct ServerResources: Sendable {
                 at: storage.databaseFile, clock: forward, logger: logger, migrate: storage.migrates,
                 quotas: configuration.quotas, observer: MeasuredStore("sqlite"))
             (store, clock, closeStore) = (sqlite, forward, { try await sqlite.close() })
+            takeOverStore = { try await sqlite.takeOver() }
         }
         do {
             try await keyRing.demandRing { [store] in
@@ -80,6 +84,13 @@ package struct ServerResources: Sendable {
         }
         return DirectoryLock.isHeld(storage.directory)
             ? nil : "no server is running on \(storage.databaseFile)"
+    }
+
+    /// Takes over at once what a server held that ended before this one, instead of waiting for its leases. The caller has made sure
+    /// that it is gone.
+    func takeOver(_ logger: Logger) async throws {
+        guard let batches = try await takeOverStore?(), batches > 0 else { return }
+        logger.notice("took over batches that the last server was sending", metadata: ["batches": "\(batches)"])
     }
 
     package func close() async throws {

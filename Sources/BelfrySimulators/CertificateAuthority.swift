@@ -13,6 +13,8 @@ package struct CertificateAuthority: Sendable {
     }
 
     package let certificatePEM: String
+    /// Its key, for another start of the same simulator.
+    package var privateKeyPEM: String { key.pemRepresentation }
     private let key: P256.Signing.PrivateKey
     private let name: DistinguishedName
 
@@ -26,6 +28,18 @@ package struct CertificateAuthority: Sendable {
                 Critical(KeyUsage(keyCertSign: true, cRLSign: true))
             })
         certificatePEM = try certificate.serializeAsPEM().pemString
+    }
+
+    /// The authority of an earlier start; nil when these are not one, or it has less than a day to live.
+    package init?(certificatePEM: String, privateKeyPEM: String) {
+        guard let certificate = try? Certificate(pemEncoded: certificatePEM),
+            let key = try? P256.Signing.PrivateKey(pemRepresentation: privateKeyPEM),
+            certificate.publicKey == Certificate.PublicKey(key.publicKey),
+            certificate.notValidAfter > Date() + 86_400
+        else { return nil }
+        self.certificatePEM = certificatePEM
+        self.key = key
+        name = certificate.subject
     }
 
     /// A server certificate for `localhost` and the loopback addresses.

@@ -15,7 +15,9 @@ public enum GCMAnswer: Sendable, Hashable {
     /// The result of this device is an error.
     case rejected(GCMError, retryAfter: Duration?)
     /// The whole request was refused.
-    case refused(status: Int, retryAfter: Duration?)
+    ///
+    /// - Parameter words: the gateway's sentence for people, in visible ASCII.
+    case refused(status: Int, retryAfter: Duration?, words: String? = nil)
     /// Certainly not processed.
     case unprocessed(OutboundFault)
     /// It was sent, and there is no answer that can be understood.
@@ -56,7 +58,11 @@ extension GCMAnswer {
         switch answer {
         case .response(let response) where response.status == 200: results(of: response, count)
         case .response(let response):
-            all(count, .refused(status: response.status, retryAfter: response.headers.retryAfter()))
+            all(
+                count,
+                .refused(
+                    status: response.status, retryAfter: response.headers.retryAfter(),
+                    words: Outbound.words(in: response.body)))
         case .unprocessed(let fault): all(count, .unprocessed(fault))
         case .unknown(let fault): all(count, .unknown(fault))
         }

@@ -47,11 +47,14 @@ public struct HMSRejection: Sendable, Hashable {
     /// nil where the body has none: the status decides.
     public let code: HMSCode?
     public let retryAfter: Duration?
+    /// Push Kit's sentence for people, in visible ASCII.
+    public let words: String?
 
-    public init(status: Int, code: HMSCode?, retryAfter: Duration? = nil) {
+    public init(status: Int, code: HMSCode?, retryAfter: Duration? = nil, words: String? = nil) {
         self.status = status
         self.code = code
         self.retryAfter = retryAfter
+        self.words = words
     }
 }
 
@@ -117,7 +120,8 @@ extension HMSAnswer {
                 tokens,
                 .rejected(
                     HMSRejection(
-                        status: response.status, code: code, retryAfter: response.headers.retryAfter())))
+                        status: response.status, code: code, retryAfter: response.headers.retryAfter(),
+                        words: Outbound.words(in: response.body))))
         }
     }
 

@@ -19,6 +19,12 @@ public struct MPNSVerdict: Sendable, Hashable {
     /// The wait that the answer asks for.
     public let retryAfter: Duration?
 
+    /// What the three headers say, as MPNS spells it; nil where they say nothing.
+    public var words: String? {
+        let words = [notification?.rawValue, connection?.rawValue, subscription?.rawValue].compactMap(\.self)
+        return words.isEmpty ? nil : words.joined(separator: ", ")
+    }
+
     /// `X-NotificationStatus`.
     public enum NotificationStatus: String, Sendable, Hashable, CaseIterable {
         case received, queueFull = "queuefull", suppressed, dropped

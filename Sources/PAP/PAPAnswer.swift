@@ -7,7 +7,9 @@ public enum PAPAnswer: Sendable, Hashable {
     /// - Parameter description: visible ASCII.
     case result(code: Int, description: String)
     /// An answer without a code, 200 or other.
-    case rejected(status: Int, retryAfter: Duration?)
+    ///
+    /// - Parameter words: the gateway's sentence for people, in visible ASCII.
+    case rejected(status: Int, retryAfter: Duration?, words: String? = nil)
     /// Certainly not sent.
     case unprocessed(OutboundFault)
     /// It may have been sent, and no answer came.
@@ -29,7 +31,9 @@ extension PAPAnswer {
         if response.status == 200, let element = PAPElement(in: response.body), let code = element.code {
             self = .result(code: code, description: Outbound.plain((element.attributes["desc"] ?? "").utf8))
         } else {
-            self = .rejected(status: response.status, retryAfter: response.headers.retryAfter())
+            self = .rejected(
+                status: response.status, retryAfter: response.headers.retryAfter(),
+                words: Outbound.words(in: response.body))
         }
     }
 }

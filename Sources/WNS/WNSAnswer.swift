@@ -5,8 +5,9 @@ public import Outbound
 public enum WNSAnswer: Sendable, Hashable {
     /// WNS accepted it. It may still never be shown: invalid XML is dropped on the device.
     case received
-    /// WNS accepted and discarded it: the device is offline and it was not to be stored, or the user wants none.
-    case dropped
+    /// WNS accepted and discarded it: the device is offline and it was not to be stored, or the user wants none. What WNS says of the
+    /// device's connection.
+    case dropped(String?)
     /// WNS discarded it, because the app sends this device too much.
     case channelThrottled(retryAfter: Duration?)
     /// WNS answered with a status other than 200.
@@ -29,7 +30,10 @@ public struct WNSRejection: Sendable, Hashable {
 
 extension WNSAnswer {
     /// The headers that an answer is read from.
-    static let headers = ["x-wns-status", "x-wns-error-description", "retry-after"]
+    static let headers = [
+        "x-wns-status", "x-wns-notificationstatus", "x-wns-deviceconnectionstatus", "x-wns-error-description",
+        "x-wns-msg-id", "retry-after",
+    ]
 
     init(_ answer: OutboundAnswer) {
         switch answer {
@@ -43,17 +47,31 @@ extension WNSAnswer {
     /// "Push notification service request and response headers", `X-WNS-Status`.
     public init(_ response: OutboundResponse) {
         guard response.status == 200 else {
-            let description = response.headers.first(name: "x-wns-error-description")
             self = .rejected(
                 WNSRejection(
-                    status: response.status, description: description.map { Outbound.plain($0.utf8) },
+                    status: response.status, description: Self.description(response),
                     retryAfter: response.headers.retryAfter()))
             return
         }
-        switch response.headers.first(name: "x-wns-status")?.lowercased() {
-        case "dropped": self = .dropped
+        let status =
+            response.headers.first(name: "x-wns-status") ?? response.headers.first(name: "x-wns-notificationstatus")
+        switch status?.trimmedLowercased {
+        case "dropped":
+            let connection = response.headers.first(name: "x-wns-deviceconnectionstatus")
+            self = .dropped(
+                Self.description(response) ?? connection.flatMap { Outbound.words("the device is \($0)") })
         case "channelthrottled": self = .channelThrottled(retryAfter: response.headers.retryAfter())
         default: self = .received
         }
     }
+
+    /// WNS writes for people in a header; its body is empty as a rule.
+    private static func description(_ response: OutboundResponse) -> String? {
+        response.headers.first(name: "x-wns-error-description").flatMap { Outbound.words($0) }
+            ?? Outbound.words(in: response.body)
+    }
+}
+
+extension String {
+    fileprivate var trimmedLowercased: String { split(separator: " ").joined(separator: " ").lowercased() }
 }

@@ -16,7 +16,9 @@ struct WebPushRequests: Sendable {
         _ message: WebPushMessage, to subscriptions: ArraySlice<WebPushSubscription>, payloads: [[UInt8]]? = nil,
         tls: TLSConfiguration?, signedBy vapid: VAPID, now: Int64
     ) throws {
-        batch = OutboundBatch(OutboundBatch.Shape(headers: message.headers, body: .own, tls: tls))
+        batch = OutboundBatch(
+            OutboundBatch.Shape(
+                headers: message.headers, body: .own, keptHeaders: WebPushAnswer.headers, tls: tls))
         var places: [Int] = []
         for (place, subscription) in subscriptions.enumerated() {
             let payload = payloads?[subscriptions.startIndex + place] ?? message.payload

@@ -1,3 +1,4 @@
+import HTTP2Client
 public import Outbound
 
 #if canImport(FoundationEssentials)
@@ -11,7 +12,9 @@ public enum WebhookAnswer: Sendable, Hashable {
     /// One for each device, in order.
     case verdicts([WebhookVerdict])
     /// Any other answer than 2xx, for the batch as a whole.
-    case rejected(status: Int, retryAfter: Duration?)
+    ///
+    /// - Parameter words: the receiver's sentence for people, in visible ASCII.
+    case rejected(status: Int, retryAfter: Duration?, words: String? = nil)
     /// 2xx, but no list of verdicts that fits the batch.
     case unreadable
     /// Certainly not sent.
@@ -43,7 +46,9 @@ extension WebhookAnswer {
     /// 2xx without a body accepts all devices; with `{"outcomes":[{"outcome":"accepted"},…]}` each has its own.
     public init(_ response: OutboundResponse, devices: Int) {
         guard 200..<300 ~= response.status else {
-            self = .rejected(status: response.status, retryAfter: response.headers.retryAfter())
+            self = .rejected(
+                status: response.status, retryAfter: response.headers.retryAfter(),
+                words: Outbound.words(in: response.body))
             return
         }
         guard !response.body.isEmpty else {

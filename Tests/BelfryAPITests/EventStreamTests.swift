@@ -115,7 +115,7 @@ import Testing
             let platform = fixture.platform.uuid.lowercased
             #expect(
                 received.text.contains(
-                    #""parked":[{"platform_uuid":"\#(platform)","cause":"credentials","detail":"InvalidProviderToken"}]"#
+                    #""parked":[{"platform_uuid":"\#(platform)","cause":"credentials","detail":"InvalidProviderToken","next_probe_at":null}]"#
                 ))
         }
     }

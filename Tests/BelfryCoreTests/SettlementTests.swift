@@ -9,12 +9,13 @@ import Testing
 
     /// A batch of as many devices as there are outcomes, each of whom was sent to.
     private func settle(
-        _ outcomes: [Outcome], guarantee: Push.Guarantee = .atLeastOnce, attempt: Int64 = 1, expiresAt: Instant? = nil
+        _ outcomes: [Outcome], guarantee: Push.Guarantee = .atLeastOnce, attempt: Int64 = 1, expiresAt: Instant? = nil,
+        parkRequest: Settlement.ParkRequest? = nil
     ) -> Settlement {
         let batch = Batch.sample(outcomes.map { _ in .pending }, attempt: attempt)
         return Settlement(
             of: batch, sending: .sample(batch.devices, guarantee: guarantee, expiresAt: expiresAt), outcomes: outcomes,
-            policy: Self.policy, now: Self.now, jitter: 0)
+            policy: Self.policy, now: Self.now, jitter: 0, parkRequest: parkRequest)
     }
 
     // MARK: One consequence for each outcome
@@ -79,12 +80,30 @@ import Testing
         #expect(settle([.failed(retryAfter: nil)], guarantee: .atMostOnce).answers == [.pending])
     }
 
-    @Test func `refused credentials park the platform and touches no device`() {
-        let settlement = settle([.credentialsRefused("wrong key"), .accepted])
+    @Test func `refused credentials that are not believed are tried again for that device`() {
+        let settlement = settle([.credentialsRefused("wrong key"), .accepted], guarantee: .atMostOnce, attempt: 3)
         #expect(settlement.answers == [.pending, .accepted])
+        #expect(settlement.retryAt == Self.now + .seconds(8))
+        #expect(settlement.deadTokens.isEmpty && settlement.parkRequest == nil)
+        #expect(settlement.note?.answer(at: 0) == "credentials refused: wrong key")
+    }
+
+    @Test func `refused credentials that are believed park the platform and touch no device`() {
+        let parking = Parking(refused: "wrong key", at: Self.now)
+        let settlement = settle(
+            [.credentialsRefused("wrong key"), .credentialsRefused("wrong key")], expiresAt: Self.now,
+            parkRequest: Settlement.ParkRequest(parking, of: .sample))
+        #expect(settlement.answers == [.pending, .pending])
         #expect(settlement.retryAt == Self.now)
         #expect(settlement.deadTokens.isEmpty)
-        #expect(settlement.parkRequest?.parking == Parking(cause: .credentials, detail: "wrong key", since: Self.now))
+        #expect(settlement.parkRequest?.parking == parking)
+    }
+
+    @Test func `a device whose push service is parked waits as long as that`() {
+        let settlement = settle([.held(.seconds(900), "parked"), .accepted])
+        #expect(settlement.answers == [.pending, .accepted])
+        #expect(settlement.retryAt == Self.now + .seconds(900))
+        #expect(settlement.note?.answer(at: 0) == "not sent: parked")
     }
 
     // MARK: Different patience
@@ -291,8 +310,7 @@ import Testing
             if case .gone(let since?, _) = outcome { Settlement.DeadToken(device: device, since: since) } else { nil }
         }
         #expect(settlement.deadTokens == deadTokens, "seed \(seed)")
-        let areCredentialsRefused = outcomes.contains { if case .credentialsRefused = $0 { true } else { false } }
-        #expect((settlement.parkRequest?.parking != nil) == areCredentialsRefused, "seed \(seed)")
+        #expect(settlement.parkRequest == nil, "seed \(seed)")
     }
 
     /// No device is told before the time that was named, and one at least when the batch is due.

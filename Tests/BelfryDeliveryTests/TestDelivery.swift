@@ -2,7 +2,17 @@ import BelfryCore
 import BelfryDelivery
 import BelfryTesting
 import ServiceLifecycle
+import Synchronization
 import Testing
+
+/// The tokens whose messages are answered that the credentials are refused.
+final class RefusedTokens: Sendable {
+    private let held = Mutex<Set<DeviceToken>>([])
+
+    func contain(_ token: DeviceToken) -> Bool { held.withLock { $0.contains(token) } }
+
+    func set(_ tokens: some Sequence<DeviceToken>) { held.withLock { $0 = Set(tokens) } }
+}
 
 /// A store, its providers and one delivery on a seeded executor.
 final class TestDelivery {
@@ -12,6 +22,12 @@ final class TestDelivery {
     private(set) var platforms: [Platform] = []
     /// Credentials of this version are refused.
     var refusedVersion: Int64?
+    /// Tokens that are answered that the credentials are refused.
+    let refusedTokens = RefusedTokens()
+    /// The push service of a token; nil where one serves all.
+    var serviceOf: @Sendable (DeviceToken) -> String? = { _ in nil }
+    /// What the provider says of the credentials when it is asked without a device.
+    var refuses: Bool?
     private let executor: SeededExecutor
     private let applications: Int
     private let plan: OutcomePlan
@@ -58,9 +74,15 @@ final class TestDelivery {
 
     func start(options: DeliveryOptions) {
         let places = Dictionary(uniqueKeysWithValues: platforms.enumerated().map { ($1.key, $0) })
-        let providers = FakeProviders { [plan, ledger, clock, pace, refusedVersion] platform in
-            FakeProvider(ledger: ledger, clock: clock, pace: pace(places[platform.key] ?? 0)) {
-                push, device, attempt, now in
+        let providers = FakeProviders {
+            [store, refusedTokens, plan, ledger, clock, pace, refusedVersion, serviceOf, refuses] platform in
+            FakeProvider(
+                ledger: ledger, clock: clock, pace: pace(places[platform.key] ?? 0), service: serviceOf,
+                refuses: { refuses }
+            ) { push, device, attempt, now in
+                if let token = store.contents.devices[device]?.token, refusedTokens.contain(token) {
+                    return (.credentialsRefused("the key was revoked"), false)
+                }
                 if platform.credentialsVersion == refusedVersion {
                     return (.credentialsRefused("the key was revoked"), false)
                 }

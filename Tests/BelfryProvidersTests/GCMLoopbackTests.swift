@@ -63,14 +63,14 @@ import Testing
 
     @Test(arguments: [
         (ScriptedAnswer("BadRequest"), Outcome.refused(.other)),
-        (ScriptedAnswer("NotFound"), .credentialsRefused("GCM answered 404")),
-        (ScriptedAnswer(status: 302), .credentialsRefused("GCM answered 302")),
+        (ScriptedAnswer("NotFound"), .credentialsRefused("GCM answered 404", by: .request)),
+        (ScriptedAnswer(status: 302), .credentialsRefused("GCM answered 302", by: .request)),
         (ScriptedAnswer("Unavailable", retryAfter: "9"), .failed(retryAfter: .seconds(9))),
         (ScriptedAnswer("InternalServerError"), .failed(retryAfter: nil)),
         (ScriptedAnswer(status: 429, retryAfter: "9"), .throttled(retryAfter: .seconds(9))),
         (ScriptedAnswer(status: 413), .refused(.payloadTooLarge)),
-        (ScriptedAnswer(status: 401), .credentialsRefused("GCM answered 401")),
-        (ScriptedAnswer(status: 403), .credentialsRefused("GCM answered 403")),
+        (ScriptedAnswer(status: 401), .credentialsRefused("GCM answered 401", by: .request)),
+        (ScriptedAnswer(status: 403), .credentialsRefused("GCM answered 403", by: .request)),
         (ScriptedAnswer(status: 418), .refused(.other)),
         (ScriptedAnswer(status: 200, body: "{}"), .unanswered),
     ])
@@ -83,7 +83,7 @@ import Testing
 
     @Test func `a key that is wrong parks the platform, and is found so without a device`() async throws {
         try await Self.with(key: "AIzaWrong") { simulator, fixture in
-            #expect(await fixture.send(["a"]) == [.credentialsRefused("GCM answered 401")])
+            #expect(await fixture.send(["a"]) == [.credentialsRefused("GCM answered 401", by: .request)])
             #expect(await fixture.provider.test() == .refused("GCM answered 401"))
         }
         try await Self.with { simulator, fixture in

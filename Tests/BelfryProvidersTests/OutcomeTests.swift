@@ -53,7 +53,7 @@ import Testing
                 == .unreachable(fault))
         #expect(
             Outcome(APNsAnswer.credentialsRefused(unsent), sentAt: Self.sentAt, serverErrorWait: .zero, fault: fault)
-                == .credentialsRefused("APNs: no SETTINGS within the connect deadline"))
+                == .credentialsRefused("APNs: no SETTINGS within the connect deadline", by: .shared))
     }
 
     @Test func `FCM's silences`() {
@@ -61,13 +61,13 @@ import Testing
         let trouble = AccessTokenError(isRefusal: false, "down", retryAfter: Self.wait)
         let outcomes: [(FCMAnswer, Outcome)] = [
             (.held(retryAfter: Self.wait), .throttled(retryAfter: Self.wait)),
-            (.unauthorized(refusal), .credentialsRefused("invalid_grant")),
+            (.unauthorized(refusal), .credentialsRefused("invalid_grant", by: .shared)),
             (.unauthorized(trouble), .failed(retryAfter: Self.wait)),
             (.unprocessed(HTTP2Fault(.goAway)), .failed(retryAfter: nil)),
             (.unknown(HTTP2Fault(.connectionLost)), .unanswered),
             (
                 .credentialsRefused(HTTP2Fault(.tlsRefused)),
-                .credentialsRefused("FCM: TLS credentials refused")
+                .credentialsRefused("FCM: TLS credentials refused", by: .shared)
             ),
         ]
         for (answer, expected) in outcomes { #expect(Outcome(answer, sentAt: Self.sentAt) == expected) }
@@ -89,9 +89,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (400, Outcome.refused(.other)), (401, .credentialsRefused("GCM answered 401")),
-        (403, .credentialsRefused("GCM answered 403")),
-        (404, .credentialsRefused("GCM answered 404")), (302, .credentialsRefused("GCM answered 302")),
+        (400, Outcome.refused(.other)), (401, .credentialsRefused("GCM answered 401", by: .request)),
+        (403, .credentialsRefused("GCM answered 403", by: .request)),
+        (404, .credentialsRefused("GCM answered 404", by: .request)),
+        (302, .credentialsRefused("GCM answered 302", by: .request)),
         (413, .refused(.payloadTooLarge)),
         (429, .throttled(retryAfter: wait)), (500, .failed(retryAfter: wait)), (503, .failed(retryAfter: wait)),
     ])
@@ -114,8 +115,11 @@ import Testing
     @Test func `GCM's and HMS's silences`() {
         let outcomes: [(OutboundFault.Code, Outcome)] = [
             (.connect, .unreachable(ConnectionFault(.connect, "x"))), (.deadline, .failed(retryAfter: nil)),
-            (.tls, .credentialsRefused("GCM: x")),
-            (.addressRefused, .credentialsRefused("GCM: the address is not public, see providers.addresses.allow")),
+            (.tls, .credentialsRefused("GCM: x", by: .shared)),
+            (
+                .addressRefused,
+                .credentialsRefused("GCM: the address is not public, see providers.addresses.allow", by: .shared)
+            ),
         ]
         for (code, expected) in outcomes {
             let answer = GCMAnswer.unprocessed(OutboundFault(code, "x"))
@@ -132,10 +136,11 @@ import Testing
         (.badStructure, .refused(.other)), (.badBody, .refused(.other)), (.tooManyTokens, .refused(.other)),
         (.tooManyTopicMessages, .throttled(retryAfter: wait)), (.tokenServer, .failed(retryAfter: wait)),
         (.internalError, .failed(retryAfter: wait)),
-        (.authenticationFailed, .credentialsRefused("HMS answered 80200001")),
-        (.tokenExpired, .credentialsRefused("HMS answered 80200003")),
-        (.noPermission, .credentialsRefused("HMS answered 80300002")),
-        (.noHighPriority, .credentialsRefused("HMS answered 80300011")), (HMSCode("89999999"), .refused(.other)),
+        (.authenticationFailed, .credentialsRefused("HMS answered 80200001", by: .request)),
+        (.tokenExpired, .credentialsRefused("HMS answered 80200003", by: .request)),
+        (.noPermission, .credentialsRefused("HMS answered 80300002", by: .request)),
+        (.noHighPriority, .credentialsRefused("HMS answered 80300011", by: .request)),
+        (HMSCode("89999999"), .refused(.other)),
     ])
     func `Push Kit's codes, whatever the status`(code: HMSCode, expected: Outcome) {
         let rejection = HMSRejection(status: 200, code: code, retryAfter: Self.wait)
@@ -143,7 +148,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (401, Outcome.credentialsRefused("HMS answered 401")), (404, .credentialsRefused("HMS answered 404")),
+        (401, Outcome.credentialsRefused("HMS answered 401", by: .request)),
+        (404, .credentialsRefused("HMS answered 404", by: .request)),
         (429, .throttled(retryAfter: wait)), (503, .throttled(retryAfter: wait)), (500, .failed(retryAfter: wait)),
         (502, .failed(retryAfter: wait)), (400, .refused(.other)),
     ])

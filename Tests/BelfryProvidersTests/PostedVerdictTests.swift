@@ -209,10 +209,10 @@ import Webhook
     @Test(
         arguments: [
             (.unreadable, .unanswered),
-            (.rejected(status: 301, retryAfter: nil), .credentialsRefused("the webhook answered 301")),
-            (.rejected(status: 401, retryAfter: nil), .credentialsRefused("the webhook answered 401")),
-            (.rejected(status: 403, retryAfter: nil), .credentialsRefused("the webhook answered 403")),
-            (.rejected(status: 404, retryAfter: nil), .credentialsRefused("the webhook answered 404")),
+            (.rejected(status: 301, retryAfter: nil), .credentialsRefused("the webhook answered 301", by: .request)),
+            (.rejected(status: 401, retryAfter: nil), .credentialsRefused("the webhook answered 401", by: .request)),
+            (.rejected(status: 403, retryAfter: nil), .credentialsRefused("the webhook answered 403", by: .request)),
+            (.rejected(status: 404, retryAfter: nil), .credentialsRefused("the webhook answered 404", by: .request)),
             (.rejected(status: 400, retryAfter: nil), .refused(.other)),
             (.rejected(status: 413, retryAfter: nil), .refused(.payloadTooLarge)),
             (.rejected(status: 429, retryAfter: .seconds(3)), .throttled(retryAfter: .seconds(3))),
@@ -223,7 +223,7 @@ import Webhook
     }
 
     @Test func `a refused client secret parks the platform, a token service in trouble does not`() {
-        #expect(Outcome(AccessTokenError(isRefusal: true, "no")) == .credentialsRefused("no"))
+        #expect(Outcome(AccessTokenError(isRefusal: true, "no")) == .credentialsRefused("no", by: .shared))
         let trouble = AccessTokenError(isRefusal: false, "down", retryAfter: .seconds(4))
         #expect(Outcome(trouble) == .failed(retryAfter: .seconds(4)))
         let lost = AccessTokenError(isRefusal: false, "down", fault: OutboundFault(.unresolved, "no such name"))

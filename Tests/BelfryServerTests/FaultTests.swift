@@ -284,6 +284,32 @@ extension OutageTests.FaultTests {
         }
     }
 
+    @Test(arguments: [
+        (403, APNsReason.invalidProviderToken), (400, .badTopic), (400, .topicDisallowed), (403, .missingProviderToken),
+    ])
+    func `one device that is refused for our credentials parks nothing, and is tried again`(
+        status: Int, reason: APNsReason
+    ) async throws {
+        try await TestServer.open { server in
+            let crowd = try await server.crowd(few, topics: ["town"])
+            let odd = Array(crowd.devices.prefix(1))
+            server.simulator.script.answer(ScriptedAnswer(reason.rawValue, status: status), for: tokens(odd))
+            let first = try await server.sender.push("Hello", toTopic: "town")
+            try await eventually("all others were told") { try await server.receipt(first).answered == few - 1 }
+            let second = try await server.sender.push("Hello again", toTopic: "town")
+            try await eventually("all others were told again") { try await server.receipt(second).answered == few - 1 }
+            #expect(try await server.store.platform(server.platform.platform.uuid)?.parked == nil)
+            #expect(
+                try await server.store.providerWords(of: try await server.receipt(first).push.key)
+                    .contains { $0.contains(reason.rawValue) })
+            server.simulator.script.clear()
+            for push in [first, second] {
+                #expect(try await server.settled(push).counts.filter { $0.value > 0 } == [.accepted: few])
+            }
+            try await server.expectAllActive(crowd)
+        }
+    }
+
     @Test func `a key that the provider does not know parks the platform until another is given`() async throws {
         try await TestServer.open(mayLogErrors: true) { server in
             let crowd = try await server.crowd(few, topics: ["town"])

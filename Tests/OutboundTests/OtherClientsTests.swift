@@ -56,8 +56,12 @@ extension [HTTP2Header] {
 
     @Test(
         arguments: [
-            (200, [("X-WNS-Status", "received")], .received), (200, [("X-WNS-Status", "dropped")], .dropped),
+            (200, [("X-WNS-Status", "received")], .received), (200, [("X-WNS-Status", "dropped")], .dropped(nil)),
             (200, [("x-wns-status", "channelthrottled")], .channelThrottled(retryAfter: nil)), (200, [], .received),
+            (
+                200, [("X-WNS-Status", " Dropped"), ("X-WNS-DeviceConnectionStatus", "disconnected")],
+                .dropped("the device is disconnected")
+            ), (200, [("X-WNS-NotificationStatus", "dropped")], .dropped(nil)),
             (
                 410, [("X-WNS-Error-Description", "Channel\u{1}expired")],
                 .rejected(WNSRejection(status: 410, description: "Channel expired", retryAfter: nil))
@@ -131,9 +135,12 @@ extension [HTTP2Header] {
             (200, #"{"registrationID":"r2"}"#, .accepted(replacement: "r2")), (200, "?", .accepted(replacement: nil)),
             (
                 400, #"{"reason":"Unregistered"}"#,
-                .rejected(ADMRejection(status: 400, reason: .unregistered, retryAfter: nil))
+                .rejected(ADMRejection(status: 400, reason: .unregistered, retryAfter: nil, words: "Unregistered"))
             ),
-            (400, #"{"reason":"New"}"#, .rejected(ADMRejection(status: 400, reason: nil, retryAfter: nil))),
+            (
+                400, #"{"reason":"New"}"#,
+                .rejected(ADMRejection(status: 400, reason: nil, retryAfter: nil, words: "New"))
+            ),
             (502, "<html>", .rejected(ADMRejection(status: 502, reason: nil, retryAfter: nil))),
         ] as [(Int, String, ADMAnswer)])
     func `answers are read as far as they can be`(status: Int, body: String, answer: ADMAnswer) {
@@ -174,7 +181,7 @@ extension [HTTP2Header] {
     func `the code is read wherever it stands`(xml: String, code: Int?) {
         switch PAPAnswer(OutboundResponse(status: 200, body: Array(xml.utf8))) {
         case .result(let found, _): #expect(found == code)
-        case .rejected(let status, _): #expect(status == 200 && code == nil)
+        case .rejected(let status, _, _): #expect(status == 200 && code == nil)
         default: Issue.record("an answer is an answer")
         }
     }
@@ -223,7 +230,8 @@ extension [HTTP2Header] {
             ),
             (200, #"{"outcomes":[{"outcome":"accepted"}]}"#, .unreadable),
             (200, #"{"outcomes":[{"outcome":"accepted"},{"outcome":"lost"}]}"#, .unreadable), (200, "ok", .unreadable),
-            (503, "x", .rejected(status: 503, retryAfter: nil)), (301, "", .rejected(status: 301, retryAfter: nil)),
+            (503, "x", .rejected(status: 503, retryAfter: nil, words: "x")),
+            (301, "", .rejected(status: 301, retryAfter: nil)),
         ] as [(Int, String, WebhookAnswer)])
     func `a batch has a verdict for each device or none at all`(status: Int, body: String, answer: WebhookAnswer) {
         #expect(WebhookAnswer(OutboundResponse(status: status, body: Array(body.utf8)), devices: 2) == answer)

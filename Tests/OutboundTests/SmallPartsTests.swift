@@ -1,3 +1,4 @@
+import HTTP2Client
 import NIOHTTP1
 import Testing
 
@@ -11,6 +12,15 @@ import Testing
         ("1.5", nil),
         ("soon", nil), ("Sun, 06 Nov 1994 08:49:xx GMT", nil), ("Sun, 06 Foo 1994 08:49:37 GMT", nil),
         ("Tue, 29 Feb 2028 00:00:00 GMT", .seconds(86_400)),
+        ("Sunday, 06-Nov-94 08:49:37 GMT", .seconds(37)), ("Sun, 06-Nov-94 08:49:37 GMT", .seconds(37)),
+        ("Sun Nov  6 08:49:37 1994", .seconds(37)), ("Sun Nov 06 08:49:37 1994", .seconds(37)),
+        ("  7\t", .seconds(7)), ("Monday, 07-Nov-94 08:49:00 GMT", .seconds(86_360)),
+        // Two digits that would be more than 50 years ahead are of the last century.
+        ("Sunday, 06-Nov-44 08:49:37 GMT", .seconds(86_400)), ("Sunday, 06-Nov-45 08:49:37 GMT", .zero),
+        ("Funday, 06-Nov-94 08:49:37 GMT", nil), ("Sunday, 06-Nov-1994 08:49:37 GMT", nil),
+        ("Sun Nov  6 08:49:37 94", nil), ("Sun Nov  6 24:49:37 1994", nil), ("Sun Nov  6 08:49:37 1994 GMT", nil),
+        ("Sun, +6 Nov 1994 08:49:37 GMT", nil), ("Sun, 06 Nov 1994 08:49: GMT", nil), ("7 7", nil),
+        (String(repeating: "9", count: 65), nil),
     ])
     func `seconds and dates are read, all else is nothing`(text: String, wait: Duration?) {
         // Source: RFC 9110 §5.6.7, 784,111,777 is the date of its example.
@@ -24,6 +34,35 @@ import Testing
     @Test func `a header is read as its value`() {
         #expect(HTTPHeaders([("Retry-After", "7")]).retryAfter() == .seconds(7))
         #expect(HTTPHeaders().retryAfter() == nil)
+    }
+}
+
+@Suite struct SpokenWordsTests {
+    @Test(arguments: [
+        (#"{"error":{"code":403,"message":"SenderId mismatch","status":"PERMISSION_DENIED"}}"#, "SenderId mismatch"),
+        (
+            #"{"code":401,"errno":109,"error":"Unauthorized","message":"Invalid\n bearer token"}"#,
+            "Invalid bearer token"
+        ),
+        (#"{"reason":"BadJwtToken"}"#, "BadJwtToken"), (#"{"error":"invalid_grant"}"#, "invalid_grant"),
+        (#"{"code":"80300007","msg":"All the tokens are invalid","requestId":"1"}"#, "All the tokens are invalid"),
+        (
+            "the VAPID credentials do not correspond to the subscription.\n",
+            "the VAPID credentials do not correspond to the subscription."
+        ),
+        ("<!DOCTYPE html><html><head><TITLE>Error 404 (Not Found)!!1</TITLE>", "Error 404 (Not Found)!!1"),
+        ("<html><title> </title><h1>Forbidden</h1>", "Forbidden"),
+        ("no \u{1B}[31m tricks\u{7}", "no  [31m tricks "),
+        ("token fOo0123456789_0123456789:0123456789-0123 is not valid", "token ... is not valid"),
+        ("", nil), ("<html>", nil), ("{", nil), ("{}", nil), (#"{"message":7}"#, nil),
+    ])
+    func `a sentence for people is found in an answer, and made safe`(body: String, words: String?) {
+        #expect(Outbound.words(in: Array(body.utf8)) == words)
+    }
+
+    @Test func `a long sentence is cut`() {
+        #expect(Outbound.words(String(repeating: "so ", count: 999))?.utf8.count == 160)
+        #expect(Outbound.words(in: Array(repeating: UInt8(ascii: "<"), count: 9_999)) == nil)
     }
 }
 

@@ -249,11 +249,45 @@ extension WebPushSubscription {
     @Test(
         arguments: [
             (#"{"reason":"BadJwtToken"}"#, WebPushReason.badToken), (#"{"code":410,"errno":103}"#, .number(103)),
-            (#"{"reason":"a b"}"#, nil), ("<html>", nil), ("", nil), (#"{"errno":"103"}"#, nil),
+            ("<html>", nil), ("", nil), (#"{"errno":"103"}"#, nil),
         ] as [(String, WebPushReason?)])
     func `a reason is read where it is known`(body: String, reason: WebPushReason?) {
         let answer = WebPushAnswer(OutboundResponse(status: 400, body: Array(body.utf8)))
         #expect(answer == .rejected(WebPushRejection(status: 400, reason: reason, retryAfter: nil)))
+    }
+
+    @Test(
+        arguments: [
+            (#"{"reason":"a b"}"#, [:], "a b"),
+            ("push subscription has expired.\n", [:], "push subscription has expired."),
+            (#"{"code":401,"errno":109,"message":"Expired"}"#, [:], "Expired"),
+            ("", ["x-wns-error-description": "The channel is not known"], "The channel is not known"),
+            (#"{"reason":"BadJwtToken"}"#, [:], nil),
+        ] as [(String, [String: String], String?)])
+    func `a sentence for people is kept where the reason does not say as much`(
+        body: String, headers: [String: String], words: String?
+    ) {
+        let response = OutboundResponse(
+            status: 400, headers: HTTPHeaders(headers.map { ($0, $1) }), body: Array(body.utf8))
+        guard case .rejected(let rejection) = WebPushAnswer(response) else {
+            Issue.record("400 is no success")
+            return
+        }
+        #expect(rejection.words == words)
+    }
+
+    @Test func `what Microsoft's service took and discarded was not accepted`() {
+        func answer(_ headers: [(String, String)]) -> WebPushAnswer {
+            WebPushAnswer(OutboundResponse(status: 201, headers: HTTPHeaders(headers)))
+        }
+        #expect(answer([("X-WNS-Status", "received")]) == .accepted)
+        #expect(
+            answer([("X-WNS-Status", "dropped"), ("X-WNS-DeviceConnectionStatus", "disconnected")])
+                == .dropped("the device is disconnected"))
+        #expect(
+            answer([("X-WNS-Status", "channelthrottled"), ("Retry-After", "60")])
+                == .rejected(
+                    WebPushRejection(status: 429, reason: .word("channelthrottled"), retryAfter: .seconds(60))))
     }
 
     @Test(arguments: [200, 201, 202, 204])

@@ -1,5 +1,11 @@
 public import HTTP2Client
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import FoundationEssentials
+#endif
+
 /// The result of one notification.
 public enum APNsAnswer: Sendable, Hashable {
     /// APNs accepted it. It may still never reach the device.
@@ -49,8 +55,8 @@ extension APNsAnswer {
             let id = response.value(at: Self.idPlace).flatMap { APNsID(text: $0) }
             let uniqueID = response.value(at: Self.uniqueIDPlace).map { String(decoding: $0, as: UTF8.self) }
             let retryAfter = response.value(at: Self.retryAfterPlace).flatMap {
-                Int(String(decoding: $0, as: UTF8.self))
-            }
+                RetryAfter.duration(String(decoding: $0, as: UTF8.self), now: Int64(Date().timeIntervalSince1970))
+            }.map { Int($0.components.seconds) }
             self.init(
                 status: response.status, body: response.body.span, id: id, uniqueID: uniqueID, retryAfter: retryAfter)
         case .unprocessed(let fault):

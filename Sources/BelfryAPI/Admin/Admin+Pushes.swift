@@ -60,6 +60,7 @@ extension Admin {
             }
             let reply = ReceiptReply(
                 receipt, of: application, faults: faults, unmatched: unmatched ?? UnmatchedNames(),
+                words: try await factory.store.providerWords(of: receipt.push.key),
                 waits: try await waits(of: receipt))
             return try Response(PushReply(receipt: reply, request: pushRequest ?? nil))
         }

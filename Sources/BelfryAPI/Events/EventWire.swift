@@ -27,6 +27,7 @@ struct EventWire {
                     json.string("platform_uuid", platform.uuid.lowercased)
                     json.string("cause", platform.parking.cause.rawValue)
                     json.string("detail", platform.parking.detail)
+                    json.string("next_probe_at", platform.parking.probe?.at.text)
                 }
             }
         }

@@ -18,9 +18,18 @@ package struct HealthFault: Sendable, Hashable {
 /// The health routes for load balancers and supervisors: `/health/live` and `/health/ready`.
 package struct HealthRoutes: Sendable {
     private let faults: @Sendable () async -> [HealthFault]
+    private let notices: @Sendable () async -> [String]
 
-    /// - Parameter faults: called for each `/health/ready`; it has to answer in time by itself.
-    package init(faults: @escaping @Sendable () async -> [HealthFault]) { self.faults = faults }
+    /// - Parameters:
+    ///   - notices: what wants an operator and keeps no server from working, such as a parked platform.
+    ///   - faults: called for each `/health/ready`; it has to answer in time by itself.
+    package init(
+        notices: @escaping @Sendable () async -> [String] = { [] },
+        faults: @escaping @Sendable () async -> [HealthFault]
+    ) {
+        self.notices = notices
+        self.faults = faults
+    }
 
     /// The public routes: they name what is wrong, without reasons.
     package func add(to router: Router<APIContext>) {
@@ -35,13 +44,15 @@ package struct HealthRoutes: Sendable {
 
     package func ready(withReasons: Bool) async -> Response {
         let faults = await faults()
+        let notices = withReasons ? await notices() : nil
         return faults.isEmpty
-            ? Self.response(.ok, "ready", [])
-            : Self.response(.serviceUnavailable, "unready", faults, withReasons: withReasons)
+            ? Self.response(.ok, "ready", [], notices)
+            : Self.response(.serviceUnavailable, "unready", faults, withReasons: withReasons, notices)
     }
 
     private static func response(
-        _ status: HTTPResponse.Status, _ word: String, _ faults: [HealthFault], withReasons: Bool = false
+        _ status: HTTPResponse.Status, _ word: String, _ faults: [HealthFault], withReasons: Bool = false,
+        _ notices: [String]? = nil
     ) -> Response {
         var json = JSONWriter()
         json.object { json in
@@ -52,6 +63,7 @@ package struct HealthRoutes: Sendable {
                     if withReasons { json.string("reason", fault.reason) }
                 }
             }
+            if let notices, !notices.isEmpty { json.strings("notices", notices) }
         }
         return Response(status: status, json: json.buffer, headers: [.cacheControl: "no-store"])
     }

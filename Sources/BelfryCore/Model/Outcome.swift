@@ -16,8 +16,21 @@ package enum Outcome: Sendable, Hashable {
     case unreachable(ConnectionFault)
     /// Sent, and no answer came. The device may have been notified.
     case unanswered
-    /// The provider refuses us, not the message: key, certificate, topic. A human-readable reason.
-    case credentialsRefused(String)
+    /// The provider refuses us, not the message: key, certificate, topic. A human-readable reason. One such answer proves little: see
+    /// `CredentialsDoubt`.
+    case credentialsRefused(String, by: CredentialsVoice = .device)
+    /// Not sent: the device's push service refused our credentials, and is tried again after this.
+    case held(Duration, String)
+}
+
+/// How many devices one refusal of our credentials was meant for.
+package enum CredentialsVoice: Sendable, Hashable {
+    /// The answer to one device's message.
+    case device
+    /// One answer to a request for many devices.
+    case request
+    /// One answer before any message: of a token server, or a handshake.
+    case shared
 }
 
 extension Outcome {
@@ -25,15 +38,38 @@ extension Outcome {
         if case .unreachable(let fault) = self { fault } else { nil }
     }
 
-    /// The same outcome, with the words that the provider answered with.
-    package func saying(_ words: @autoclosure () -> String) -> Outcome {
-        switch self {
+    package var refusesCredentials: Bool {
+        if case .credentialsRefused = self { true } else { false }
+    }
+
+    /// A refusal of our credentials that was meant for more devices than this.
+    package func spoken(by voice: CredentialsVoice) -> Outcome {
+        if case .credentialsRefused(let words, _) = self { .credentialsRefused(words, by: voice) } else { self }
+    }
+
+    /// The same outcome, with what the provider answered.
+    ///
+    /// - Parameters:
+    ///   - code: its status, and its own term.
+    ///   - sentence: its sentence for people, where it has one that says more than the code.
+    package func saying(_ code: @autoclosure () -> String, _ sentence: String? = nil) -> Outcome {
+        func words() -> String {
+            guard let sentence, !sentence.isEmpty else { return code() }
+            return code().hasSuffix(sentence) ? code() : "\(code()): \(sentence)"
+        }
+        return switch self {
         case .gone(let since, let said) where said.text.isEmpty: .gone(since: since, said: ProviderWords(words()))
         case .refused(let refusal, let said) where said.text.isEmpty: .refused(refusal, said: ProviderWords(words()))
         case .throttled(let wait, let said) where said.text.isEmpty:
             .throttled(retryAfter: wait, said: ProviderWords(words()))
         case .failed(let wait, let said) where said.text.isEmpty:
             .failed(retryAfter: wait, said: ProviderWords(words()))
+        case .credentialsRefused(let refusal, let voice):
+            if let sentence, !sentence.isEmpty, !refusal.contains(sentence) {
+                .credentialsRefused("\(refusal): \(sentence)", by: voice)
+            } else {
+                self
+            }
         default: self
         }
     }
@@ -51,7 +87,8 @@ extension Outcome {
         case .failed(_, let said): "failed" + said.afterComma
         case .unreachable(let fault): "\(fault.kind.unreachable): \(fault.detail)"
         case .unanswered: "sent, and no answer came in time"
-        case .credentialsRefused(let words): "credentials refused: \(words)"
+        case .credentialsRefused(let words, _): "credentials refused: \(words)"
+        case .held(_, let words): "not sent: \(words)"
         }
     }
 }
@@ -64,7 +101,7 @@ package struct ProviderWords: Sendable, Hashable {
     /// It said nothing that is worth keeping.
     package static let none = ProviderWords("")
 
-    private static let bytesMax = 120
+    package static let bytesMax = 200
 
     package init(_ text: String) {
         self.text = Self.printable(text, bytesMax: Self.bytesMax)

@@ -18,6 +18,9 @@ package struct ParkedPlatform: Sendable, Hashable {
         self.init(uuid: platform.uuid, name: platform.name, parking: parking)
     }
 
+    /// When its credentials are tried again; nil where an operator has to act.
+    package func nextProbe(at now: Instant) -> String? { parking.nextProbe(at: now) }
+
     /// The commands that get it going again.
     package var remedy: String { parking.cause.remedy(for: uuid) }
 }
@@ -28,7 +31,7 @@ extension Parking.Cause {
         return switch self {
         case .credentials:
             "belfry platform credentials \(id) gives it others; belfry platform test \(id) tries those it has; "
-                + "belfry platform resume \(id) sends again"
+                + "belfry platform resume \(id) sends again at once"
         case .deadTokens:
             "belfry platform test \(id) shows whether mode and topic fit the devices; belfry platform resume \(id) sends again"
         case .operator: "belfry platform resume \(id) sends again"

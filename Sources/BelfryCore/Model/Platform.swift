@@ -23,6 +23,8 @@ package struct Platform: Sendable, Hashable {
     package let hasImports: Bool
     /// What lets web pages register browsers here; nil while they may not.
     package let webAccess: WebAccess?
+    /// The push services of a web platform that refuse our credentials; nothing is sent to their browsers, and others go on.
+    package let parkedServices: [ParkedService]
 
     /// The provider's environment that the credentials belong to.
     package enum Mode: String, Sendable, Hashable, CaseIterable {
@@ -32,7 +34,8 @@ package struct Platform: Sendable, Hashable {
     package init(
         key: Key<Platform>, uuid: UUID, applicationKey: Key<Application>, kind: PlatformKind, mode: Mode, name: String,
         secretHash: [UInt8], credentials: Sealed, credentialsVersion: Int64, parked: Parking?, createdAt: Instant,
-        description: String = "", hasImports: Bool = false, webAccess: WebAccess? = nil
+        description: String = "", hasImports: Bool = false, webAccess: WebAccess? = nil,
+        parkedServices: [ParkedService] = []
     ) {
         self.key = key
         self.uuid = uuid
@@ -48,6 +51,7 @@ package struct Platform: Sendable, Hashable {
         self.description = description
         self.hasImports = hasImports
         self.webAccess = webAccess
+        self.parkedServices = parkedServices
     }
 }
 
@@ -204,12 +208,36 @@ extension PlatformKind: RawRepresentable, CaseIterable, Codable {
     }
 }
 
-/// Why no batches of a platform are sent until an operator acts.
+/// Why no batches of a platform are sent. Refused credentials are tried again by themselves, all else waits for an operator.
 package struct Parking: Sendable, Hashable {
     package let cause: Cause
     /// Why the platform is parked, as text for the operator.
     package let detail: String
     package let since: Instant
+    /// When the credentials are tried again; nil where an operator has to act.
+    package let probe: Probe?
+
+    /// The next attempt with refused credentials, made with what waits.
+    package struct Probe: Sendable, Hashable {
+        package let at: Instant
+        /// How many were made since the platform was parked.
+        package let count: Int
+
+        package init(at: Instant, count: Int) {
+            self.at = at
+            self.count = count
+        }
+
+        /// The first attempt comes after half a minute; each wait doubles, up to a quarter of an hour.
+        package static func wait(after count: Int) -> Duration {
+            min(.seconds(30) * (1 << min(max(count, 0), 6)), .seconds(15 * 60))
+        }
+
+        /// The next attempt after one that was refused.
+        package func refused(at now: Instant) -> Probe {
+            Probe(at: now + Self.wait(after: count + 1), count: count + 1)
+        }
+    }
 
     package enum Cause: String, Sendable, Hashable, CaseIterable {
         /// The provider refuses the key, certificate or topic.
@@ -225,9 +253,35 @@ package struct Parking: Sendable, Hashable {
         package var endsWithNewCredentials: Bool { self == .credentials || self == .noProvider }
     }
 
-    package init(cause: Cause, detail: String, since: Instant) {
+    package init(cause: Cause, detail: String, since: Instant, probe: Probe? = nil) {
         self.cause = cause
         self.detail = detail
         self.since = since
+        self.probe = probe
+    }
+
+    /// Refused credentials, tried again after the first wait.
+    package init(refused detail: String, at now: Instant) {
+        self.init(
+            cause: .credentials, detail: detail, since: now,
+            probe: Probe(at: now + Probe.wait(after: 0), count: 0))
+    }
+
+    /// This parking after an attempt was refused.
+    package func refused(_ words: String, at now: Instant) -> Parking {
+        Parking(cause: cause, detail: words, since: since, probe: probe?.refused(at: now))
+    }
+
+    /// This parking while its credentials are tried.
+    package func probed(until end: Instant) -> Parking {
+        Parking(cause: cause, detail: detail, since: since, probe: probe.map { Probe(at: end, count: $0.count) })
+    }
+
+    /// Whether the credentials may be tried again now.
+    package func isProbed(at now: Instant) -> Bool { probe.map { $0.at <= now } ?? false }
+
+    /// When the credentials are tried again, for people; nil where an operator has to act.
+    package func nextProbe(at now: Instant) -> String? {
+        probe.map { $0.at > now ? "tried again at \($0.at.text)" : "tried again with the next push" }
     }
 }

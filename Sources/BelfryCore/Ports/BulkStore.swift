@@ -171,6 +171,7 @@ extension BulkTable {
             "secret_hash": .bytes, "credentials": .bytes, "credentials_version": .integer, "parked_cause": .text,
             "parked_detail": .text, "parked_since_ms": .integer, "created_at_ms": .integer, "is_deleted": .flag,
             "description": .text, "has_imports": .flag, "web_access": .text,
+            "probe_at_ms": .integer, "probe_count": .integer, "parked_services": .text,
         ])
 
     private static let topic = BulkTable(

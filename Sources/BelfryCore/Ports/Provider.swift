@@ -7,9 +7,18 @@ package protocol Provider: Sendable {
     func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome]
     /// As `send(_:to:)`, for many pushes at once: the outcomes of each push in turn.
     func send(_ pushes: [(push: Push, recipients: [Recipient])]) async -> [[Outcome]]
+    /// The push service that the device named, where devices name one; nil where one service serves all.
+    func service(of token: DeviceToken) -> String?
+    /// Whether the provider refuses the credentials, asked with a message that reaches no device; nil where such a question proves
+    /// nothing, or was not answered.
+    func refusesCredentials() async -> Bool?
 }
 
 extension Provider {
+    package func service(of token: DeviceToken) -> String? { nil }
+
+    package func refusesCredentials() async -> Bool? { nil }
+
     /// A provider that can put many pushes on a connection together does so itself.
     package func send(_ pushes: [(push: Push, recipients: [Recipient])]) async -> [[Outcome]] {
         await sendEach(pushes)

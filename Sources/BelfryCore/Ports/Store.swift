@@ -164,6 +164,9 @@ package protocol PushStore: Sendable {
     func delivery(of device: Key<Device>, in push: Key<Push>) async throws -> DeviceDelivery?
     /// When the last lease on a batch or a fan-out of the push ends, or ended; nil where no worker has any.
     func leasesEnd(of push: Key<Push>) async throws -> Instant?
+    /// What providers said of devices of the push that they did not accept at once, each sentence once: the first
+    /// `AttemptNote.wordsMax` of its first batches.
+    func providerWords(of push: Key<Push>) async throws -> [String]
 }
 
 /// What the cancelling of a push changed.
@@ -231,6 +234,14 @@ package protocol DeliveryStore: Sendable {
     /// Returns for each, in order, false when its batch was claimed by another since; nothing of it is changed then.
     func settle(_ settlements: [Settlement]) async throws -> [Bool]
 
+    /// Takes the turn to try a push service again that refused our credentials: no other worker does so before `end`. False while
+    /// its time has not come, or another has the turn.
+    func takeProbe(of service: String, on platform: Key<Platform>, until end: Instant) async throws -> Bool
+    /// Writes what an attempt with credentials that were refused brought. Void once they were replaced.
+    ///
+    /// - Parameter service: nil for the platform as a whole.
+    func note(_ finding: ProbeFinding, of service: String?, on platform: Platform) async throws
+
     /// The earliest time at which a fan-out or batch is due, parked platforms aside; nil if none is open.
     func nextDue() async throws -> Instant?
     /// Signals that some of the work may be due, from this process or another. Only a hint: some are false, some are missing.
@@ -241,6 +252,31 @@ extension DeliveryStore {
     package func load(_ batch: Batch) async throws -> BatchLoad? { try await load([batch])[0] }
 
     package func settle(_ settlement: Settlement) async throws -> Bool { try await settle([settlement])[0] }
+}
+
+/// What an attempt with refused credentials brought.
+package enum ProbeFinding: Sendable, Hashable {
+    /// They are accepted: all that waits is sent.
+    case accepted
+    /// Refused, in the provider's words: the next attempt comes later.
+    case refused(String)
+    /// Nothing was sent, so another may try at once.
+    case unused
+
+    /// The parking of a push service after it.
+    ///
+    /// - Parameters:
+    ///   - before: its present one.
+    ///   - seen: the one that the worker saw. One that another worker made since stays.
+    package func parking(_ before: Parking?, seen: Parking?, at now: Instant) -> Parking? {
+        switch self {
+        case .accepted: return seen == nil ? before : nil
+        case .unused: return before?.probed(until: now)
+        case .refused(let words):
+            guard let before else { return Parking(refused: words, at: now) }
+            return seen?.probe?.count == before.probe?.count ? before.refused(words, at: now) : before
+        }
+    }
 }
 
 /// How many bursts a delivery worker wants, and from where.

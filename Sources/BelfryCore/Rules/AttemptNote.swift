@@ -14,7 +14,7 @@ package struct AttemptNote: Sendable, Hashable {
     /// A verdict that is older may be of the time before the device registered, so its words are noted.
     private static let plainDeathAge = Duration.seconds(30 * 86_400)
     private static let answersMax = 12
-    private static let answerBytesMax = 160
+    private static let answerBytesMax = 260
     /// Of more runs, only the first are noted.
     private static let runsMax = 200
 
@@ -77,6 +77,22 @@ package struct AttemptNote: Sendable, Hashable {
         self.at = at
         self.runs = runs
         self.answers = answers
+    }
+
+    /// What was answered, each once.
+    package var words: [String] { answers }
+
+    /// The most sentences that are told of a push.
+    package static let wordsMax = 12
+
+    /// What was answered in the histories of some batches, each once.
+    package static func words(of histories: [String]) -> [String] {
+        var words: [String] = []
+        for sentence in histories.lazy.flatMap({ history($0) }).flatMap(\.words)
+        where words.count < wordsMax && !words.contains(sentence) {
+            words.append(sentence)
+        }
+        return words
     }
 
     /// What the device at this place of the batch was answered; nil if it was not sent to.

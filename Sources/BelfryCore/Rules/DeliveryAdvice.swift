@@ -19,7 +19,7 @@ package struct DeliveryAdvice: Sendable, Hashable {
         if let parked {
             next =
                 "it is sent once platform \(parked.uuid.lowercased) (\(parked.name)), parked since \(parked.parking.since.text), "
-                + "is resumed"
+                + "is resumed" + (parked.nextProbe(at: now).map { "; it is \($0)" } ?? "")
             help = "\(parked.parking.detail): \(parked.remedy)"
             return
         }

@@ -5,7 +5,9 @@
 /// - gone → the answer, and the device is deactivated if the verdict names a time.
 /// - throttled, failed, unreachable → the device is retried, never before its own time.
 /// - unanswered → the device is retried or becomes `unknown`, as the push asks.
-/// - credentialsRefused → the platform is parked and the device is retried after it resumes.
+/// - held → the device is retried, once its push service is tried again.
+/// - credentialsRefused → the device is retried; where the answers agree (`CredentialsDoubt`) the platform is parked, and the device
+///   is retried after it resumes.
 package struct Settlement: Sendable, Hashable {
     package let batch: Batch
     /// One for each device of the batch.
@@ -51,10 +53,13 @@ package struct Settlement: Sendable, Hashable {
         package let parking: Parking
         /// The version of the platform as it was loaded for the batch.
         package let credentialsVersion: Int64
+        /// The attempt with refused credentials that the batch was; nil where the platform was not parked.
+        package let probe: Parking.Probe?
 
         package init(_ parking: Parking, of platform: Platform) {
             self.parking = parking
             credentialsVersion = platform.credentialsVersion
+            probe = platform.parked?.probe
         }
     }
 
@@ -112,11 +117,14 @@ extension Settlement {
     /// - Parameters:
     ///   - outcomes: one for each recipient of the load, in its order.
     ///   - jitter: a fraction in 0..<1.
+    ///   - parkRequest: where the credentials that were refused are believed to be.
     package init(
-        of batch: Batch, sending load: BatchLoad, outcomes: [Outcome], policy: RetryPolicy, now: Instant, jitter: Double
+        of batch: Batch, sending load: BatchLoad, outcomes: [Outcome], policy: RetryPolicy, now: Instant,
+        jitter: Double,
+        parkRequest: ParkRequest? = nil
     ) {
         precondition(outcomes.count == load.recipients.count, "a provider answers for each recipient")
-        var draft = Draft(batch: batch, platform: load.platform)
+        var draft = Draft(batch: batch, parkRequest: parkRequest)
         draft.skipInactive(load.recipients)
         var rest = batch.devices[...]
         var note = AttemptNote.Draft(of: batch, at: now)
@@ -176,17 +184,16 @@ extension Settlement {
 
 private struct Draft {
     let batch: Batch
-    let platform: Platform
+    let parkRequest: Settlement.ParkRequest?
     var answers: [Answer]
     var deadTokens: [Settlement.DeadToken] = []
     var moves: [Settlement.Move] = []
     /// The requested wait of devices that are retried, by index.
     var asked: [Int: Duration] = [:]
-    var trouble: String?
 
-    init(batch: Batch, platform: Platform) {
+    init(batch: Batch, parkRequest: Settlement.ParkRequest?) {
         self.batch = batch
-        self.platform = platform
+        self.parkRequest = parkRequest
         answers = batch.answers
     }
 
@@ -222,24 +229,22 @@ private struct Draft {
             asked[index] = .zero
         case .unanswered:
             if guarantee == .atMostOnce { answers[index] = .unknown } else { asked[index] = .zero }
-        case .credentialsRefused(let words):
-            trouble = words
+        case .held(let wait, _): asked[index] = wait
+        // Of a parked platform it waits until that resumes.
+        case .credentialsRefused: if parkRequest == nil { asked[index] = .zero }
         }
     }
 
     func finish(
         policy: RetryPolicy, end: Instant, now: Instant, jitter: Double, note: AttemptNote?
     ) -> Settlement {
-        let parkRequest = trouble.map {
-            Settlement.ParkRequest(Parking(cause: .credentials, detail: $0, since: now), of: platform)
-        }
         var answers = answers
         var dues: [Int: Instant] = [:]
         for index in answers.indices where answers[index] == .pending {
             let due = asked[index].map { now + policy.delay(after: batch.attempt, asked: $0, jitter: jitter) }
             dues[index] = due ?? batch.retryTimes[index] ?? now
         }
-        if trouble == nil {
+        if parkRequest == nil {
             for (index, due) in dues where due >= end {
                 answers[index] = .expired
                 dues[index] = nil

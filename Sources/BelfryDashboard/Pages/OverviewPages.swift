@@ -240,8 +240,16 @@ extension Visit {
             if let parked = platform.parked {
                 matters.append(
                     Matter(
-                        text: "Nothing is sent: \(parked.detail)", link: link, tone: .bad,
-                        button: button("resume", "Resume")))
+                        text: "Nothing is sent: \(parked.detail)"
+                            + (parked.nextProbe(at: services.clock.now).map { "; it is \($0)" } ?? ""), link: link,
+                        tone: .bad, button: button("resume", "Resume")))
+            }
+            for service in platform.parkedServices {
+                matters.append(
+                    Matter(
+                        text: "Nothing is sent to \(service.origin): \(service.parking.detail)"
+                            + (service.parking.nextProbe(at: services.clock.now).map { "; it is \($0)" } ?? ""),
+                        link: link, tone: .warn, button: button("resume", "Try again")))
             }
             if let expiry = services.admin.credentialsExpiry(of: platform),
                 expiry < services.clock.now + Self.expirySoon

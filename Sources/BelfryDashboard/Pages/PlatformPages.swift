@@ -55,7 +55,9 @@ struct PlatformPages {
     }
 
     static func state(_ platform: Platform) -> Value {
-        guard let parked = platform.parked else { return .badge("sending", .good) }
+        guard let parked = platform.parked else {
+            return platform.parkedServices.isEmpty ? .badge("sending", .good) : .badge("partly parked", .warn)
+        }
         return .badge("parked", parked.cause == .operator ? .warn : .bad)
     }
 
@@ -204,6 +206,16 @@ struct PlatformPages {
         facts.facts = [
             Fact("Type", .text(platform.kind.title)),
             Fact("State", [state(platform)] + (platform.parked.map { [.text($0.detail), .time($0.since)] } ?? [])),
+        ]
+        if let probe = platform.parked?.probe { facts.facts.append(Fact("Next probe", .time(probe.at))) }
+        for service in platform.parkedServices {
+            facts.facts.append(
+                Fact(
+                    "Parked service", .code(service.origin), .text(service.parking.detail), .time(service.parking.since)
+                ))
+            if let probe = service.parking.probe { facts.facts.append(Fact("Next probe", .time(probe.at))) }
+        }
+        facts.facts += [
             Fact("UUID", .code(platform.uuid.lowercased)),
             Fact(
                 "Devices",
@@ -221,6 +233,9 @@ struct PlatformPages {
         guard mayChange else { return page }
         let base = Address.of(application, "platforms", platform.uuid.lowercased)
         page.sections[0].buttons = [.button("\(base)/test", "Test the credentials")]
+        if !platform.parkedServices.isEmpty, platform.parked == nil {
+            page.sections[0].buttons.append(.button("\(base)/resume", "Try the services again"))
+        }
         if platform.parked == nil {
             var park = Form("\(base)/park", "Park", [.text("reason", "Reason", "")])
             park.isInline = true

@@ -89,6 +89,7 @@ struct PushPages {
                 answers: try await store.answerCounts(of: receipt.push.key),
                 events: try await store.counts(of: receipt.push.key),
                 faults: try await store.connectionFaults(of: receipt.push.key),
+                words: try await store.providerWords(of: receipt.push.key),
                 devices: try await store.answers(in: receipt.push.key, kind: kind, after: cursor, limit: Self.perPage),
                 kind: kind, times: try await store.answerTimes(of: receipt.push.key))
         }
@@ -132,6 +133,8 @@ struct PushPages {
         let answers: [Key<Platform>: [Answer: Int]]
         let events: [Key<Platform>: AnalyticsCounts]
         let faults: [PlatformFault]
+        /// What providers said of devices that they did not accept at once.
+        let words: [String]
         let devices: AnswerPage
         let kind: Answer.Kind
         let times: AnswerTimes
@@ -165,7 +168,14 @@ struct PushPages {
         let receipt = details.receipt
         var section = Section()
         section.facts = [
-            Fact("State", [receipt.stateValue] + receipt.parked.map { .text("\($0.name): \($0.parking.detail)") }),
+            Fact(
+                "State",
+                [receipt.stateValue]
+                    + receipt.parked.map {
+                        .text(
+                            "\($0.name): \($0.parking.detail)\($0.parking.probe.map { ", next probe at \($0.at.text)" } ?? "")"
+                        )
+                    }),
             Fact("Target", .text(details.request?.target.words ?? "not known")),
             Fact("Receipt id", .code(receipt.push.receiptID.lowercased)),
             Fact("Accepted", .time(receipt.push.acceptedAt)),
@@ -178,6 +188,7 @@ struct PushPages {
         for fault in details.faults {
             section.facts.append(Fact("Waits for", .badge("no connection", .warn), .text("\(fault.fault.detail)")))
         }
+        for words in details.words { section.facts.append(Fact("The provider said", .text(words))) }
         return section
     }
 

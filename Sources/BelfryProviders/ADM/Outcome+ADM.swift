@@ -11,7 +11,7 @@ extension Outcome {
         case .accepted(let replacement): self.init(movedTo: replacement, kind: .amazon)
         case .rejected(let rejection):
             self.init(rejection, sentAt: sentAt)
-            self = saying("\(rejection.status)")
+            self = saying("\(rejection.status)", rejection.words)
         case .unauthorized(let fault): self.init(fault)
         case .unprocessed(let fault): self.init(unprocessed: fault, byHostOf: "ADM")
         case .unknown: self = .unanswered

@@ -5,7 +5,7 @@ import HTTP2Client
 import Logging
 
 /// Sends the pushes of one platform of Apple's devices through APNs.
-struct APNsProvider: DrainableProvider {
+struct APNsProvider: MessageTestedProvider {
     private let client: APNsClient
     private let topic: String
     private let use: AppleTokenUse

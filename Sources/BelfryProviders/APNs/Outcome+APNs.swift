@@ -18,7 +18,8 @@ extension Outcome {
         case .unprocessed(let why):
             self = fault.map { .unreachable($0) } ?? .failed(retryAfter: nil).saying("not processed: \(why)")
         case .unknown: self = .unanswered
-        case .credentialsRefused(let refusal): self = .credentialsRefused("APNs: \(fault?.detail ?? "\(refusal)")")
+        case .credentialsRefused(let refusal):
+            self = .credentialsRefused("APNs: \(fault?.detail ?? "\(refusal)")", by: .shared)
         }
     }
 

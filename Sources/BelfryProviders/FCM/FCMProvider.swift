@@ -5,7 +5,7 @@ import Logging
 import Outbound
 
 /// Sends the pushes of one Android platform through FCM.
-struct FCMProvider: DrainableProvider {
+struct FCMProvider: MessageTestedProvider {
     private let client: FCMClient
     private let kind: PlatformKind
     private let options: FCMOptions

@@ -14,14 +14,15 @@ extension Outcome {
         case .accepted: self = .accepted
         case .rejected(let rejection):
             self.init(rejection, sentAt)
-            self = saying("\(rejection.status) \(rejection.code)")
+            self = saying("\(rejection.status) \(rejection.code)", rejection.words)
         case .held(let retryAfter):
             self = .throttled(retryAfter: retryAfter).saying("not asked: the project's quota is used up")
         case .unauthorized(let error): self.init(error)
         case .unprocessed(let why):
             self = fault.map { .unreachable($0) } ?? .failed(retryAfter: nil).saying("not processed: \(why)")
         case .unknown: self = .unanswered
-        case .credentialsRefused(let refusal): self = .credentialsRefused("FCM: \(fault?.detail ?? "\(refusal)")")
+        case .credentialsRefused(let refusal):
+            self = .credentialsRefused("FCM: \(fault?.detail ?? "\(refusal)")", by: .shared)
         }
     }
 

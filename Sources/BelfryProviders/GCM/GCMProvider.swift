@@ -3,7 +3,7 @@ import GCM
 import Outbound
 
 /// Sends the pushes of one Android platform over `gcm/send`.
-struct GCMProvider: PostingProvider {
+struct GCMProvider: PostingProvider, MessageTestedProvider {
     let inFlight: InFlightDevices
     private let client: GCMClient
     private let kind: PlatformKind

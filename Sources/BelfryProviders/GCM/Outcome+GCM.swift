@@ -14,9 +14,9 @@ extension Outcome {
         case .rejected(let error, let retryAfter):
             self.init(error, retryAfter, sentAt)
             self = saying("\(error)")
-        case .refused(let status, let retryAfter):
+        case .refused(let status, let retryAfter, let words):
             self.init(gcmStatus: status, retryAfter)
-            self = saying("\(status)")
+            self = spoken(by: .request).saying("\(status)", words)
         case .unprocessed(let fault): self.init(unprocessed: fault, byHostOf: "GCM")
         case .unknown: self = .unanswered
         }

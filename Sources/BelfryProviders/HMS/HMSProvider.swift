@@ -3,7 +3,7 @@ import HMS
 import Outbound
 
 /// Sends the pushes of one Huawei platform through Push Kit.
-struct HMSProvider: PostingProvider {
+struct HMSProvider: PostingProvider, MessageTestedProvider {
     let inFlight: InFlightDevices
     private let client: HMSClient
     private let isServiceAccount: Bool

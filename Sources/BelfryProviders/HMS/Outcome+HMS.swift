@@ -11,7 +11,7 @@ extension Outcome {
         case .illegalToken(let cause): self.init(cause)
         case .rejected(let rejection):
             self.init(rejection)
-            self = saying("\(rejection.status) \(rejection.code?.text ?? "")")
+            self = spoken(by: .request).saying("\(rejection.status) \(rejection.code?.text ?? "")", rejection.words)
         case .unauthorized(let error): self.init(error)
         case .unprocessed(let fault): self.init(unprocessed: fault, byHostOf: "HMS")
         case .unknown: self = .unanswered

@@ -10,7 +10,7 @@ extension Outcome {
         switch answer {
         case .answered(let verdict):
             self.init(verdict, sentAt: sentAt)
-            self = saying("\(verdict.status)")
+            self = saying("\(verdict.status)", verdict.words)
         case .unprocessed(let fault): self.init(unprocessed: fault)
         case .unknown: self = .unanswered
         }

@@ -8,16 +8,16 @@ extension Outcome {
     /// - Parameter sentAt: a device that registered since is active.
     init(_ answer: PAPAnswer, sentAt: Instant) {
         switch answer {
-        case .result(let code, _):
+        case .result(let code, let words):
             self.init(papCode: code, sentAt: sentAt)
-            self = saying("code \(code)")
+            self = saying("code \(code)", words)
         // Not an answer of the protocol; the message may have been accepted.
-        case .rejected(200, _): self = .unanswered
-        case .rejected(401, _), .rejected(403, _):
-            self = .credentialsRefused("the push gateway refuses the application's password")
-        case .rejected(let status, let retryAfter):
+        case .rejected(200, _, _): self = .unanswered
+        case .rejected(401, _, let words), .rejected(403, _, let words):
+            self = .credentialsRefused("the push gateway refuses the application's password").saying("", words)
+        case .rejected(let status, let retryAfter, let words):
             self.init(unlisted: status, retryAfter: retryAfter)
-            self = saying("\(status)")
+            self = saying("\(status)", words)
         case .unprocessed(let fault): self.init(unprocessed: fault, byHostOf: "the push gateway")
         case .unknown: self = .unanswered
         }

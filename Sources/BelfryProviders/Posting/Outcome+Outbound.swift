@@ -19,8 +19,9 @@ extension Outcome {
     init(unprocessed fault: OutboundFault, byHostOf name: String) {
         switch fault.code {
         case .addressRefused:
-            self = .credentialsRefused("\(name): the address is not public, see providers.addresses.allow")
-        case .tls: self = .credentialsRefused("\(name): \(fault)")
+            self = .credentialsRefused(
+                "\(name): the address is not public, see providers.addresses.allow", by: .shared)
+        case .tls: self = .credentialsRefused("\(name): \(fault)", by: .shared)
         default:
             self =
                 ConnectionFault(fault).map { .unreachable($0) } ?? .failed(retryAfter: nil).saying("not sent: \(fault)")
@@ -30,7 +31,7 @@ extension Outcome {
     /// There is no access token.
     init(_ error: AccessTokenError) {
         if error.isRefusal {
-            self = .credentialsRefused(error.reason)
+            self = .credentialsRefused(error.reason, by: .shared)
         } else if let fault = error.fault.flatMap({ ConnectionFault($0, detail: error.reason) }) {
             self = .unreachable(fault)
         } else {

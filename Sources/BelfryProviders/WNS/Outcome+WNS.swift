@@ -9,11 +9,12 @@ extension Outcome {
     init(_ answer: WNSAnswer, sentAt: Instant) {
         switch answer {
         case .received: self = .accepted
-        case .dropped: self = .refused(.dropped)
-        case .channelThrottled(let retryAfter): self = .throttled(retryAfter: retryAfter ?? .seconds(600))
+        case .dropped(let words): self = .refused(.dropped).saying("200 dropped", words)
+        case .channelThrottled(let retryAfter):
+            self = .throttled(retryAfter: retryAfter ?? .seconds(600)).saying("200 channelthrottled")
         case .rejected(let rejection):
             self.init(rejection, sentAt: sentAt)
-            self = saying("\(rejection.status) \(rejection.description ?? "")")
+            self = saying("\(rejection.status)", rejection.description)
         case .unauthorized(let fault): self.init(fault)
         case .unprocessed(let fault): self.init(unprocessed: fault)
         case .unknown: self = .unanswered

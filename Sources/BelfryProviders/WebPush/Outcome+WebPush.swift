@@ -13,7 +13,8 @@ extension Outcome {
         case .accepted: self = .accepted
         case .rejected(let rejection):
             self.init(rejection, isApple: isApple, sentAt: sentAt)
-            self = saying("\(rejection.status)\(rejection.reason.map { " \($0.text)" } ?? "")")
+            self = saying("\(rejection.status)\(rejection.reason.map { " \($0.text)" } ?? "")", rejection.words)
+        case .dropped(let words): self = .refused(.dropped).saying("dropped", words)
         case .unusableKey: self = .refused(.badToken)
         case .unprocessed(let fault): self.init(unprocessed: fault)
         case .unknown: self = .unanswered

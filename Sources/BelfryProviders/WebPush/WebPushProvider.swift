@@ -49,6 +49,8 @@ struct WebPushProvider: PostingProvider {
                 zip(batch.addresses, answers).map { Outcome($1, isApple: $0.isApple, sentAt: sentAt) }))
     }
 
+    func service(of token: DeviceToken) -> String? { (try? WebPushSubscription(json: token.bytes))?.origin }
+
     /// The key was read when the provider was created. Each browser has its own push service, which `testConnection`
     /// connects to.
     func test() async -> CredentialsTest { .works }

@@ -28,13 +28,13 @@ extension Outcome {
         switch answer {
         case .verdicts: self = .accepted
         case .unreadable, .unknown: self = .unanswered
-        case .rejected(let status, let retryAfter):
+        case .rejected(let status, let retryAfter, let words):
             switch status {
-            case 300..<400, 401, 403, 404, 410: self = .credentialsRefused("the webhook answered \(status)")
-            default:
-                self.init(unlisted: status, retryAfter: Self.wait(retryAfter))
-                self = saying("\(status)")
+            case 300..<400, 401, 403, 404, 410:
+                self = .credentialsRefused("the webhook answered \(status)", by: .request)
+            default: self.init(unlisted: status, retryAfter: Self.wait(retryAfter))
             }
+            self = saying("\(status)", words)
         case .unprocessed(let fault): self.init(unprocessed: fault, byHostOf: "the webhook")
         }
     }

@@ -4,7 +4,7 @@ import Outbound
 import Webhook
 
 /// Posts the pushes of one webhook platform, batch by batch, to the operator's own service.
-struct WebhookProvider: PostingProvider {
+struct WebhookProvider: PostingProvider, MessageTestedProvider {
     let inFlight: InFlightDevices
     private let client: WebhookClient
     private let clock: any WallClock

@@ -23,6 +23,8 @@ enum MetricHelp {
             "Connections refused.",
         "belfry_credentials_days":
             "Whole days until the first of the platforms' credentials expire.",
+        "belfry_credentials_probes_total":
+            "Attempts with credentials that were refused.",
         "belfry_delivery_faults_total":
             "Store errors after which work was retried.",
         "belfry_devices_answered_total":
@@ -68,13 +70,15 @@ enum MetricHelp {
         "belfry_platforms_parked":
             "Platforms that are parked now, measured every two seconds.",
         "belfry_platforms_parked_total":
-            "Platforms that were parked: an operator must act.",
+            "Platforms that were parked: an operator should look.",
         "belfry_provider_connection_faults_total":
             "Devices that wait because the provider of a platform could not be connected to.",
         "belfry_provider_send_duration_seconds":
             "Time of a provider for one call, with a burst of up to 500 devices.",
         "belfry_push_delivery_seconds":
             "Seconds from the acceptance of a push to the answer of the last device of a batch.",
+        "belfry_push_services_parked":
+            "Push services of web platforms that are parked alone, measured every two seconds.",
         "belfry_pushes_accepted_total":
             "Pushes accepted, whoever sent them.",
         "belfry_quota_refusals_total":

@@ -33,8 +33,9 @@ package struct APNsConfiguration: ServiceConfiguration {
     package var streamsAtOnceMax: UInt32 = 1000
     /// With provider tokens APNs allows one stream until a token has been accepted.
     package var startsWithOneStream = true
-    /// The lengths a device token may have, in bytes.
-    package var tokenBytes: ClosedRange<Int> = 32...32
+    /// The lengths a device token may have, in bytes. Source: Apple, `didRegisterForRemoteNotificationsWithDeviceToken`: they are of
+    /// variable length; up to 100 bytes were seen.
+    package var tokenBytes: ClosedRange<Int> = 32...100
     /// The existing broadcast channels; an `APNsChannelsSimulator` with the same `ChannelRegistry` creates them.
     package var channels = ChannelRegistry()
     /// Parses the whole payload of each request as JSON, instead of checking its first byte.

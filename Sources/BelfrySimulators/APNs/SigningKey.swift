@@ -25,10 +25,12 @@ package struct APNsIssuedKey: Sendable {
     package let teamID: String
     private let privateKey: P256.Signing.PrivateKey
 
-    package init(keyID: String = "BELFRYKEY1", teamID: String = "BELFRYTEAM") {
+    /// - Parameter p8: the content of the file of an earlier start; a new key where it is none.
+    package init(keyID: String = "BELFRYKEY1", teamID: String = "BELFRYTEAM", p8: String? = nil) {
         self.keyID = keyID
         self.teamID = teamID
-        self.privateKey = P256.Signing.PrivateKey()
+        self.privateKey =
+            p8.flatMap { try? P256.Signing.PrivateKey(pemRepresentation: $0) } ?? P256.Signing.PrivateKey()
     }
 
     /// The content of a `.p8` file.

@@ -113,7 +113,7 @@ struct FCMMessage {
     }
 
     private static func isReserved(_ key: String) -> Bool {
-        key == "from" || key == "message_type" || key.hasPrefix("google") || key.hasPrefix("gcm")
+        key == "from" || key == "message_type" || key.hasPrefix("google.") || key.hasPrefix("gcm.notification.")
     }
 
     private static func isColor(_ text: String) -> Bool {

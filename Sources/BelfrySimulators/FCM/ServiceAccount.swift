@@ -1,4 +1,5 @@
 import CryptoExtras
+import FoundationEssentials
 
 /// Both halves of a Google service account: the key that signs assertions and the key that verifies them.
 package struct ServiceAccount: Sendable {
@@ -18,6 +19,24 @@ package struct ServiceAccount: Sendable {
         self.keyID = keyID
         self.email = "sender@\(projectID).iam.gserviceaccount.com"
         self.key = try ownKey ? _RSA.Signing.PrivateKey(keySize: .bits2048) : Self.sharedKey.get()
+    }
+
+    /// The account in the file of an earlier start; nil when it is none of this project's.
+    package init?(projectID: String, json: String) {
+        guard let read = try? JSONDecoder().decode(Written.self, from: Data(json.utf8)), read.project_id == projectID,
+            let key = try? _RSA.Signing.PrivateKey(pemRepresentation: read.private_key)
+        else { return nil }
+        self.projectID = projectID
+        keyID = read.private_key_id
+        email = read.client_email
+        self.key = key
+    }
+
+    private struct Written: Decodable {
+        let project_id: String
+        let private_key_id: String
+        let private_key: String
+        let client_email: String
     }
 
     package var privateKeyPEM: String { key.pkcs8PEMRepresentation }

@@ -54,7 +54,7 @@ struct GCMMessage {
     }
 
     private static func complaint(keys: [String], ttl: JSON?, bytes: Int, most: Int) -> String? {
-        if keys.contains(where: { $0 == "from" || $0.hasPrefix("google") || $0.hasPrefix("gcm") }) {
+        if keys.contains(where: { $0 == "from" || $0.hasPrefix("google.") || $0.hasPrefix("gcm.") }) {
             return "InvalidDataKey"
         }
         if let ttl, !(0...Self.ttlSecondsMax).contains(ttl.integer ?? -1) { return "InvalidTtl" }

@@ -7,10 +7,11 @@ struct Claims<Session: WriteSession> {
 
     /// - Parameters:
     ///   - work: the kind of work to claim.
+    ///   - end: when the leases end.
     ///   - take: leases up to so many of a platform in a lane, and returns them. What other nodes hold is passed over, so
     ///     there may be fewer. A burst is one.
     func claim<Leased>(
-        _ work: ClaimedWork, atMost limit: Int, lanes: [Lane], room: (Key<Platform>) -> Int,
+        _ work: ClaimedWork, atMost limit: Int, lanes: [Lane], until end: Instant, room: (Key<Platform>) -> Int,
         take: (Lane, Key<Platform>, Int) throws -> [Leased]
     ) throws -> [Leased] {
         var leased: [Leased] = []
@@ -23,6 +24,12 @@ struct Claims<Session: WriteSession> {
                 let shares = FairShare.divide(limit - leased.count, among: bidders, turn: turn)
                 guard !shares.isEmpty else { break }
                 for (platform, share) in shares.sorted(by: { $0.key < $1.key }) {
+                    let isProbe = open.contains { $0.isProbe && $0.platform == platform }
+                    if isProbe { open.removeAll { $0.platform == platform } }
+                    if isProbe, work == .batches {
+                        leased += try probe(platform, until: end) { try take(lane, platform, 1) }
+                        continue
+                    }
                     let more = try take(lane, platform, share)
                     taken[platform, default: 0] += more.count
                     leased += more
@@ -35,18 +42,32 @@ struct Claims<Session: WriteSession> {
     }
 }
 
+extension Claims {
+    /// Refused credentials are tried again with one burst, by one worker.
+    private func probe<Leased>(
+        _ platform: Key<Platform>, until end: Instant, take: () throws -> [Leased]
+    ) throws -> [Leased] {
+        guard try session.takeProbe(of: platform, until: end) else { return [] }
+        let leased = try take()
+        if leased.isEmpty { try session.returnProbe(of: platform) }
+        return leased
+    }
+}
+
 /// The kind of work to claim.
 enum ClaimedWork {
     case batches, fanOuts
 }
 
-/// A platform with due work in a lane, and not parked.
+/// A platform with due work in a lane, and not parked, or to be tried again.
 struct Bid {
     let platform: Key<Platform>
     let application: Key<Application>
+    /// Whether it is parked, and its credentials are tried again.
+    let isProbe: Bool
 
     fileprivate func bidder(room: Int) -> FairShare.Bidder? {
-        room > 0 ? FairShare.Bidder(application: application, platform: platform, room: room) : nil
+        room > 0 ? FairShare.Bidder(application: application, platform: platform, room: isProbe ? 1 : room) : nil
     }
 }
 

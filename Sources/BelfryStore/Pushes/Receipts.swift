@@ -27,7 +27,7 @@ extension SQLConnection {
         }
         var parkings: [Key<Push>: [ParkedPlatform]] = [:]
         try prepared(PushStatements.parkings).each(SQLKeys(keys)) { row in
-            guard let parking = Parking(row, from: 1), let uuid = row.uuid(4) else { return }
+            guard let parking = Parking(row, from: 1, probe: 6), let uuid = row.uuid(4) else { return }
             parkings[Key(row.integer(0)), default: []].append(
                 ParkedPlatform(uuid: uuid, name: row.text(5), parking: parking))
         }

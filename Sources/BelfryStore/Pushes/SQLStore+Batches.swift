@@ -5,7 +5,8 @@ extension SQLStore {
         let turn = nextTurn()
         return try await write { session in
             try Claims(session: session, turn: turn).claim(
-                .batches, atMost: claim.burstsMax, lanes: claim.lanes, room: claim.room(on:)
+                .batches, atMost: claim.burstsMax, lanes: claim.lanes, until: session.now + claim.lease,
+                room: claim.room(on:)
             ) { lane, platform, share in
                 let batches = try session.leaseBatches(
                     in: lane, on: platform, atMost: share, of: claim.burst, until: session.now + claim.lease)

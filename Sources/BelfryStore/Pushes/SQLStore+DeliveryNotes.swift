@@ -17,6 +17,12 @@ extension SQLStore {
         }
     }
 
+    package func providerWords(of push: Key<Push>) async throws -> [String] {
+        try await read { db in
+            AttemptNote.words(of: try db.prepared(DeliveryNoteStatements.histories).all(push) { $0.text(0) })
+        }
+    }
+
     package func unmatchedNames(of push: Key<Push>) async throws -> UnmatchedNames {
         let now = clock.now
         return try await read { db in
@@ -96,6 +102,14 @@ enum DeliveryNoteStatements {
           FROM (SELECT due_at_ms FROM batch WHERE push_id = $1 AND claim_count > 0
                 UNION ALL
                 SELECT due_at_ms FROM fan_out WHERE push_id = $1 AND is_claimed = true) AS lease
+        """
+
+    /// The histories of the first batches of a push, by `batch_device`. Few batches have one.
+    static let histories: SQLText = """
+        SELECT attempts /* delivery_notes.histories */
+          FROM (SELECT id FROM batch WHERE push_id = $1 ORDER BY platform_id, first_device_id LIMIT 1000) AS own
+          JOIN batch_history ON batch_id = own.id
+         LIMIT 50
         """
 
     /// The history keeps its newest `AttemptNote.historyBytesMax` characters, which are ASCII.

@@ -5,7 +5,7 @@ extension SQLStore {
         let turn = nextTurn()
         return try await write { session in
             try Claims(session: session, turn: turn).claim(
-                .fanOuts, atMost: limit, lanes: lanes, room: { _ in limit }
+                .fanOuts, atMost: limit, lanes: lanes, until: session.now + lease, room: { _ in limit }
             ) { lane, platform, share in
                 try session.leaseFanOuts(in: lane, on: platform, atMost: share, until: session.now + lease)
             }

@@ -85,7 +85,8 @@ enum PushStatements {
 
     /// Reads the push's batches only for platforms that are parked.
     static let parkings: SQLText = """
-        SELECT push.id, parked_cause, parked_detail, parked_since_ms, platform.uuid, platform.name /* pushes.parkings */
+        SELECT push.id, parked_cause, parked_detail, parked_since_ms, platform.uuid, platform.name, probe_at_ms, probe_count
+               /* pushes.parkings */
           FROM push JOIN platform ON platform.application_id = push.application_id
          WHERE push.id \(among: "$1") AND parked_cause IS NOT NULL
            AND (EXISTS (SELECT 1 FROM fan_out WHERE push_id = push.id AND platform_id = platform.id)

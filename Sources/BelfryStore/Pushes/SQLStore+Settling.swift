@@ -95,8 +95,15 @@ struct Settling<Session: WriteSession> {
             let parking = parkRequest.parking
             let parked = try session.prepared(PlatformStatements.parkUnlessParked).run(
                 parking.cause.rawValue, parking.detail, parking.since, settlement.batch.platformKey,
-                parkRequest.credentialsVersion)
-            if parked > 0 { session.registryChanged() }
+                parkRequest.credentialsVersion, parking.probe?.at, parking.probe?.count ?? 0)
+            let postponed =
+                try (parking.cause == .credentials ? parkRequest.probe : nil).map { probe in
+                    let next = probe.refused(at: session.now)
+                    return try session.prepared(ProbeStatements.refused).run(
+                        parking.detail, next.at, next.count, settlement.batch.platformKey,
+                        parkRequest.credentialsVersion, probe.count)
+                } ?? 0
+            if parked + postponed > 0 { session.registryChanged() }
         }
     }
 }

@@ -107,17 +107,18 @@ extension Platform {
         self.init(
             key: Key(row.integer(0)), uuid: uuid, applicationKey: Key(row.integer(2)), kind: kind, mode: mode,
             name: row.text(5), secretHash: row.blob(6), credentials: Sealed(bytes: row.blob(7)),
-            credentialsVersion: row.integer(8), parked: Parking(row, from: 9),
+            credentialsVersion: row.integer(8), parked: Parking(row, from: 9, probe: 16),
             createdAt: Instant(milliseconds: row.integer(12)), description: row.text(13), hasImports: row.bool(14),
-            webAccess: webAccess)
+            webAccess: webAccess, parkedServices: row.textIfAny(18).map { [ParkedService](stored: $0) } ?? [])
     }
 }
 
 extension Parking {
-    /// From three columns; nil when the first has no cause.
-    init?(_ row: some SQLRow, from first: Int32) {
+    /// From three columns, and two for the next attempt; nil when the first has no cause.
+    init?(_ row: some SQLRow, from first: Int32, probe: Int32) {
         guard let cause = row.textIfAny(first).flatMap(Cause.init(rawValue:)) else { return nil }
         self.init(
-            cause: cause, detail: row.text(first + 1), since: Instant(milliseconds: row.integer(first + 2)))
+            cause: cause, detail: row.text(first + 1), since: Instant(milliseconds: row.integer(first + 2)),
+            probe: row.instantIfAny(probe).map { Probe(at: $0, count: Int(row.integer(probe + 1))) })
     }
 }

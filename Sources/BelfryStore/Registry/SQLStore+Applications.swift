@@ -67,6 +67,7 @@ extension SQLStore {
             try session.change(
                 PlatformStatements.replaceCredentials, credentials.bytes, platform, of: "platform \(platform)")
             session.registryChanged()
+            try session.prepared(PlatformStatements.setParkedServices).run(String?.none, platform)
             let parking = try session.prepared(PlatformStatements.byKey).first(platform, as: Platform.init)?.parked
             if parking?.cause.endsWithNewCredentials == true { try session.resume(platform) }
         }
@@ -76,7 +77,7 @@ extension SQLStore {
         try await write { session in
             try session.change(
                 PlatformStatements.park, parking.cause.rawValue, parking.detail, parking.since, platform,
-                of: "platform \(platform)")
+                parking.probe?.at, parking.probe?.count ?? 0, of: "platform \(platform)")
             session.registryChanged()
         }
     }
@@ -167,7 +168,8 @@ enum PlatformStatements {
     static let all: SQLText = """
         SELECT platform.id, platform.uuid, application_id, kind, mode, platform.name, secret_hash, credentials,
                credentials_version, parked_cause, parked_detail, parked_since_ms, platform.created_at_ms,
-               platform.description, has_imports, web_access /* platforms.all */
+               platform.description, has_imports, web_access, probe_at_ms, probe_count,
+               parked_services /* platforms.all */
           FROM platform JOIN application ON application.id = application_id
          WHERE NOT is_being_deleted AND NOT is_deleted
          ORDER BY platform.id
@@ -176,7 +178,7 @@ enum PlatformStatements {
     static let byKey: SQLText = """
         SELECT id, uuid, application_id, kind, mode, name, secret_hash, credentials,
                credentials_version, parked_cause, parked_detail, parked_since_ms, created_at_ms, description,
-               has_imports, web_access /* platforms.by_key */
+               has_imports, web_access, probe_at_ms, probe_count, parked_services /* platforms.by_key */
           FROM platform
          WHERE id = $1
         """
@@ -215,21 +217,22 @@ enum PlatformStatements {
 
     static let park: SQLText = """
         UPDATE platform /* platforms.park */
-           SET parked_cause = $1, parked_detail = $2, parked_since_ms = $3
+           SET parked_cause = $1, parked_detail = $2, parked_since_ms = $3, probe_at_ms = $5, probe_count = $6
          WHERE id = $4
         """
 
     /// The first batch that fails determines the time.
     static let parkUnlessParked: SQLText = """
         UPDATE platform /* platforms.park_unless_parked */
-           SET parked_cause = $1, parked_detail = $2, parked_since_ms = $3
+           SET parked_cause = $1, parked_detail = $2, parked_since_ms = $3, probe_at_ms = $6, probe_count = $7
          WHERE id = $4 AND parked_cause IS NULL AND credentials_version = $5
         """
 
     static let resume: SQLText = """
         UPDATE platform /* platforms.resume */
-           SET parked_cause = NULL, parked_detail = NULL, parked_since_ms = NULL
-         WHERE id = $1 AND parked_cause IS NOT NULL
+           SET parked_cause = NULL, parked_detail = NULL, parked_since_ms = NULL, probe_at_ms = NULL, probe_count = 0,
+               parked_services = NULL
+         WHERE id = $1 AND (parked_cause IS NOT NULL OR parked_services IS NOT NULL)
         """
 
     /// Scans `batch_due`. A batch with a `claim_count` is a lease.

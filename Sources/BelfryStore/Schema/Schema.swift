@@ -14,7 +14,7 @@ enum Schema {
 
 extension Schema {
     /// The steps after the first, in the order of their numbers.
-    static let migrations: [any SchemaMigration.Type] = [UnknownFieldsMigration.self]
+    static let migrations: [any SchemaMigration.Type] = [UnknownFieldsMigration.self, ProbesMigration.self]
 }
 
 /// A numbered step of the schema after the first. It runs in a transaction of its own.

@@ -25,6 +25,8 @@ package final class FakeProvider: Provider {
     private let clock: any WallClock
     private let lifetime: ProcessLifetime
     private let roomNow: @Sendable () -> Int
+    private let serviceOf: @Sendable (DeviceToken) -> String?
+    private let refuses: @Sendable () -> Bool?
 
     package convenience init(
         plan: OutcomePlan = OutcomePlan(), ledger: Ledger = Ledger(), clock: any WallClock, pace: Pace = Pace()
@@ -36,7 +38,9 @@ package final class FakeProvider: Provider {
 
     package init(
         ledger: Ledger, clock: any WallClock, pace: Pace = Pace(), lifetime: ProcessLifetime = ProcessLifetime(),
-        room: @escaping @Sendable () -> Int = { 10_000 }, answer: @escaping Answering
+        room: @escaping @Sendable () -> Int = { 10_000 },
+        service: @escaping @Sendable (DeviceToken) -> String? = { _ in nil },
+        refuses: @escaping @Sendable () -> Bool? = { nil }, answer: @escaping Answering
     ) {
         self.answer = answer
         self.ledger = ledger
@@ -44,9 +48,15 @@ package final class FakeProvider: Provider {
         self.pace = pace
         self.lifetime = lifetime
         roomNow = room
+        serviceOf = service
+        self.refuses = refuses
     }
 
     package var room: Int { roomNow() }
+
+    package func service(of token: DeviceToken) -> String? { serviceOf(token) }
+
+    package func refusesCredentials() async -> Bool? { refuses() }
 
     package func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome] {
         var outcomes: [Outcome] = []

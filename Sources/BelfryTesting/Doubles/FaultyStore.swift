@@ -11,7 +11,7 @@ package struct FaultyStore: WrappedStore {
         case settlesWithoutFence, forgetsSettlements, leasesNothing, forgetsLapses, losesDevices, writesBatchesTwice
         case believesEveryDeadToken, deactivatesOnRefusedCredentials, skipsTheReachable, refusesToAdvance
         case sendsSchedulesTwice, cancelsInVain, forgetsSchedules, forgetsRetryTimes, prolongsRetryTimes
-        case cancelsPushesInVain, forgetsCancelledLeases
+        case cancelsPushesInVain, forgetsCancelledLeases, parksAtOneRefusal, forgetsProbes
     }
 
     package init(_ base: MemoryStore, _ planted: Fault) {
@@ -82,8 +82,31 @@ package struct FaultyStore: WrappedStore {
                 settlements.map { settlement in
                     settlement.parkRequest == nil ? settlement : deadly(settlement) { $0 == .pending }
                 })
+        case .parksAtOneRefusal: try await base.settle(settlements.map(hasty))
+        case .forgetsProbes: try await forgettingProbes { try await base.settle(settlements) }
         default: try await base.settle(settlements)
         }
+    }
+
+    /// The settlement, with the platform parked for what one device was answered.
+    private func hasty(_ settlement: Settlement) -> Settlement {
+        guard settlement.parkRequest == nil,
+            settlement.note?.words.contains(where: { $0.hasPrefix("credentials refused") }) ?? false,
+            let platform = memory.contents.platforms[settlement.batch.platformKey]
+        else { return settlement }
+        return settlement.parking(Settlement.ParkRequest(Parking(refused: "once", at: .zero), of: platform))
+    }
+
+    private func forgettingProbes(_ settle: () async throws -> [Bool]) async throws -> [Bool] {
+        let areDone = try await settle()
+        memory.tamper { contents in
+            for (key, platform) in contents.platforms {
+                guard let parked = platform.parked, parked.probe != nil else { continue }
+                contents.platforms[key] = platform.with(
+                    parked: Parking(cause: parked.cause, detail: parked.detail, since: parked.since))
+            }
+        }
+        return areDone
     }
 
     package func release(_ schedule: Schedule, as push: NewPush) async throws -> Push? {

@@ -41,6 +41,9 @@ package final class Ledger: Sendable {
     /// The push of each notification, in order.
     package var order: [Key<Push>] { state.withLock { $0.order } }
 
+    /// All answers of the provider.
+    package var totalAttempts: Int { state.withLock { $0.entries.values.reduce(0) { $0 + $1.outcomes.count } } }
+
     func attempts(of push: Key<Push>, to device: Key<Device>) -> Int { self[push, device].outcomes.count }
 
     func write(_ outcome: Outcome, isTold: Bool, push: Key<Push>, device: Key<Device>, at now: Instant) {

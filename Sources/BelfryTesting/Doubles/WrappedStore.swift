@@ -130,6 +130,7 @@ extension WrappedStore {
         try await base.delivery(of: device, in: push)
     }
     package func leasesEnd(of push: Key<Push>) async throws -> Instant? { try await base.leasesEnd(of: push) }
+    package func providerWords(of push: Key<Push>) async throws -> [String] { try await base.providerWords(of: push) }
 
     package func claimFanOuts(atMost limit: Int, lanes: [Lane], for lease: Duration) async throws -> [FanOut] {
         try await base.claimFanOuts(atMost: limit, lanes: lanes, for: lease)
@@ -144,6 +145,12 @@ extension WrappedStore {
         try await base.fill(requests)
     }
     package func settle(_ settlements: [Settlement]) async throws -> [Bool] { try await base.settle(settlements) }
+    package func takeProbe(of service: String, on platform: Key<Platform>, until end: Instant) async throws -> Bool {
+        try await base.takeProbe(of: service, on: platform, until: end)
+    }
+    package func note(_ finding: ProbeFinding, of service: String?, on platform: Platform) async throws {
+        try await base.note(finding, of: service, on: platform)
+    }
     package func nextDue() async throws -> Instant? { try await base.nextDue() }
     package func hints(of work: DueWork) -> AsyncStream<Void> { base.hints(of: work) }
 

@@ -51,6 +51,8 @@ package struct Contents: Sendable {
     package var misuses: [String] = []
 
     package let naming: DeviceNaming
+    /// The platforms that were ever parked for their credentials.
+    var refused: Set<Key<Platform>> = []
     /// Whether a platform was parked and is not any more.
     var hasResumed = false
     /// Raised with each claim, so that a remainder does not always go to the same application.

@@ -76,6 +76,7 @@ extension MemoryStore {
             try contents.change(platform) {
                 $0.with(credentials, version: $0.credentialsVersion + 1, parked: $0.parked)
             }
+            try contents.change(platform) { $0.with(parked: $0.parked, services: []) }
             if contents.platforms[platform]?.parked?.cause.endsWithNewCredentials == true {
                 try contents.resume(platform)
             }
@@ -101,7 +102,8 @@ extension Contents {
 
     /// Batches that wait for a later time are due at once, the oldest push first; leases stay.
     mutating func resume(_ platform: Key<Platform>) throws {
-        guard isParked(platform) || platforms[platform] == nil else { return }
+        try change(platform) { $0.with(parked: $0.parked, services: []) }
+        guard isParked(platform) else { return }
         try change(platform) { $0.with(parked: nil) }
         hasResumed = true
         for (key, row) in batches where row.batch.platformKey == platform && !row.lease.isHeld {
@@ -132,12 +134,17 @@ extension Contents {
 }
 
 extension Platform {
-    func with(parked: Parking?) -> Platform { with(credentials, version: credentialsVersion, parked: parked) }
+    func with(parked: Parking?, services: [ParkedService]? = nil) -> Platform {
+        with(credentials, version: credentialsVersion, parked: parked, services: services)
+    }
 
-    func with(_ credentials: Sealed, version: Int64, parked: Parking?) -> Platform {
+    func with(
+        _ credentials: Sealed, version: Int64, parked: Parking?, services: [ParkedService]? = nil
+    ) -> Platform {
         Platform(
             key: key, uuid: uuid, applicationKey: applicationKey, kind: kind, mode: mode, name: name,
             secretHash: secretHash, credentials: credentials, credentialsVersion: version, parked: parked,
-            createdAt: createdAt, description: description, hasImports: hasImports, webAccess: webAccess)
+            createdAt: createdAt, description: description, hasImports: hasImports, webAccess: webAccess,
+            parkedServices: services ?? parkedServices)
     }
 }

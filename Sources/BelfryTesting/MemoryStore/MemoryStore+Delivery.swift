@@ -27,7 +27,9 @@ extension MemoryStore {
     package func claimBatches(_ claim: BatchClaim) async throws -> [Batch] {
         let now = clock.now
         return transaction { contents in
-            contents.choose(claim, now: now).map { contents.lease($0, now: now, until: now + claim.lease) }
+            let chosen = contents.choose(claim, now: now)
+            contents.takeProbes(of: chosen, until: now + claim.lease)
+            return chosen.map { contents.lease($0, now: now, until: now + claim.lease) }
         }
     }
 
@@ -44,6 +46,25 @@ extension MemoryStore {
         let areDone = transaction { contents in settlements.map { contents.settle($0, now: now) } }
         if areDone.contains(true) { signals.fire(.all) }
         return areDone
+    }
+
+    package func takeProbe(of service: String, on platform: Key<Platform>, until end: Instant) async throws -> Bool {
+        let now = clock.now
+        return transaction { contents in
+            guard let row = contents.platforms[platform], let parking = row.parkedServices[service],
+                parking.isProbed(at: now)
+            else { return false }
+            contents.platforms[platform] = row.with(
+                parked: row.parked,
+                services: row.parkedServices.changing(service) { $0?.probed(until: end) })
+            return true
+        }
+    }
+
+    package func note(_ finding: ProbeFinding, of service: String?, on platform: Platform) async throws {
+        let now = clock.now
+        try transaction { try $0.note(finding, of: service, on: platform, now: now) }
+        signals.fire(.all)
     }
 
     package func nextDue() async throws -> Instant? {
@@ -114,6 +135,8 @@ extension Contents {
     fileprivate mutating func choose(_ claim: BatchClaim, now: Instant) -> [Key<Batch>] {
         turn += 1
         var room: [Key<Platform>: Int] = [:]
+        // Refused credentials are tried again with one burst.
+        for platform in platforms.keys where isParked(platform) { room[platform] = min(claim.room(on: platform), 1) }
         var chosen: [[Key<Batch>]] = []
         for lane in Set(claim.lanes).sorted() {
             let queues = dueBatches(lane, now: now).mapValues { rows in
@@ -137,7 +160,8 @@ extension Contents {
 
     private func dueBatches(_ lane: Lane, now: Instant) -> [Key<Platform>: [BatchRow]] {
         let due = batches.values.filter { row in
-            row.batch.lane == lane && row.lease.isDue(at: now) && !isParked(row.batch.platformKey)
+            row.batch.lane == lane && row.lease.isDue(at: now)
+                && platforms[row.batch.platformKey]?.parked?.isProbed(at: now) ?? true
         }
         return Dictionary(grouping: due, by: \.batch.platformKey).mapValues { rows in
             rows.sorted { ($0.lease.dueAt ?? .zero, $0.batch.key) < ($1.lease.dueAt ?? .zero, $1.batch.key) }
@@ -219,13 +243,47 @@ extension Contents {
             noteFeedback(of: deadToken.device, at: now)
         }
         for move in settlement.moves { relocate(move, now: now) }
-        if let parkRequest = settlement.parkRequest, let platform = platforms[batch.platformKey],
-            platform.credentialsVersion == parkRequest.credentialsVersion
-        {
-            platforms[batch.platformKey] = platform.with(parked: parkRequest.parking)
-        }
+        if let parkRequest = settlement.parkRequest { park(batch.platformKey, parkRequest, now: now) }
         settleIfDone(batch.pushKey, now: now)
         return true
+    }
+
+    private mutating func park(_ key: Key<Platform>, _ request: Settlement.ParkRequest, now: Instant) {
+        guard let platform = platforms[key], platform.credentialsVersion == request.credentialsVersion else { return }
+        guard let parked = platform.parked else {
+            if request.parking.cause == .credentials { refused.insert(key) }
+            platforms[key] = platform.with(parked: request.parking)
+            return
+        }
+        guard request.parking.cause == .credentials, let probe = request.probe, parked.probe?.count == probe.count
+        else { return }
+        platforms[key] = platform.with(parked: parked.refused(request.parking.detail, at: now))
+    }
+
+    fileprivate mutating func takeProbes(of batches: [Key<Batch>], until end: Instant) {
+        for key in Set(batches.compactMap { self.batches[$0]?.batch.platformKey }) {
+            guard let platform = platforms[key], let parked = platform.parked else { continue }
+            platforms[key] = platform.with(parked: parked.probed(until: end))
+        }
+    }
+
+    fileprivate mutating func note(
+        _ finding: ProbeFinding, of service: String?, on platform: Platform, now: Instant
+    ) throws {
+        guard let row = platforms[platform.key], row.credentialsVersion == platform.credentialsVersion else { return }
+        if let service {
+            platforms[platform.key] = row.with(
+                parked: row.parked,
+                services: row.parkedServices.changing(service) {
+                    finding.parking($0, seen: platform.parkedServices[service], at: now)
+                })
+        } else if let parked = row.parked, parked.cause == .credentials {
+            switch finding {
+            case .accepted: try resume(platform.key)
+            case .unused: platforms[platform.key] = row.with(parked: parked.probed(until: now))
+            case .refused: break
+            }
+        }
     }
 
     mutating func tally(from batch: Batch, to answers: [Answer], now: Instant) {

@@ -69,6 +69,15 @@ extension MemoryStore {
         }
     }
 
+    package func providerWords(of push: Key<Push>) async throws -> [String] {
+        transaction { contents in
+            let batches = contents.batches.values.filter { $0.batch.pushKey == push }.sorted {
+                ($0.batch.platformKey, $0.batch.key) < ($1.batch.platformKey, $1.batch.key)
+            }
+            return AttemptNote.words(of: batches.map(\.history))
+        }
+    }
+
     package func unmatchedNames(of push: Key<Push>) async throws -> UnmatchedNames {
         transaction { contents in
             guard let row = contents.pushes[push] else { return UnmatchedNames() }

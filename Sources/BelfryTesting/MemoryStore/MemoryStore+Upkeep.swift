@@ -117,14 +117,16 @@ extension Platform {
         Platform(
             key: key, uuid: uuid, applicationKey: applicationKey, kind: kind, mode: mode, name: name,
             secretHash: secretHash, credentials: credentials, credentialsVersion: credentialsVersion, parked: parked,
-            createdAt: createdAt, description: description, hasImports: hasImports, webAccess: webAccess)
+            createdAt: createdAt, description: description, hasImports: hasImports, webAccess: webAccess,
+            parkedServices: parkedServices)
     }
 
     fileprivate func with(webAccess: WebAccess?) -> Platform {
         Platform(
             key: key, uuid: uuid, applicationKey: applicationKey, kind: kind, mode: mode, name: name,
             secretHash: secretHash, credentials: credentials, credentialsVersion: credentialsVersion, parked: parked,
-            createdAt: createdAt, description: description, hasImports: hasImports, webAccess: webAccess)
+            createdAt: createdAt, description: description, hasImports: hasImports, webAccess: webAccess,
+            parkedServices: parkedServices)
     }
 
     fileprivate func with(_ edit: PlatformEdit) -> Platform {
@@ -133,6 +135,7 @@ extension Platform {
             key: key, uuid: uuid, applicationKey: applicationKey, kind: kind, mode: mode,
             name: edit.name?.text ?? name, secretHash: secretHash, credentials: credentials,
             credentialsVersion: credentialsVersion + (mode == self.mode ? 0 : 1), parked: parked, createdAt: createdAt,
-            description: edit.description?.text ?? description, hasImports: hasImports, webAccess: webAccess)
+            description: edit.description?.text ?? description, hasImports: hasImports, webAccess: webAccess,
+            parkedServices: parkedServices)
     }
 }

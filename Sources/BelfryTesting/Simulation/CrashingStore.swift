@@ -106,6 +106,10 @@ package final class CrashingStore: WrappedStore {
         }
     }
 
+    package func note(_ finding: ProbeFinding, of service: String?, on platform: Platform) async throws {
+        try await call { try await base.note(finding, of: service, on: platform) }
+    }
+
     package func dueSchedules(atMost limit: Int) async throws -> [Schedule] {
         try await call { try await base.dueSchedules(atMost: limit) }
     }

@@ -8,6 +8,10 @@ final class FaultSchedule: Sendable {
         var isCalm = false
         var credentialsRefused: Set<Key<Platform>> = []
         var useless: Set<Key<Platform>> = []
+        /// The platforms whose credentials were ever in trouble.
+        var troubled: Set<Key<Platform>> = []
+        /// The device whose answer is that the credentials are refused, though they are not.
+        var odd: Key<Device>?
     }
 
     private let faults: World.Faults
@@ -28,8 +32,21 @@ final class FaultSchedule: Sendable {
         }
     }
 
+    /// In a third of the worlds, one device is answered that the credentials are refused.
+    func chooseOddDevice(among devices: [Key<Device>], seed: UInt64) {
+        var random = SplitMix64(seeds: seed, 8)
+        guard !devices.isEmpty, random.chance(1.0 / 3) else { return }
+        state.withLock { $0.odd = random.pick(devices) }
+    }
+
+    func wasTroubled(_ platform: Key<Platform>) -> Bool { state.withLock { $0.troubled.contains(platform) } }
+    func refusesCredentials(of platform: Key<Platform>) -> Bool {
+        state.withLock { $0.credentialsRefused.contains(platform) }
+    }
+
     func trouble(_ platform: Key<Platform>, isUseless: Bool) {
         state.withLock { state in
+            state.troubled.insert(platform)
             if isUseless { state.useless.formUnion([platform]) } else { state.credentialsRefused.formUnion([platform]) }
         }
     }
@@ -55,9 +72,12 @@ final class FaultSchedule: Sendable {
     func answer(
         on platform: Key<Platform>, push: Key<Push>, device: Key<Device>, attempt: Int, now: Instant
     ) -> (outcome: Outcome, isTold: Bool) {
-        let (isCalm, areCredentialsRefused) = state.withLock { ($0.isCalm, $0.credentialsRefused.contains(platform)) }
+        let (isCalm, areCredentialsRefused, isOdd) = state.withLock {
+            ($0.isCalm, $0.credentialsRefused.contains(platform), $0.odd == device)
+        }
         if areCredentialsRefused { return (.credentialsRefused("the key was revoked"), false) }
         if isCalm { return (.accepted, true) }
+        if isOdd { return (.credentialsRefused("this device's are"), false) }
         return plan.outcome(of: push, to: device, attempt: attempt, now: now)
     }
 

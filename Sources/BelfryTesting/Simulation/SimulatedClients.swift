@@ -34,10 +34,11 @@ struct SimulatedClients: Sendable {
         try await watch(platforms)
     }
 
-    /// The operator mends and resumes whatever is parked, until all is done.
+    /// The operator resumes what is parked, until all is done, but for refused credentials: those are tried again by themselves.
     private func watch(_ platforms: [Platform]) async throws {
         while memory.contents.isBusy {
-            for platform in platforms where memory.contents.isParked(platform.key) {
+            for platform in platforms
+            where memory.contents.platforms[platform.key]?.parked.map({ $0.cause != .credentials }) ?? false {
                 try await store.resume(platform.key)
             }
             try await clock.sleep(for: .seconds(5))

@@ -63,7 +63,8 @@ package final class Simulation: Sendable {
     /// The violated invariants, a sentence each.
     package func run() -> [String] {
         let hang = settleIn() ?? live()
-        let violations = hang.map { history.state.movedRetryTimes + [$0] } ?? Verdict(of: self).violations
+        let violations =
+            hang.map { history.state.movedRetryTimes + [$0] } ?? Verdict(of: self).violations + parkedInVain
         return violations + state.withLock { $0.troubles }
     }
 
@@ -71,6 +72,7 @@ package final class Simulation: Sendable {
     private func settleIn() -> String? {
         launch("the callers") { [self] in
             let platforms = try await callers.settleIn()
+            faultSchedule.chooseOddDevice(among: memory.contents.devices.keys.sorted(), seed: world.seed)
             state.withLock { $0.platforms = platforms }
         }
         while executor.runOne() || clock.advanceToNextSleeper() {
@@ -99,6 +101,13 @@ package final class Simulation: Sendable {
             if isOverBudget { return hang("did not end when told to") }
         }
         return state.withLock { $0.tasksRunning } == 0 ? nil : hang("did not end when told to, and waits for nothing")
+    }
+
+    /// One device's answer parks no platform.
+    private var parkedInVain: [String] {
+        memory.contents.refused.sorted().filter { !faultSchedule.wasTroubled($0) }.map {
+            "platform \($0): was parked, though its credentials were never refused"
+        }
     }
 
     private var isOverBudget: Bool { executor.jobsRun > world.limits.jobsMax }
@@ -161,7 +170,8 @@ package final class Simulation: Sendable {
         } make: { [faultSchedule, ledger, clock, world] platform in
             FakeProvider(
                 ledger: ledger, clock: clock, pace: world.limits.pace, lifetime: lifetime,
-                room: { faultSchedule.room() }
+                room: { faultSchedule.room() },
+                refuses: { faultSchedule.refusesCredentials(of: platform.key) }
             ) { push, device, attempt, now in
                 faultSchedule.answer(on: platform.key, push: push, device: device, attempt: attempt, now: now)
             }

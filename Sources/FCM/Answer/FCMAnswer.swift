@@ -42,7 +42,7 @@ public struct FCMReceipt: Sendable, Hashable {
 public struct FCMRejection: Sendable, Hashable {
     public let status: Int
     public let code: FCMErrorCode
-    /// FCM's own text, shortened. Not for a page: it may contain what the caller sent.
+    /// FCM's own text, shortened. It may contain what the caller sent; ``words`` does not contain a token.
     public let message: String
     /// The fields that FCM rejected.
     public let fields: [String]
@@ -57,6 +57,13 @@ public struct FCMRejection: Sendable, Hashable {
         self.message = message
         self.fields = fields
         self.retryAfter = retryAfter
+    }
+
+    /// FCM's sentence for people, safe for a log or a page: visible ASCII, 160 characters at most. A value that it quotes from the
+    /// message is left out.
+    public var words: String? {
+        let end = message.firstRange(of: "), ")?.lowerBound
+        return Outbound.words(end.map { String(message[...$0]) } ?? message)
     }
 
     /// Whether FCM reports the token as invalid. It does so too where the whole message is wrong: no reason to

@@ -1,3 +1,5 @@
+import Outbound
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -18,7 +20,10 @@ struct FCMErrorBody: Hashable {
 
     init(_ bytes: ArraySlice<UInt8>) {
         guard let envelope = try? JSONDecoder().decode(Envelope.self, from: Data(bytes)), let error = envelope.error
-        else { return }
+        else {
+            message = Outbound.words(in: bytes) ?? ""
+            return
+        }
         let own = error.details.lazy.compactMap(\.errorCode).first
         code = (own ?? error.status).flatMap(Self.word).map { FCMErrorCode($0) }
         message = String((error.message ?? "").prefix(Self.messageCharactersMax))

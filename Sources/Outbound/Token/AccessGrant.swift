@@ -79,10 +79,11 @@ extension Outbound {
             let seconds = min(max(answer?.lifetime ?? 3_600, 0), 86_400)
             return .success(AccessGrant(token: token, lifetime: .seconds(seconds)))
         }
-        let words = answer?.errors.joined(separator: ", ") ?? ""
+        let errors = answer?.errors.joined(separator: ", ") ?? ""
+        let words = errors.isEmpty ? Self.words(in: response.body) ?? "" : errors
         let isRefusal =
             response.status == 200
-            ? !words.isEmpty : 400..<500 ~= response.status && ![408, 429].contains(response.status)
+            ? !errors.isEmpty : 400..<500 ~= response.status && ![408, 429].contains(response.status)
         return .failure(
             AccessTokenError(
                 isRefusal: isRefusal,

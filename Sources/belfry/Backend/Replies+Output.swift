@@ -10,10 +10,19 @@ struct ApplicationDetails: Encodable {
 
 extension Admin.PlatformReply {
     /// `active`, or `parked` and the reason.
-    var stateAndCause: String { parked.first.map { "parked (\($0.cause)): \($0.detail)" } ?? state }
+    var stateAndCause: String {
+        let own = parked.first.map { "parked (\($0.cause)): \($0.detail)\(Self.probe($0.next_probe_at))" } ?? state
+        return ([own] + parked_services.map { "\($0.service) parked: \($0.detail)\(Self.probe($0.next_probe_at))" })
+            .joined(separator: "; ")
+    }
+
+    private static func probe(_ at: String?) -> String { at.map { ", next probe at \($0)" } ?? "" }
 
     /// For a column.
-    var stateInShort: String { parked.first.map { "parked (\($0.cause))" } ?? state }
+    var stateInShort: String {
+        if let parked = parked.first { return "parked (\(parked.cause))" }
+        return parked_services.isEmpty ? state : "\(state), \(parked_services.count) services parked"
+    }
 
     /// The active ones, of all.
     var devicesInWords: String {
@@ -51,11 +60,13 @@ extension Admin.ReceiptReply {
             fields.append(
                 ("parked", "platform \(platform.platform_uuid) (\(platform.platform_name)) since \(platform.since)"))
             fields.append(("reason", "\(platform.cause): \(platform.detail)"))
+            if let at = platform.next_probe_at { fields.append(("next_probe_at", at)) }
             for (place, command) in platform.remedy.components(separatedBy: "; ").enumerated() {
                 fields.append((place == 0 ? "help" : "", command))
             }
         }
         for words in faults { fields.append(("unreachable", words)) }
+        for words in provider_words ?? [] { fields.append(("provider", words)) }
         for words in waits ?? [] { fields.append(("waits", words)) }
         fields += unmatched?.fields ?? []
         if damaged_batches > 0 { fields.append(("damaged_batches", damaged_batches.grouped)) }

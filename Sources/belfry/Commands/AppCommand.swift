@@ -78,7 +78,7 @@ struct AppCommand: AsyncParsableCommand {
             Output.table(
                 ["platform_uuid", "type", "mode", "name", "devices", "state"],
                 platforms.map { [$0.platform_uuid, $0.type, $0.mode, $0.name, $0.devicesInWords, $0.stateInShort] })
-            for platform in platforms where !platform.parked.isEmpty {
+            for platform in platforms where !platform.parked.isEmpty || !platform.parked_services.isEmpty {
                 Output.fields([("", ""), ("platform_uuid", platform.platform_uuid), ("state", platform.stateAndCause)])
             }
         }

@@ -193,7 +193,8 @@ struct PlatformCommand: AsyncParsableCommand {
 
         func run() async throws {
             let wasParked = try await backend.withBackend { backend in
-                let wasParked = !(try await backend.platform(platform).parked.isEmpty)
+                let before = try await backend.platform(platform)
+                let wasParked = !before.parked.isEmpty || !before.parked_services.isEmpty
                 try await backend.resume(platform)
                 return wasParked
             }

@@ -32,7 +32,7 @@ struct SimulateAPNs: AsyncParsableCommand {
                 + "`openssl pkcs12 -export -in client.pem -out client.p12` makes the file that a platform takes.",
             valueName: "client.pem"))
     var certificateOut: String?
-    @Option(help: "The topic of --certificate-out.") var topic = "org.example.app"
+    @Option(help: "The topic of --certificate-out, and of the platform that is printed.") var topic = "org.example.app"
     @Option(help: ArgumentHelp("Know the client certificates that this CA signed.", valueName: "ca.pem"))
     var clientCA: String?
     @Option(help: ArgumentHelp("What to keep of each message: totals, tokens or payloads.", valueName: "detail"))
@@ -44,20 +44,31 @@ struct SimulateAPNs: AsyncParsableCommand {
         configuration.listening.port = port
         configuration.listening.controlPort = controlPort
         configuration.listening.ledgerDetail = ledger
-        let key = APNsSimulator.IssuedKey()
+        let key = APNsSimulator.IssuedKey(p8: SimulatorFiles.contents(of: keyOut))
         if keyOut != nil { configuration.authentication = .tokens([key.known]) }
-        let authority = try CertificateAuthority()
+        let authority = try SimulatorFiles.authority(at: caOut)
         configuration.listening.authority = authority
         if let certificates = try certificates(of: authority) { configuration.authentication = certificates }
         let simulator = try await APNsSimulator.start(configuration, group: MultiThreadedEventLoopGroup.singleton)
         if latency > 0 { simulator.script.set(ServiceScript(latencyMilliseconds: latency)) }
-        if let caOut { try simulator.trustRootPEM.write(toFile: caOut, atomically: true, encoding: .utf8) }
-        if let keyOut { try key.p8.write(toFile: keyOut, atomically: true, encoding: .utf8) }
+        if let keyOut { try SimulatorFiles.write(key.p8 + "\n", to: keyOut) }
         print("port \(simulator.port)")
         if let controlPort = simulator.controlPort { print("control-port \(controlPort)") }
         if let channelsPort { print("channels-port \(try await channels(on: channelsPort, configuration, key).port)") }
-        if keyOut != nil { print("key-id \(key.keyID)\nteam-id \(key.teamID)") }
+        if let keyOut {
+            print("key-id \(key.keyID)\nteam-id \(key.teamID)")
+            if let caOut { print("create \(creation(key, keyOut, caOut, port: simulator.port))") }
+        }
         while true { try await Task.sleep(for: .seconds(3_600)) }
+    }
+
+    private func creation(_ key: APNsSimulator.IssuedKey, _ keyFile: String, _ caFile: String, port: Int) -> String {
+        SimulatorFiles.creation(
+            of: "ios", name: "APNs",
+            options: [
+                ("topic", topic), ("apns-key", keyFile), ("key-id", key.keyID), ("team-id", key.teamID),
+                ("endpoint", "https://localhost:\(port)"), ("trust-root", caFile),
+            ])
     }
 
     /// What the handshake asks for; nil for provider tokens.

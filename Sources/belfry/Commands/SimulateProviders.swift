@@ -26,11 +26,11 @@ struct SimulatorOptions: ParsableArguments {
         var configuration = configuration
         configuration.listening.port = port
         configuration.listening.controlPort = controlPort
+        configuration.listening.authority = try SimulatorFiles.authority(at: caOut)
         if keepPayloads { configuration.listening.ledgerDetail = .payloads }
         let simulator = try await ServiceSimulator<S>.start(configuration, group: MultiThreadedEventLoopGroup.singleton)
         if latency > 0 { simulator.script.set(ServiceScript(latencyMilliseconds: latency)) }
-        try caOut.map { try simulator.trustRootPEM.write(toFile: $0, atomically: true, encoding: .utf8) }
-        try credentialsOut.map { try credentials(simulator).write(toFile: $0, atomically: true, encoding: .utf8) }
+        try credentialsOut.map { try SimulatorFiles.write(credentials(simulator), to: $0) }
         print("port \(simulator.port)")
         if let controlPort = simulator.controlPort { print("control-port \(controlPort)") }
         for fact in facts(simulator) { print("\(fact.name) \(fact.value)") }
@@ -53,10 +53,26 @@ struct SimulateFCM: AsyncParsableCommand {
             configuration.deviceMessagesPerMinute = nil
             configuration.deviceMessagesPerHour = nil
         }
+        let known = SimulatorFiles.contents(of: options.credentialsOut)
+        configuration.account = known.flatMap { ServiceAccount(projectID: configuration.projectID, json: $0) }
+        let options = options
         try await options.play(
             FCMService.self, configuration,
-            facts: { [("endpoint", $0.url), ("send", $0.sendURL), ("project-id", $0.projectID)] },
-            credentials: { $0.serviceAccountJSON })
+            facts: {
+                [("endpoint", $0.url), ("send", $0.sendURL), ("project-id", $0.projectID)]
+                    + Self.creation(options, endpoint: $0.url)
+            }, credentials: { $0.serviceAccountJSON })
+    }
+
+    /// Where the files are written that a platform is made of.
+    private static func creation(_ options: SimulatorOptions, endpoint: String) -> [(name: String, value: String)] {
+        guard let caOut = options.caOut, let account = options.credentialsOut else { return [] }
+        let line = SimulatorFiles.creation(
+            of: "android-fcm", name: "FCM",
+            credentials: [
+                ("service_account", "@\(account)"), ("endpoint", endpoint), ("trust_root", "@\(caOut)"),
+            ])
+        return [("create", line)]
     }
 }
 

@@ -19,10 +19,10 @@ extension PostedLoopbackTests {
                 #expect(simulator.ledger.totals().told == 2)
                 let rows: [Row] = [
                     (ScriptedAnswer("BadRequest"), .refused(.other)),
-                    (ScriptedAnswer("Forbidden"), .credentialsRefused("the webhook answered 403")),
-                    (ScriptedAnswer("NotFound"), .credentialsRefused("the webhook answered 404")),
-                    (ScriptedAnswer("Gone"), .credentialsRefused("the webhook answered 410")),
-                    (ScriptedAnswer(status: 302), .credentialsRefused("the webhook answered 302")),
+                    (ScriptedAnswer("Forbidden"), .credentialsRefused("the webhook answered 403", by: .request)),
+                    (ScriptedAnswer("NotFound"), .credentialsRefused("the webhook answered 404", by: .request)),
+                    (ScriptedAnswer("Gone"), .credentialsRefused("the webhook answered 410", by: .request)),
+                    (ScriptedAnswer(status: 302), .credentialsRefused("the webhook answered 302", by: .request)),
                     (ScriptedAnswer("TooLarge"), .refused(.payloadTooLarge)),
                     (ScriptedAnswer("TooMany", retryAfter: "4"), .throttled(retryAfter: .seconds(4))),
                     (ScriptedAnswer("InternalServerError"), .failed(retryAfter: nil)),
@@ -43,7 +43,7 @@ extension PostedLoopbackTests {
                 let wrong = try providers.provider(
                     .webhook, entered.merging(["secret": "another secret, as long as it"]) { $1 })
                 let refused = await providers.send(providers.push(), to: tokens, by: wrong)
-                #expect(refused.allSatisfy { $0 == .credentialsRefused("the webhook answered 401") })
+                #expect(refused.allSatisfy { $0 == .credentialsRefused("the webhook answered 401", by: .request) })
             }
         }
     }

@@ -60,6 +60,8 @@ extension Admin {
         package let state: String
         /// Why it is parked.
         package let parked: [ParkingReply]
+        /// The push services of a web platform that are parked alone.
+        package let parked_services: [ParkedServiceReply]
         /// The public part of its credentials, such as the VAPID public key.
         package let `public`: [String: String]
         /// What lets web pages register browsers; null while they may not.
@@ -87,6 +89,7 @@ extension Admin {
             unseen_devices = unseen
             state = platform.parked == nil ? "active" : "parked"
             parked = platform.parked.map { [ParkingReply($0)] } ?? []
+            parked_services = platform.parkedServices.map { ParkedServiceReply($0) }
             `public` = published
             _web = OrNull(wrappedValue: platform.webAccess.map { WebAccessReply($0) })
             _credentials_expire_at = OrNull(wrappedValue: expiry?.text)
@@ -118,11 +121,34 @@ extension Admin {
         package let cause: String
         package let detail: String
         package let since: String
+        /// When its credentials are tried again; null where an operator has to act.
+        @OrNull package var next_probe_at: String?
+        /// How often they were tried since.
+        package let probes: Int
 
         package init(_ parking: Parking) {
             cause = parking.cause.rawValue
             detail = parking.detail
             since = parking.since.text
+            _next_probe_at = OrNull(wrappedValue: parking.probe?.at.text)
+            probes = parking.probe?.count ?? 0
+        }
+    }
+
+    /// A push service that refuses the credentials of a web platform, while others go on.
+    package struct ParkedServiceReply: Codable, Sendable {
+        package let service: String
+        package let detail: String
+        package let since: String
+        @OrNull package var next_probe_at: String?
+        package let probes: Int
+
+        package init(_ parked: ParkedService) {
+            service = parked.origin
+            detail = parked.parking.detail
+            since = parked.parking.since.text
+            _next_probe_at = OrNull(wrappedValue: parked.parking.probe?.at.text)
+            probes = parked.parking.probe?.count ?? 0
         }
     }
 

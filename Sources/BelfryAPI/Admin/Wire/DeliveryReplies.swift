@@ -11,6 +11,8 @@ extension Admin {
         package let cause: String
         package let detail: String
         package let since: String
+        /// When its credentials are tried again; null where an operator has to act.
+        @OrNull package var next_probe_at: String?
         /// The commands that help.
         package let remedy: String
 
@@ -20,6 +22,7 @@ extension Admin {
             cause = platform.parking.cause.rawValue
             detail = platform.parking.detail
             since = platform.parking.since.text
+            _next_probe_at = OrNull(wrappedValue: platform.parking.probe?.at.text)
             remedy = platform.remedy
         }
     }

@@ -50,12 +50,14 @@ extension Admin {
         package var connection_faults: [ConnectionFaultReply]?
         /// Names of its target that no device has; for one push, not in lists.
         package var unmatched: UnmatchedReply?
+        /// What providers said of devices that they did not accept at once, each sentence once; for one push, not in lists.
+        package var provider_words: [String]?
         /// What of the nodes keeps the rest of it waiting, a sentence each; for one push, not in lists.
         package var waits: [String]?
 
         package init(
             _ receipt: Receipt, of application: BelfryCore.Application, faults: [PlatformFault]? = nil,
-            unmatched: UnmatchedNames? = nil, waits: [String]? = nil
+            unmatched: UnmatchedNames? = nil, words: [String]? = nil, waits: [String]? = nil
         ) {
             receipt_id = receipt.push.receiptID.lowercased
             app_uuid = application.uuid.lowercased
@@ -73,6 +75,7 @@ extension Admin {
             damaged_fan_outs = receipt.damagedFanOuts
             connection_faults = faults?.map(ConnectionFaultReply.init)
             self.unmatched = unmatched.map(UnmatchedReply.init)
+            provider_words = words
             self.waits = waits
         }
     }

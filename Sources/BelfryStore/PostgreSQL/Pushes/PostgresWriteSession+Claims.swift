@@ -21,7 +21,10 @@ extension PostgresWriteSession {
     func bids(for work: ClaimedWork, in lanes: [Lane]) throws -> (Lane) throws -> [Bid] {
         let sql = work == .batches ? PostgresClaimStatements.batchBids : PostgresClaimStatements.fanOutBids
         let bids = try prepared(sql).all(now, PostgresArray(lanes.map(\.rawValue))) { row in
-            (lane: row.integer(0), bid: Bid(platform: Key(row.integer(1)), application: Key(row.integer(2))))
+            (
+                lane: row.integer(0),
+                bid: Bid(platform: Key(row.integer(1)), application: Key(row.integer(2)), isProbe: row.bool(3))
+            )
         }
         return { lane in bids.filter { $0.lane == lane.rawValue }.map(\.bid) }
     }
@@ -85,10 +88,10 @@ enum PostgresClaimStatements {
                 SELECT batch.lane, batch.platform_id, batch.due_at_ms FROM batch
                  WHERE is_open AND (batch.lane, batch.platform_id) > (bidder.lane, bidder.platform_id)
                  ORDER BY batch.lane, batch.platform_id, batch.due_at_ms LIMIT 1) AS next)
-        SELECT lane, platform_id, application_id
+        SELECT lane, platform_id, application_id, parked_cause IS NOT NULL
           FROM bidder JOIN platform ON platform.id = platform_id JOIN application ON application.id = application_id
          WHERE due_at_ms <= $1 AND lane = ANY ($2)
-           AND parked_cause IS NULL AND NOT is_deleted AND NOT is_being_deleted
+           AND (parked_cause IS NULL OR probe_at_ms <= $1) AND NOT is_deleted AND NOT is_being_deleted
          ORDER BY lane, platform_id
         """
 
@@ -102,10 +105,10 @@ enum PostgresClaimStatements {
                 SELECT fan_out.lane, fan_out.platform_id, fan_out.due_at_ms FROM fan_out
                  WHERE (fan_out.lane, fan_out.platform_id) > (bidder.lane, bidder.platform_id)
                  ORDER BY fan_out.lane, fan_out.platform_id, fan_out.due_at_ms LIMIT 1) AS next)
-        SELECT lane, platform_id, application_id
+        SELECT lane, platform_id, application_id, parked_cause IS NOT NULL
           FROM bidder JOIN platform ON platform.id = platform_id JOIN application ON application.id = application_id
          WHERE due_at_ms <= $1 AND lane = ANY ($2)
-           AND parked_cause IS NULL AND NOT is_deleted AND NOT is_being_deleted
+           AND (parked_cause IS NULL OR probe_at_ms <= $1) AND NOT is_deleted AND NOT is_being_deleted
          ORDER BY lane, platform_id
         """
 

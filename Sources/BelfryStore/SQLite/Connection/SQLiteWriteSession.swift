@@ -47,7 +47,10 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     /// What claims and registrations need to know about a platform.
     struct PlatformStatus {
         let application: Key<Application>
-        let isParked: Bool
+        let parked: Parking?
+
+        /// Whether its batches may be claimed.
+        func isOpen(at now: Instant) -> Bool { parked?.isProbed(at: now) ?? true }
     }
 
     init(clock: any WallClock, secrets: Secrets, pushes: PushCache, quotaCounts: QuotaCounts) {
@@ -106,7 +109,7 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
             .compactMap(\.self)
         let statuses = Dictionary(
             uniqueKeysWithValues: rows.map {
-                ($0.key, PlatformStatus(application: $0.applicationKey, isParked: $0.parked != nil))
+                ($0.key, PlatformStatus(application: $0.applicationKey, parked: $0.parked))
             })
         self.statuses = statuses
         return statuses[platform]

@@ -18,7 +18,7 @@ extension SQLiteWriteSession {
     func bids(for work: ClaimedWork, in lanes: [Lane]) throws -> (Lane) throws -> [Bid] {
         let next = try prepared(
             work == .batches ? SQLiteClaimStatements.nextBatchBid : SQLiteClaimStatements.nextFanOutBid)
-        let now = now.milliseconds
+        let now = now
         return { [self] lane in
             var bids: [Bid] = []
             var last = Key<Platform>(0)
@@ -26,8 +26,11 @@ extension SQLiteWriteSession {
                 lane.rawValue, last, as: { (Key<Platform>($0.integer(0)), $0.integer(1)) })
             {
                 last = platform
-                guard dueAt <= now, let status = try status(of: platform), !status.isParked else { continue }
-                bids.append(Bid(platform: platform, application: status.application))
+                guard dueAt <= now.milliseconds, let status = try status(of: platform), status.isOpen(at: now) else {
+                    continue
+                }
+                bids.append(
+                    Bid(platform: platform, application: status.application, isProbe: status.parked != nil))
             }
             return bids
         }

@@ -1,0 +1,94 @@
+/// What the answers of one burst say of our credentials, to one provider or one of its push services.
+package struct CredentialsVoices: Sendable, Hashable {
+    /// The devices that were sent to.
+    package private(set) var devices = 0
+    /// Those of them that were answered that our credentials are refused.
+    package private(set) var refusals = 0
+    /// Whether an answer shows that our credentials were accepted.
+    package private(set) var isProven = false
+    /// The provider's own words, the first of them.
+    package private(set) var words: String?
+    /// Where the first two refusals came from that do not repeat each other.
+    private var voices: [Source] = []
+
+    private enum Source: Hashable {
+        case device(Key<Device>)
+        /// By the place of its batch.
+        case request(Int)
+        case shared
+    }
+
+    package init() {}
+
+    /// - Parameter batch: the place of the device's batch in the burst.
+    package mutating func add(_ outcome: Outcome, of device: Key<Device>, in batch: Int) {
+        devices += 1
+        switch outcome {
+        case .credentialsRefused(let words, let voice):
+            refusals += 1
+            self.words = self.words ?? words
+            let source: Source =
+                switch voice {
+                case .device: .device(device)
+                case .request: .request(batch)
+                case .shared: .shared
+                }
+            if voices.count < CredentialsDoubt.voicesMin, !voices.contains(source) { voices.append(source) }
+        case .accepted, .moved: isProven = true
+        case .gone, .refused: isProven = isProven || outcome.isOfProvider
+        case .throttled, .failed, .unreachable, .unanswered, .held: break
+        }
+    }
+
+    /// Whether most of the burst was refused, and nothing accepted.
+    fileprivate var isRefused: Bool { !isProven && refusals * 2 > devices }
+    fileprivate var isAgreed: Bool { isRefused && voices.count >= CredentialsDoubt.voicesMin }
+}
+
+/// Decides when refused credentials are believed, since one device's answer says nothing about the others.
+///
+/// They are believed when the answers of a burst agree: two voices at least, most of its devices, and none that was accepted. A
+/// single voice is believed when it says so three times in succession, and the provider, asked without a device, does not
+/// contradict it.
+package struct CredentialsDoubt: Sendable, Hashable {
+    package static let voicesMin = 2
+    package static let attemptsMin = 3
+
+    private var attempts = 0
+
+    package enum Verdict: Sendable, Hashable {
+        /// Nothing was said of them.
+        case unheard
+        case accepted
+        /// Refused by too few: the devices are tried again.
+        case doubtful
+        /// Refused by a single voice, again and again: the provider is asked.
+        case unsure(String)
+        case refused(String)
+    }
+
+    package init() {}
+
+    /// - Parameter isProbe: whether they were refused before, so that no doubt is left.
+    package mutating func hear(_ voices: CredentialsVoices, isProbe: Bool = false) -> Verdict {
+        guard let words = voices.words, !voices.isProven else {
+            if voices.isProven { attempts = 0 }
+            return voices.isProven ? .accepted : .unheard
+        }
+        guard voices.isRefused else { return .doubtful }
+        if isProbe || voices.isAgreed { return .refused(words) }
+        attempts += 1
+        return attempts >= Self.attemptsMin ? .unsure(words) : .doubtful
+    }
+}
+
+extension Outcome {
+    /// Whether the provider said so, which it does once it has accepted our credentials.
+    fileprivate var isOfProvider: Bool {
+        switch self {
+        case .refused(.addressNotAllowed, _), .refused(.forbidden, _): false
+        case .refused(_, let said), .gone(_, let said): !said.text.isEmpty
+        default: false
+        }
+    }
+}

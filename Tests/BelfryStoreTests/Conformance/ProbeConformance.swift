@@ -1,0 +1,147 @@
+import BelfryCore
+import BelfryTesting
+import Foundation
+import Testing
+
+/// Attempts with credentials that were refused.
+@Suite struct ProbeConformance {
+    @Test(arguments: Engine.allCases)
+    func `refused credentials are tried with one burst, later each time`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            _ = try await fixture.registerMany(3)
+            let push = try await fixture.push()
+            try await fixture.fanOut(batchesOf: 1)
+            try await fixture.refuse(try await fixture.claimOne(), "revoked")
+            let parked = try #require(try await fixture.parking())
+            #expect(parked.probe == Parking.Probe(at: fixture.clock.now + .seconds(30), count: 0))
+            #expect(try await fixture.store.receipt(push.receiptID)?.parked.map(\.parking) == [parked])
+            #expect(try await fixture.claim(9).isEmpty)
+            for (count, seconds) in [60, 120, 240, 480, 900, 900].enumerated() {
+                fixture.clock.advance(by: .seconds(900))
+                let probe = try await fixture.claim(9)
+                #expect(probe.count == 1)
+                #expect(try await fixture.claim(9).isEmpty)
+                try await fixture.refuse(probe[0], "still revoked")
+                let next = Parking.Probe(at: fixture.clock.now + .seconds(seconds), count: count + 1)
+                #expect(try await fixture.parking()?.probe == next)
+                #expect(try await fixture.parking()?.since == parked.since)
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `an accepted attempt resumes the platform and all that waits`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            _ = try await fixture.registerMany(3)
+            _ = try await fixture.push()
+            try await fixture.fanOut(batchesOf: 1)
+            try await fixture.refuse(try await fixture.claimOne(), "revoked")
+            fixture.clock.advance(by: .seconds(30))
+            let probe = try await fixture.claimOne()
+            let platform = try #require(try await fixture.store.platform(fixture.platform.key))
+            try await fixture.store.note(.accepted, of: nil, on: platform)
+            #expect(try await fixture.parking() == nil)
+            #expect(try await fixture.claim(9).count == 2)
+            #expect(try await fixture.store.settle(Settlement(probe, all: .accepted)))
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `an attempt that dies or sends nothing is followed by another`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            _ = try await fixture.registerMany(2)
+            _ = try await fixture.push()
+            try await fixture.fanOut(batchesOf: 1)
+            try await fixture.refuse(try await fixture.claimOne(), "revoked")
+            fixture.clock.advance(by: .seconds(30))
+            let probe = try await fixture.claimOne()
+            fixture.clock.advance(by: .seconds(60))
+            let again = try await fixture.claimOne()
+            #expect(try await fixture.claim(9).isEmpty)
+            let platform = try #require(try await fixture.store.platform(fixture.platform.key))
+            try await fixture.store.note(.unused, of: nil, on: platform)
+            #expect(try await fixture.claim(9).count == 1)
+            _ = (probe, again)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `what an attempt with old credentials brings is void`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            _ = try await fixture.registerMany(1)
+            _ = try await fixture.push()
+            try await fixture.fanOut()
+            let batch = try await fixture.claimOne()
+            let old = fixture.platform
+            try await fixture.store.replaceCredentials(of: old.key, with: Sealed(bytes: [2]))
+            try await fixture.refuse(batch, "revoked")
+            #expect(try await fixture.parking() == nil)
+            try await fixture.store.park(old.key, Parking(refused: "revoked", at: fixture.clock.now))
+            try await fixture.store.note(.accepted, of: nil, on: old)
+            #expect(try await fixture.parking() != nil)
+            try await fixture.store.note(.refused("no"), of: "https://push.example", on: old)
+            #expect(try await fixture.store.platform(old.key)?.parkedServices == [])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a push service is parked alone, tried by one worker, and resumed`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, key) = (fixture.store, fixture.platform.key)
+            let (apple, mozilla) = ("https://web.push.apple.com", "https://push.mozilla.example")
+            try await store.note(.refused("BadJwtToken"), of: apple, on: fixture.platform)
+            var platform = try #require(try await store.platform(key))
+            #expect(platform.parked == nil)
+            #expect(
+                platform.parkedServices == [
+                    ParkedService(origin: apple, parking: Parking(refused: "BadJwtToken", at: fixture.clock.now))
+                ])
+            let end = fixture.clock.now + .seconds(90)
+            #expect(try await !store.takeProbe(of: apple, on: key, until: end))
+            #expect(try await !store.takeProbe(of: mozilla, on: key, until: end))
+            fixture.clock.advance(by: .seconds(30))
+            #expect(try await store.takeProbe(of: apple, on: key, until: end))
+            #expect(try await !store.takeProbe(of: apple, on: key, until: end))
+            try await store.note(.refused("no"), of: apple, on: platform)
+            try await store.note(.refused("no"), of: apple, on: platform)
+            platform = try #require(try await store.platform(key))
+            #expect(
+                platform.parkedServices[apple]?.probe
+                    == Parking.Probe(at: fixture.clock.now + .seconds(60), count: 1))
+            try await store.note(.refused("no"), of: mozilla, on: platform)
+            try await store.note(.accepted, of: apple, on: platform)
+            #expect(try await store.platform(key)?.parkedServices.map(\.origin) == [mozilla])
+            try await store.resume(key)
+            #expect(try await store.platform(key)?.parkedServices == [])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `what providers said of a push is told once each`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            _ = try await fixture.registerMany(2)
+            let push = try await fixture.push()
+            try await fixture.fanOut(batchesOf: 1)
+            for batch in try await fixture.claim(9) {
+                let load = try #require(try await fixture.store.load(batch))
+                #expect(
+                    try await fixture.store.settle(
+                        Settlement(
+                            of: batch, sending: load, outcomes: [Outcome.refused(.other).saying("403", "Not today.")],
+                            policy: RetryPolicy(), now: fixture.clock.now, jitter: 0)))
+            }
+            #expect(try await fixture.store.providerWords(of: push.key) == ["refused: other, \"403: Not today.\""])
+        }
+    }
+}
+
+extension TestStore {
+    fileprivate func parking() async throws -> Parking? { try await store.platform(platform.key)?.parked }
+
+    /// Settles as a delivery worker does that is refused.
+    fileprivate func refuse(_ batch: Batch, _ words: String) async throws {
+        let load = try #require(try await store.load(batch))
+        let request = Settlement.ParkRequest(Parking(refused: words, at: clock.now), of: load.platform)
+        #expect(try await store.settle(Settlement(handingBack: batch, at: clock.now, parkRequest: request)))
+    }
+}
