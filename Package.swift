@@ -217,7 +217,7 @@ let package = Package(
             ]),
         tests(
             "BelfrySimulatorsTests",
-            ["BelfrySimulators", "BelfryTesting", "CNghttp2", nioCore, nioPosix, nioSSL, crypto]),
+            ["BelfrySimulators", "BelfryCore", "BelfryTesting", "CNghttp2", nioCore, nioPosix, nioSSL, crypto]),
         tests("ArchitectureTests", []),
         tests("BelfryCoreTests", ["BelfryCore", "BelfryTesting"]),
         tests(
@@ -289,4 +289,9 @@ if Context.environment["BELFRY_SANITIZING"] != nil {
     ]
     package.targets.removeAll { !modules.contains($0.name) }
     package.products.removeAll { $0.name != "HTTP2Client" }
+}
+
+/// Names of test targets, separated by commas: only these are built.
+if let only = Context.environment["BELFRY_TESTS"]?.split(separator: ",") {
+    package.targets.removeAll { $0.type == .test && !only.contains(Substring($0.name)) }
 }

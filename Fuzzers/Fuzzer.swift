@@ -11,6 +11,7 @@ struct Fuzzer {
         "GCMAnswers": gcmAnswers,
         "GatewayRecords": gatewayRecords,
         "HMSAnswers": hmsAnswers,
+        "Names": names,
         "P12Files": p12Files,
         "PCFBodies": pcfBodies,
         "PostedAnswers": postedAnswers,
@@ -19,6 +20,7 @@ struct Fuzzer {
         "ServiceAccounts": serviceAccounts,
         "StoredContent": storedContent,
         "Subscriptions": subscriptions,
+        "Times": times,
         "TokenAnswers": tokenAnswers,
         "VAPIDKeys": vapidKeys,
     ]

@@ -225,7 +225,8 @@ import Testing
             (#""scheduleAt":1500000060000"#, nil), (#""scheduleAt":1500000060001"#, 1_500_000_060_001),
             (#""scheduleAt":"1500000060001","scheduleIn":"0""#, 1_500_000_060_001),
             (#""scheduleIn":60"#, nil), (#""scheduleIn":"60""#, nil), (#""scheduleIn":61"#, 1_500_000_061_000),
-            (#""scheduleIn":9223372036854775807"#, .max), (#""scheduleAt":9223372036854775807"#, .max),
+            (#""scheduleIn":251902300799"#, 253_402_300_799_000),
+            (#""scheduleAt":253402300799999"#, 253_402_300_799_999),
         ] as [(String, Int64?)])
     func `what is due soon or was due goes at once, the rest waits for its time`(times: String, dueAt: Int64?)
         async throws
@@ -297,6 +298,15 @@ import Testing
         (#"{\#(hello),\#(all),"scheduleIn":1.5}"#, "scheduleIn has to be a whole number"),
         (#"{\#(hello),\#(all),"scheduleIn":-1}"#, "scheduleIn is -1, it has to be 0 or more"),
         (#"{\#(hello),\#(all),"scheduleIn":1e300}"#, "scheduleIn has to be a whole number of 64 bits"),
+        (#"{\#(hello),\#(all),"scheduleAt":253402300800000}"#, "scheduleAt is 253402300800000 ms, which is beyond"),
+        (#"{\#(hello),\#(all),"expiryTime":9223372036854775807}"#, "which is beyond the years 1 to 9999"),
+        (#"{\#(hello),\#(all),"scheduleIn":251902300800}"#, "scheduleIn is 251902300800 s, which ends beyond the year"),
+        (#"{\#(hello),\#(all),"scheduleIn":9223372036854775807}"#, "which ends beyond the year 9999"),
+        (
+            #"{\#(hello),\#(all),"scheduleAt":1500000900000,"expiryTime":1500000900000}"#,
+            "expiryTime is 2017-07-14T02:55:00.000Z, which is not after the time at which the push is sent"
+        ),
+        (#"{\#(hello),\#(all),"scheduleIn":900,"expiryTime":1400000000000}"#, "no device would get the push"),
         (#"{\#(hello),\#(all),"expiryTime":-5}"#, "expiryTime is -5, it has to be 0 or more"),
         (#"{\#(hello),\#(all),"expiryTime":[]}"#, "expiryTime has to be a whole number, it is an array"),
         (#"{\#(hello),\#(all),"expiryTime":1e999}"#, "body is not valid JSON: found a number too large to hold"),

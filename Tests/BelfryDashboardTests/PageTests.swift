@@ -93,6 +93,15 @@ import Testing
         ([("body", "a"), ("audience", "devices"), ("names", "x")], "which is no device UUID"),
         ([("body", "a"), ("custom", "[1]")], "has to be an object"), ([("body", "a"), ("badge", "x")], "whole number"),
         ([("body", "a"), ("audience", "everyone"), ("send_at", "soon")], "has to be a time"),
+        ([("body", "a"), ("audience", "everyone"), ("send_at", "0026-01-31T08:30")], "which is over"),
+        ([("body", "a"), ("audience", "everyone"), ("send_at", "2199-11-31T08:30")], "its month has no such day"),
+        (
+            [
+                ("body", "a"), ("audience", "everyone"), ("send_at", "2199-01-31T08:30"),
+                ("expires_at", "2199-01-31T08:30"),
+            ],
+            "no device would get the push"
+        ),
     ])
     func `a wrong push says what is wrong, and keeps what was written`(
         fields: [(String, String)], words: String

@@ -103,7 +103,7 @@ extension JSONReader {
         return uuids
     }
 
-    /// A time in ISO 8601 with a time zone.
+    /// A time of RFC 3339, which says its zone.
     mutating func instant(_ field: String) throws(InvalidInput) -> Instant? {
         let text: String?
         do throws(InvalidInput) { text = try string(field) } catch {
@@ -118,19 +118,6 @@ extension JSONReader {
     ) throws(InvalidInput) -> Choice? {
         guard let text = try string(field) else { return nil }
         return try Choice(named: text, field: field)
-    }
-}
-
-extension Instant {
-    init(_ text: String, field: String) throws(InvalidInput) {
-        guard let instant = Instant(text: text) else {
-            let inUTC = ["Z", ":00Z"].map { text + $0 }.first { Instant(text: $0) != nil }
-            throw InvalidInput(
-                field: field,
-                inUTC.map { "has no time zone: write \($0) for UTC, or an offset such as +01:00 in place of Z" }
-                    ?? "is not a time such as 2026-01-31T08:30:00Z")
-        }
-        self = instant
     }
 }
 

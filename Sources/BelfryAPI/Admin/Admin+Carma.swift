@@ -114,7 +114,9 @@ extension Admin {
 
         private func createTrigger(_ call: Call) async throws -> Response {
             let (customer, appID, template) = try await call.body(as: NewCarmaTrigger.self).required()
-            guard let app = try await factory.store.carmaApp(appID, of: customer) else { throw APIError.missing("app") }
+            guard let app = try await factory.store.carmaApp(appID.normalized, of: customer) else {
+                throw APIError.missing("app")
+            }
             let trigger = try await factory.admin.createCarmaTrigger(template, of: app, by: call.author)
             return try .created(CarmaTriggerReply(trigger, of: app))
         }

@@ -133,7 +133,7 @@ extension Admin {
         ) async throws -> Response {
             let deadline = ContinuousClock.now + factory.verdictDeadline
             let body = try await call.bodyIfAny(as: TestPush.self)
-            let pushRequest = try body.pushRequest(to: device)
+            let pushRequest = try body.pushRequest(to: device, at: factory.clock.now)
             return try await factory.shares.holding(.tests, for: ShareHolder(call.key, application)) {
                 let push = try await factory.pushes.sendTest(
                     pushRequest, to: device, of: application, by: call.author)
@@ -239,7 +239,8 @@ extension Admin {
             }
         }
 
-        func pushRequest(to device: Device) throws(InvalidInput) -> PushRequest {
+        func pushRequest(to device: Device, at now: Instant) throws(InvalidInput) -> PushRequest {
+            try push.checkTimes(at: now)
             guard text == nil || push.content == nil else {
                 throw InvalidInput(field: "body", "and message exclude each other")
             }

@@ -31,7 +31,8 @@ extension Admin {
         private func create(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
             let body = try await call.body(as: NewCredential.self)
             let made = try await credentials.create(
-                try body.required(), expiresAt: body.expiresAt, on: platform, of: application, by: call.author)
+                try body.required(at: factory.clock.now), expiresAt: body.expiresAt, on: platform, of: application,
+                by: call.author)
             return try .created(GatewayCredentialReply(made))
         }
 
@@ -57,7 +58,10 @@ extension Admin {
             }
         }
 
-        func required() throws(InvalidInput) -> [UInt8] {
+        func required(at now: Instant) throws(InvalidInput) -> [UInt8] {
+            if let expiresAt, expiresAt <= now {
+                throw InvalidInput(field: "expires_at", "is \(expiresAt.text), which is over (it is \(now.text))")
+            }
             guard let fingerprint else { throw InvalidInput.missing("fingerprint") }
             return fingerprint
         }

@@ -29,7 +29,7 @@ extension Admin {
         }
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
-            let plan = try await call.body(as: GeofenceBody.self).plan()
+            let plan = try await call.body(as: GeofenceBody.self).plan(at: factory.clock.now)
             return try .created(
                 GeofenceReply(try await factory.admin.create(plan, of: application, by: call.author)))
         }
@@ -45,7 +45,7 @@ extension Admin {
             let body = try await call.body(as: GeofenceBody.self)
             let geofence = try await factory.admin.update(key, of: application, by: call.author) { old in
                 try call.demandMatch(EntityTag(old))
-                return try body.plan(over: old)
+                return try body.plan(over: old, at: factory.clock.now)
             }
             return try Response(GeofenceReply(geofence)).tagged(EntityTag(geofence.plan))
         }
@@ -91,11 +91,14 @@ extension Admin {
             }
         }
 
-        func plan(over old: GeofencePlan? = nil) throws(InvalidInput) -> GeofencePlan {
+        func plan(over old: GeofencePlan? = nil, at now: Instant) throws(InvalidInput) -> GeofencePlan {
+            if let expiresAt, expiresAt <= now {
+                throw InvalidInput(field: "expires_at", "is \(expiresAt.text), which is over (it is \(now.text))")
+            }
             guard let trigger = trigger ?? old?.trigger else { throw InvalidInput.missing("trigger") }
             guard let expiresAt = expiresAt ?? old?.expiresAt else { throw InvalidInput.missing("expires_at") }
             var tags = old?.tags ?? []
-            if let topics { tags = try Topic.normalized(topics, field: "topics") }
+            if let topics { tags = try Topic.tags(topics, field: "topics") }
             var plannedData = try GeofenceData(data ?? [:])
             if data == nil, let old { plannedData = old.data }
             do {

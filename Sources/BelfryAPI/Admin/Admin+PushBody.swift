@@ -8,7 +8,7 @@ extension Admin {
         package static let sends = true
         private(set) var content: Push.Content?
         private var target: TargetBody?
-        /// When to send it; nil, or a time that has passed, means at once.
+        /// When to send it; nil, or a time that has just passed, means at once.
         package private(set) var sendAt: Instant?
         private var expiresAt: Instant?
         private var urgency: Urgency?
@@ -49,6 +49,16 @@ extension Admin {
             PushRequest(
                 content: content, target: target, lane: urgency.map(Lane.init), guarantee: guarantee ?? .atLeastOnce,
                 expiresAt: expiresAt)
+        }
+
+        /// Throws where nobody would get it any more, or it was to be sent long ago.
+        ///
+        /// - Parameter schedule: has the times that are not given; nil for a new push.
+        package func checkTimes(of schedule: Schedule? = nil, at now: Instant) throws(InvalidInput) {
+            try PushTimes.check(sendAt: sendAt, now: now)
+            guard sendAt != nil || expiresAt != nil else { return }
+            let expiry = removed.contains(.expiry) ? nil : expiresAt ?? schedule?.pushRequest.expiresAt
+            try PushTimes.check(expiresAt: expiry, sendAt: sendAt ?? schedule?.dueAt, now: now)
         }
 
         /// What a schedule is to be otherwise: what is not said stays as it is.

@@ -34,6 +34,7 @@ extension Admin {
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: PushBody.self)
+            try body.checkTimes(at: factory.clock.now)
             // Validated before a channel is registered, and once more with the devices that stand for the channels.
             _ = try body.pushRequest(channels: body.channels.map { _ in [] })
             let pushRequest = try body.pushRequest(channels: try await factory.devices(of: body.channels, application))

@@ -59,6 +59,7 @@ extension Admin {
             let schedule = try await found(call, application)
             guard schedule.ending == nil else { throw Self.tooLate }
             try call.demandMatch(EntityTag(schedule))
+            try body.checkTimes(of: schedule, at: factory.clock.now)
             let seen = call.request.headers[.ifMatch] == nil ? nil : schedule.version
             _ = try body.change(channels: body.channels.map { _ in [] }, seen: seen)
             let change = try body.change(

@@ -22,7 +22,7 @@ extension Admin {
             let limit = try query.limit()
             // A cursor may be any number; past the last topic the list is empty.
             let skip = Int(clamping: max(0, try query.cursor()?[0] ?? 0))
-            let topics = TopicQuery(applicationKey: application.key, text: query.text("q")?.lowercased())
+            let topics = TopicQuery(applicationKey: application.key, text: query.text("q"))
             let found = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
                 try await factory.store.topics(topics, skip: skip, limit: limit)
             }

@@ -49,7 +49,7 @@ extension Admin {
             let after = try query.cursor()?.first
             let found = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
                 try await factory.store.users(
-                    of: application.key, having: name, value, after: after.map { Key($0) }, limit: limit)
+                    of: application.key, having: name.normalized, value, after: after.map { Key($0) }, limit: limit)
             }
             return try Response(
                 UsersReply(

@@ -85,12 +85,12 @@ extension JSONValue {
         }
     }
 
-    /// Milliseconds since 1970, or a time in ISO 8601.
+    /// Milliseconds since 1970, or a time of RFC 3339.
     fileprivate func time(_ field: String) throws(InvalidInput) -> Instant? {
         switch self {
         // Clients in Go write 0 for none.
         case .null, .string(""), .integer(0): nil
-        case .integer(let milliseconds): Instant(milliseconds: milliseconds)
+        case .integer(let milliseconds): try Instant(milliseconds, field: field)
         case .string(let text): try Instant(text, field: field)
         default: throw InvalidInput(field: field, "has to be a time, it is \(typeName)")
         }

@@ -35,7 +35,7 @@ struct CarmaAuthenticator: Sendable {
         let (user, password) = (
             String(decoding: basic.user, as: UTF8.self), String(decoding: basic.secret, as: UTF8.self)
         )
-        let named = try await store.carmaAccounts(user: user)
+        let named = try await store.carmaAccounts(user: user.normalized)
         let known = named.filter { passwords.isKnown(password, $0.hashText) }
         if !known.isEmpty { return known }
         // A password that was never right is derived, which takes a while: a guesser has to wait before, not after.

@@ -44,7 +44,7 @@ extension Genero {
             if let holder = try await store.holders(of: [token], on: platform.key)[token], holder.isActive {
                 return CommandResult(.known, "\(name) token is already registered", token: message.token)
             }
-            if let user = message.user, !user.isEmpty { try User.check(id: user) }
+            if let user = message.user, !user.isEmpty { _ = try User.checked(id: user) }
             let device = try await store.register(
                 try Registration(
                     token: token, about: Device.About(),

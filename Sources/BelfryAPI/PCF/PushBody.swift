@@ -39,8 +39,8 @@ extension PCFv1 {
                 ignored: draft.ignored)
         }
 
-        func change(at now: Instant) -> Schedule.Change {
-            Schedule.Change(content: message, target: target, dueAt: times.due(at: now), expiresAt: times.expiresAt)
+        func change(at now: Instant) throws(InvalidInput) -> Schedule.Change {
+            Schedule.Change(content: message, target: target, dueAt: try times.due(at: now), expiresAt: times.expiresAt)
         }
     }
 
@@ -52,13 +52,22 @@ extension PCFv1 {
         let scheduleIn: Int64?
         let expiresAt: Instant?
 
-        /// nil when no time is given.
-        func due(at now: Instant) -> Instant? {
-            if let scheduleAt { return Instant(milliseconds: scheduleAt) }
-            return scheduleIn.map { seconds in
-                let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
-                return overflow ? .distantFuture : now + .milliseconds(milliseconds)
+        /// nil when no time is given. Throws beyond the year 9999, and where the push would expire while it waits.
+        ///
+        /// What is over is taken: PCF sent such pushes at once, and its examples have such times. Source: PCF Push API, "Push".
+        func due(at now: Instant) throws(InvalidInput) -> Instant? {
+            var dueAt = scheduleAt.map(Instant.init(milliseconds:))
+            if let scheduleIn {
+                let (milliseconds, overflow) = scheduleIn.multipliedReportingOverflow(by: 1_000)
+                dueAt = overflow ? .distantFuture : now + .milliseconds(milliseconds)
+                guard dueAt?.isWithinReach == true else {
+                    throw InvalidInput(field: "scheduleIn", "is \(scheduleIn) s, which ends beyond the year 9999")
+                }
             }
+            if let dueAt, dueAt > now {
+                try PushTimes.check(expiresAt: expiresAt, sendAt: dueAt, field: "expiryTime", now: now)
+            }
+            return dueAt
         }
     }
 }

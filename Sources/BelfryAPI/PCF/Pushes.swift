@@ -32,7 +32,7 @@ extension PCFv1 {
         ) async throws -> Response {
             let now = clock.now
             // A push that is due soon, or was due in the past, is sent at once.
-            if let dueAt = body.times.due(at: now), dueAt > now + options.sendsImmediatelyWithin {
+            if let dueAt = try body.times.due(at: now), dueAt > now + options.sendsImmediatelyWithin {
                 try IdempotencyMiddleware.refuseRepetition()
                 let schedule = try await pushService.schedule(body.pushRequest, at: dueAt, for: application.key)
                 return Self.reply { json in json.string("schedule_id", schedule.key.id) }

@@ -58,7 +58,7 @@ extension PCFv1 {
             let body = try await request.push(atMost: options.bodyBytesMax, for: application) {
                 bytes, unknown throws(InvalidInput) in try ScheduleRequest.parse(bytes, unknown)
             }
-            let changed = try await pushService.change(key, of: application.key, body.change(at: clock.now))
+            let changed = try await pushService.change(key, of: application.key, try body.change(at: clock.now))
             guard let changed else { throw Self.notFound }
             return mistakes.tell(
                 body.ignored, of: "app \(application.uuid.lowercased)", in: Response(json: changed.json()), logger)

@@ -9,6 +9,20 @@ package indirect enum Audience: Sendable, Hashable {
     case except(Audience, Audience)
 }
 
+extension Audience {
+    /// The same audience with its names in their normal forms, each once.
+    package var normalized: Audience {
+        switch self {
+        case .list(.topic(let name)): .list(.topic(name.caseFolded))
+        case .list(.customUser(let id)): .list(.customUser(id.normalized))
+        case .list: self
+        case .any(let parts): .any(parts.map(\.normalized).withoutRepeats)
+        case .all(let parts): .all(parts.map(\.normalized))
+        case .except(let whole, let part): .except(whole.normalized, part.normalized)
+        }
+    }
+}
+
 /// An ascending list of the devices of one platform that have something in common.
 package enum PostingList: Sendable, Hashable {
     /// All active devices.
@@ -17,7 +31,7 @@ package enum PostingList: Sendable, Hashable {
     case interactive
     /// All devices ever registered, inactive ones too: they get an answer instead of silence.
     case registered
-    /// Active devices subscribed to a topic, by its lower-case name.
+    /// Active devices subscribed to a topic, by its name as `Topic.normalized` has it.
     case topic(String)
     /// Active devices of one custom user id, with case.
     case customUser(String)

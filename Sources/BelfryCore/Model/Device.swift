@@ -16,7 +16,7 @@ package struct Device: Sendable, Hashable {
     package let isActive: Bool
     package let about: About
     package let customUserID: String?
-    /// Topic names in lower case, sorted.
+    /// The names of its topics, sorted.
     package let topics: [String]
     /// When the app or the provider last reported this token, by our clock. A provider's verdict older than this does
     /// not count.

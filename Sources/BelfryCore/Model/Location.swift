@@ -54,7 +54,7 @@ package struct Place: Sendable, Hashable {
         guard radius.isFinite, radius >= Self.radiusMin else {
             throw InvalidInput(field: "rad", "is \(radius), it has to be \(Int(Self.radiusMin)) metres or more")
         }
-        self.name = name
+        self.name = name.normalized
         self.latitude = latitude
         self.longitude = longitude
         self.radius = radius

@@ -49,7 +49,7 @@ package struct LocationGroupPlan: Sendable, Hashable {
             throw InvalidInput(
                 field: "location_ids", "has \(locations.count) locations, the limit is \(Self.locationsMax)")
         }
-        self.init(kept: name, summary: summary, locations: locations)
+        self.init(kept: name.normalized, summary: summary.normalized, locations: locations)
     }
 
     /// Creates a value that was validated before.

@@ -67,7 +67,7 @@ package struct EmailAddress: Sendable, Hashable {
             throw InvalidInput(
                 field: field, "has to be an address such as ann@example.com, of at most \(Self.bytesMax) bytes")
         }
-        self.text = text.lowercased()
+        self.text = text.lowerCase
     }
 
     /// An address that was checked before it was stored.

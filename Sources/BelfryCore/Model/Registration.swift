@@ -50,10 +50,14 @@ package struct Registration: Sendable, Hashable {
         token: DeviceToken, about: Device.About, customUserID: Change<String>, topics: TopicChange
     ) throws(InvalidInput) {
         self.token = token
-        self.about = about
-        self.customUserID = customUserID
+        self.about = about.normalized
+        if case .set(let id) = customUserID {
+            self.customUserID = .set(id.normalized)
+        } else {
+            self.customUserID = customUserID
+        }
         self.topics = topics
-        try about.check()
+        try self.about.check()
         if case .replace(let all) = topics { try Self.check(all.count, in: "tags") }
         if case .change(let subscribe, let unsubscribe) = topics {
             try Self.check(subscribe.count, in: "tags.subscribe")
@@ -69,6 +73,12 @@ package struct Registration: Sendable, Hashable {
 }
 
 extension Device.About {
+    fileprivate var normalized: Self {
+        Self(
+            os: os?.normalized, osVersion: osVersion?.normalized, model: model?.normalized,
+            manufacturer: manufacturer?.normalized, alias: alias?.normalized)
+    }
+
     fileprivate func check() throws(InvalidInput) {
         let fields = [
             ("os", os), ("os_version", osVersion), ("device_model", model), ("device_manufacturer", manufacturer),

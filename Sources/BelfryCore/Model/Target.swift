@@ -4,7 +4,7 @@ package import FoundationEssentials
 package struct Target: Sendable, Hashable {
     /// Exactly these devices, whatever else was named; nil where devices were not named individually.
     package let devices: [UUID]?
-    /// In lower case. A device needs one of them, or one of the custom user ids.
+    /// As `Topic.normalized` has them. A device needs one of them, or one of the custom user ids.
     package let topics: [String]
     package let customUserIDs: [String]
     /// nil for every type.
@@ -38,7 +38,7 @@ package struct Target: Sendable, Hashable {
             throw InvalidInput(field: "target.custom_user_ids[\(index)]", "is empty")
         }
         self.topics = try Topic.normalized(topics, field: "target.topics")
-        self.customUserIDs = customUserIDs
+        self.customUserIDs = customUserIDs.map(\.normalized)
         self.platforms = platforms
     }
 
@@ -57,6 +57,14 @@ package struct Target: Sendable, Hashable {
         self.customUserIDs = customUserIDs
         self.platforms = platforms
         self.isInteractiveOnly = isInteractiveOnly
+    }
+
+    /// The same target with its names in their normal forms, each once.
+    package var normalized: Target {
+        Target(
+            unchecked: devices, topics: topics.map(\.caseFolded).withoutRepeats,
+            customUserIDs: customUserIDs.map(\.normalized).withoutRepeats, platforms: platforms,
+            isInteractiveOnly: isInteractiveOnly)
     }
 
     /// The same target with other UUIDs for some of its devices.

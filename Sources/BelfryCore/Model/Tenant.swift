@@ -25,6 +25,7 @@ package struct Name: Sendable, Hashable {
     package static let bytesMax = 255
 
     package init(_ text: String, field: String = "name") throws(InvalidInput) {
+        let text = text.normalized
         guard !text.isEmpty, text.utf8.count <= Self.bytesMax else {
             throw InvalidInput(field: field, "has to be 1 to \(Self.bytesMax) bytes, it is \(text.utf8.count)")
         }

@@ -1,4 +1,4 @@
-/// A keyword that devices subscribe to. Topics compare without case, so they are kept in lower case.
+/// A keyword that devices subscribe to. Topics compare without case, so their names are kept with case folded.
 package struct Topic: Sendable, Hashable {
     package let key: Key<Topic>
     package let name: String
@@ -14,12 +14,22 @@ package struct Topic: Sendable, Hashable {
     /// The normalized form of a topic's name; throws on an empty or over-long one.
     package static func normalized(_ name: String, field: String) throws(InvalidInput) -> String {
         guard !name.isEmpty else { throw InvalidInput(field: field, "is an empty topic name") }
-        let lower = name.isLowerASCII ? name : name.lowercased()
-        guard lower.utf8.count <= Registration.topicBytesMax else {
+        return try checked(name.caseFolded, field)
+    }
+
+    private static func checked(_ name: String, _ field: String) throws(InvalidInput) -> String {
+        guard name.utf8.count <= Registration.topicBytesMax else {
             throw InvalidInput(
-                field: field, "is \(lower.utf8.count) bytes, the limit is \(Registration.topicBytesMax)")
+                field: field, "is \(name.utf8.count) bytes, the limit is \(Registration.topicBytesMax)")
         }
-        return lower
+        return name
+    }
+
+    /// The tags of a geofence. Devices compare them with what their SDK made of their own: lower case, and not folded.
+    /// Source: PCFTagsHelper.m, Util.java, `docs/compatibility/pcf.md`.
+    package static func tags(_ names: [String], field: String) throws(InvalidInput) -> [String] {
+        _ = try normalized(names, field: field)
+        return names.map(\.lowerCase)
     }
 
     /// The normalized names; throws on the first invalid one, naming its position.
@@ -34,12 +44,5 @@ package struct Topic: Sendable, Hashable {
             }
         }
         return normalized
-    }
-}
-
-extension String {
-    /// Most topics are lower-case ASCII already, and `lowercased()` is the most expensive call of a registration.
-    fileprivate var isLowerASCII: Bool {
-        utf8.allSatisfy { $0 < 0x80 && !(0x41...0x5A).contains($0) }
     }
 }

@@ -19,8 +19,9 @@ package struct User: Sendable, Hashable {
     /// The limit on an id, in bytes of UTF-8.
     package static let idBytesMax = 1_024
 
-    /// Throws unless it may be a user's id: it is compared as it is.
-    package static func check(id: String) throws(InvalidInput) {
+    /// The id in its normal form; throws unless it may be a user's. Case counts.
+    package static func checked(id: String) throws(InvalidInput) -> String {
+        let id = id.normalized
         guard !id.isEmpty else { throw InvalidInput(field: "user_id", "is empty") }
         guard id.count <= Registration.customUserIDCharactersMax, id.utf8.count <= idBytesMax else {
             throw InvalidInput(
@@ -30,6 +31,7 @@ package struct User: Sendable, Hashable {
         guard id.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
             throw InvalidInput(field: "user_id", "holds control characters")
         }
+        return id
     }
 }
 
@@ -108,7 +110,7 @@ extension UserProfile {
 
     package func changed(by change: Change) throws(InvalidInput) -> UserProfile {
         var attributes = attributes
-        for (name, value) in change.attributes { attributes[name] = value }
+        for (name, value) in change.attributes { attributes[name.normalized] = value }
         return try UserProfile(
             language: change.language.applied(to: language), timeZone: change.timeZone.applied(to: timeZone),
             attributes: attributes)

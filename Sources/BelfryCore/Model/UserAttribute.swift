@@ -6,10 +6,8 @@ package enum UserAttribute: Sendable, Hashable {
     case time(Instant)
 
     package init(json value: JSONValue, field: String) throws(InvalidInput) {
-        if case .object(let members) = value, members.count == 1,
-            let time = members["time"]?.stringValue.flatMap(Instant.init(text:))
-        {
-            self = .time(time)
+        if case .object(let members) = value, members.count == 1, let time = members["time"]?.stringValue {
+            self = .time(try Instant(time, field: "\(field).time"))
             return
         }
         switch value {
@@ -42,20 +40,23 @@ extension [String: UserAttribute] {
     /// The members of a JSON object.
     package init(json members: [String: JSONValue], field: String = "attributes") throws(InvalidInput) {
         self = [:]
-        for (name, value) in members { self[name] = try UserAttribute(json: value, field: "\(field).\(name)") }
+        for (name, value) in members {
+            self[name.normalized] = try UserAttribute(json: value, field: "\(field).\(name)")
+        }
     }
 
     package var json: JSONValue { .object(mapValues(\.json)) }
 }
 
 extension UserAttribute {
-    /// The value as an index has it: its type first, and within the type in the order of the values.
+    /// The value as an index has it: its type first, and within the type in the order of the values. A text is found however it was
+    /// composed.
     package var indexed: [UInt8] {
         switch self {
         case .flag(let flag): [UInt8(ascii: "f"), flag ? 1 : 0]
         case .number(let number): [UInt8(ascii: "n")] + Self.ascending(number)
         case .time(let time): [UInt8(ascii: "t")] + Self.bytes(UInt64(bitPattern: time.milliseconds) ^ 1 << 63)
-        case .text(let text): [UInt8(ascii: "x")] + Array(text.utf8)
+        case .text(let text): [UInt8(ascii: "x")] + Array(text.normalized.utf8)
         }
     }
 

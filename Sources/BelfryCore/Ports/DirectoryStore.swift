@@ -38,7 +38,7 @@ package struct DeviceSearch: Sendable, Hashable {
         platforms: [Key<Platform>], text: String? = nil, topic: String? = nil, filter: DeviceFilter = DeviceFilter()
     ) {
         self.platforms = platforms
-        self.text = text.flatMap { $0.isEmpty ? nil : $0.lowercased() }
+        self.text = text.flatMap { $0.isEmpty ? nil : $0.caseFolded }
         self.topic = topic
         self.filter = filter
     }
@@ -78,7 +78,9 @@ package struct DevicePage: Sendable, Hashable {
 package struct DeviceFilter: Sendable, Hashable {
     package var isActive: Bool?
     /// The whole id. Without `isActive` it finds active devices.
-    package var customUserID: String?
+    package var customUserID: String? {
+        didSet { customUserID = customUserID?.normalized }
+    }
     /// The device last registered then or later.
     package var seenFrom: Instant?
     /// The device last registered before that.

@@ -42,7 +42,7 @@ package struct GeoListQuery: Sendable, Hashable {
         self.size = min(max(size, 1), Self.sizeMax)
         self.page = max(page, 1)
         self.changedSince = changedSince
-        self.keyword = keyword.lowercased()
+        self.keyword = keyword.caseFolded
     }
 
     /// The number of items before the page.

@@ -24,14 +24,14 @@ package protocol TopicStore: Sendable {
 /// Selects topics of an application.
 package struct TopicQuery: Sendable, Hashable {
     package let applicationKey: Key<Application>
-    /// A part of the name, in lower case.
+    /// A part of the name, with case folded.
     package let text: String?
     /// Only topics that expire, or only those that do not.
     package let hasExpiry: Bool?
 
     package init(applicationKey: Key<Application>, text: String? = nil, hasExpiry: Bool? = nil) {
         self.applicationKey = applicationKey
-        self.text = text
+        self.text = text?.caseFolded
         self.hasExpiry = hasExpiry
     }
 }

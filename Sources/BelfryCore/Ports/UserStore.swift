@@ -38,7 +38,7 @@ package protocol UserStore: Sendable {
 package struct IDPrefix: Sendable, Hashable {
     package let text: String
 
-    package init(_ text: String) { self.text = text }
+    package init(_ text: String) { self.text = text.normalized }
 
     /// Above all that begin so, in the order of bytes. The last code point is no character, so no id has it.
     package var end: String { text + "\u{10FFFF}" }

@@ -121,7 +121,7 @@ package struct CarmaTable: Sendable {
     }
 
     private static func time(_ value: String, _ name: String) throws(InvalidInput) -> Instant {
-        if let milliseconds = Int64(value) { return Instant(milliseconds: milliseconds) }
+        if let milliseconds = Int64(value) { return try Instant(milliseconds, field: name) }
         guard let time = Instant(text: value) else {
             throw InvalidInput(
                 field: name,

@@ -27,10 +27,14 @@ package struct CarmaTemplate: Sendable, Hashable {
         }
         var languages: [String: Texts] = [:]
         for (language, texts) in members {
-            languages[language.lowercased()] = try Self.texts(texts, "\(field).languages.\(language)")
+            let tag = language.caseFolded
+            guard languages[tag] == nil else {
+                throw InvalidInput(field: "\(field).languages", "has \(tag) twice, which case does not tell apart")
+            }
+            languages[tag] = try Self.texts(texts, "\(field).languages.\(language)")
         }
         self.languages = languages
-        let usual = value["default_language"]?.stringValue?.lowercased() ?? languages.keys.sorted()[0]
+        let usual = value["default_language"]?.stringValue?.caseFolded ?? languages.keys.sorted()[0]
         guard languages[usual] != nil else {
             throw InvalidInput(field: "\(field).default_language", "is '\(usual)', which languages does not have")
         }
@@ -63,7 +67,7 @@ package struct CarmaTemplate: Sendable, Hashable {
 
     /// The texts for a language tag, with values in them: `de-AT` takes `de` where it has none of its own.
     package func texts(in language: String?, values: [String: String]) throws(InvalidInput) -> Texts {
-        let tag = language?.lowercased() ?? usual
+        let tag = language?.caseFolded ?? usual
         let base = String(tag.prefix { $0 != "-" && $0 != "_" })
         let texts = languages[tag] ?? languages[base] ?? languages[usual]
         guard let texts else { return Texts(alert: "", message: "", html: "") }

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// The texts a device is found by: its UUID, the one that another server gave it, token, custom user id and alias, in lower case and as bytes.
+/// The texts a device is found by: its UUID, the one that another server gave it, token, custom user id and alias, with case folded and as bytes.
 package struct DeviceText: Sendable {
     /// One after the other, each ended by a byte that UTF-8 does not use: a search makes one for each device it
     /// inspects.
@@ -21,7 +21,7 @@ package struct DeviceText: Sendable {
 
     package var fields: [ArraySlice<UInt8>] { bytes.split(separator: Self.end) }
 
-    /// - Parameter text: in lower case.
+    /// - Parameter text: with case folded.
     package func contains(_ text: [UInt8]) -> Bool {
         guard let first = text.first else { return true }
         guard bytes.count >= text.count else { return false }
@@ -59,7 +59,7 @@ package struct DeviceText: Sendable {
         if text.allSatisfy({ $0 < 0x80 }) {
             for byte in text { bytes.append((0x41...0x5A).contains(byte) ? byte | 0x20 : byte) }
         } else {
-            bytes.append(contentsOf: String(decoding: text, as: UTF8.self).lowercased().utf8)
+            bytes.append(contentsOf: String(decoding: text, as: UTF8.self).caseFolded.utf8)
         }
         bytes.append(Self.end)
     }

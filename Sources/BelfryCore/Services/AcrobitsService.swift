@@ -54,7 +54,7 @@ package struct AcrobitsService: Sendable {
     }
 
     private func registration(_ token: DeviceToken, account: String?) throws -> Registration {
-        let user = account.flatMap { (try? User.check(id: $0)) == nil ? nil : $0 }
+        let user = account.flatMap { try? User.checked(id: $0) }
         return try Registration(
             token: token, about: Device.About(), customUserID: user.map { .set($0) } ?? .keep, topics: .keep)
     }

@@ -5,6 +5,7 @@ extension AdminService {
     package func createCarmaAccount(
         customerID: Int64, user: String, password: String, by author: AuditAuthor
     ) async throws -> (account: CarmaAccount, token: String) {
+        let user = user.normalized
         guard 1...CarmaAccount.userBytesMax ~= user.utf8.count, !user.contains(":") else {
             throw InvalidInput(
                 field: "user", "has to be 1 to \(CarmaAccount.userBytesMax) bytes, without a colon")
@@ -67,6 +68,7 @@ extension AdminService {
     package func createCarmaApp(
         customerID: Int64, appID: String, for application: Application, by author: AuditAuthor
     ) async throws -> CarmaApp {
+        let appID = appID.normalized
         guard 1...255 ~= appID.utf8.count else { throw InvalidInput(field: "app_id", "has to be 1 to 255 bytes") }
         let details = ["customer_id": "\(customerID)", "app_id": appID]
         let change = AuditedChange(by: author, "carma_app.create", application, details)

@@ -121,7 +121,8 @@ extension CarmaService {
         var ended: [(number: Int, refusal: String?)] = []
         for line in lines {
             switch line.contact {
-            case .success(let change): contacts[change.originalID ?? "", default: []].append((line.number, change))
+            case .success(let change):
+                contacts[change.originalID?.normalized ?? "", default: []].append((line.number, change))
             case .failure(let error): ended.append((line.number, "\(error)"))
             }
         }

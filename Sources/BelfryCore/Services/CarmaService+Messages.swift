@@ -26,7 +26,8 @@ extension CarmaService {
     package func send(
         _ trigger: CarmaTrigger, of app: CarmaApp, _ request: MessageRequest, address: String
     ) async throws -> CarmaMessage {
-        guard let id = request.originalID, !id.isEmpty else { throw InvalidInput(field: "originalId", "is missing") }
+        let id = try Self.checked(id: request.originalID)
+        try PushTimes.check(sendAt: request.deliveryTime, field: "deliveryTime", now: clock.now)
         let user = try await store.user(id, of: app.applicationKey)
         let rows = try await store.carmaDevices(of: id, app.applicationKey)
         guard user != nil || !rows.isEmpty else { throw StoreError.unknown("such contact") }
@@ -109,6 +110,6 @@ extension CarmaService {
     }
 
     package func messages(to id: String, of app: CarmaApp) async throws -> [CarmaMessage] {
-        try await store.carmaMessages(of: id, app.applicationKey)
+        try await store.carmaMessages(of: id.normalized, app.applicationKey)
     }
 }

@@ -21,7 +21,7 @@ package struct CarmaService: Sendable {
     }
 
     package func app(_ appID: String, of customerID: Int64) async throws -> CarmaApp {
-        guard let app = try await store.carmaApp(appID, of: customerID),
+        guard let app = try await store.carmaApp(appID.normalized, of: customerID),
             try await store.application(app.applicationKey) != nil
         else { throw StoreError.unknown("such app") }
         return app
@@ -50,11 +50,15 @@ package struct CarmaService: Sendable {
         return try await contact(id, in: app) ?? CarmaContact(app: app, user: User(id: id), devices: [])
     }
 
+    static func checked(id: String?) throws(InvalidInput) -> String {
+        guard let id, !id.isEmpty else { throw InvalidInput(field: "originalId", "is missing") }
+        do { return try User.checked(id: id) } catch { throw error.renamed(["user_id": "originalId"]) }
+    }
+
     static func checked(
         _ change: CarmaContactChange, needsDevices: Bool = true
     ) throws(InvalidInput) -> String {
-        guard let id = change.originalID, !id.isEmpty else { throw InvalidInput(field: "originalId", "is missing") }
-        do { try User.check(id: id) } catch { throw error.renamed(["user_id": "originalId"]) }
+        let id = try checked(id: change.originalID)
         guard !change.devices.isEmpty || !needsDevices else {
             throw InvalidInput(field: "deviceInfo", "has no devicetoken")
         }
@@ -110,6 +114,7 @@ package struct CarmaService: Sendable {
 
     /// The contact with all its devices; nil where neither a profile nor a token is known of it.
     package func contact(_ id: String, in app: CarmaApp) async throws -> CarmaContact? {
+        let id = id.normalized
         let user = try await store.user(id, of: app.applicationKey)
         var devices: [(CarmaDevice, Device?)] = []
         for row in try await store.carmaDevices(of: id, app.applicationKey) {

@@ -13,6 +13,7 @@ package struct UserService: Sendable {
 
     /// nil when neither a profile nor an active device names the user.
     package func user(_ id: String, of application: Application) async throws -> User? {
+        let id = id.normalized
         if let user = try await store.user(id, of: application.key) { return user }
         let platforms = try await store.platforms(of: application.key).map(\.key)
         let devices = try await store.devices(ofUser: id, on: platforms, limit: 1)
@@ -23,7 +24,7 @@ package struct UserService: Sendable {
     package func devices(of id: String, of application: Application) async throws -> [(Device, Platform)] {
         let platforms = try await store.platforms(of: application.key)
         let byKey = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
-        return try await store.devices(ofUser: id, on: platforms.map(\.key), limit: Self.devicesMax)
+        return try await store.devices(ofUser: id.normalized, on: platforms.map(\.key), limit: Self.devicesMax)
             .compactMap { device in byKey[device.platformKey].map { (device, $0) } }
     }
 
@@ -31,6 +32,7 @@ package struct UserService: Sendable {
     package func users(
         of application: Application, containing text: String?, after id: String?, limit: Int
     ) async throws -> [User] {
+        let text = text?.normalized
         let known = try await store.users(of: application.key, containing: text, after: id, limit: limit)
         let platforms = try await store.platforms(of: application.key).map(\.key)
         return merged(
@@ -59,7 +61,7 @@ package struct UserService: Sendable {
         let page = try await store.devicePage(
             DeviceSearch(platforms: platforms, text: text), after: nil, limit: limit, within: time)
         let ids = Set(page.devices.filter(\.isActive).compactMap(\.customUserID)).filter { id in
-            id.lowercased().contains(text.lowercased()) && !id.utf8.starts(with: text.utf8)
+            id.caseFolded.contains(text.caseFolded) && !id.utf8.starts(with: text.normalized.utf8)
         }
         return merged([], Array(ids), limit)
     }
@@ -74,7 +76,7 @@ package struct UserService: Sendable {
     package func set(
         _ id: String, of application: Application, _ change: UserProfile.Change, by author: AuditAuthor
     ) async throws -> User {
-        try User.check(id: id)
+        let id = try User.checked(id: id)
         return try await store.audited(AuditedChange(by: author, "user.set", application, ["user": id])) {
             try await store.setUser(id, of: application.key) { try $0.changed(by: change) }
         }
@@ -84,7 +86,7 @@ package struct UserService: Sendable {
     package func merge(
         _ id: String, into other: String, of application: Application, by author: AuditAuthor
     ) async throws -> User {
-        try User.check(id: other)
+        let (id, other) = (id.normalized, try User.checked(id: other))
         guard id != other else { throw InvalidInput(field: "into", "is the user itself") }
         guard let user = try await user(id, of: application) else { throw StoreError.unknown("such user") }
         let change = AuditedChange(by: author, "user.merge", application, ["user": id, "into": other])
@@ -103,6 +105,7 @@ package struct UserService: Sendable {
     /// Deletes the profile, deactivates the user's devices and removes what they tell of the user. The audit log keeps its lines
     /// until they age out.
     package func erase(_ id: String, of application: Application, by author: AuditAuthor) async throws {
+        let id = id.normalized
         guard let named = try await namedUser(id, application) else { throw StoreError.unknown("such user") }
         try await store.audited(AuditedChange(by: author, "user.erase", application)) {
             _ = try await store.deleteUser(id, of: application.key)

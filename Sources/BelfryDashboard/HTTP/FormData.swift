@@ -64,6 +64,13 @@ extension FormData {
     }
 }
 
+extension FormData {
+    /// A time as browsers send it, in UTC; nil for an empty field.
+    package func instant(_ name: String) throws(InvalidInput) -> Instant? {
+        self[name].isEmpty ? nil : try Instant(local: self[name], field: name)
+    }
+}
+
 extension String {
     /// Without spaces and line ends around it.
     var trimmed: String {

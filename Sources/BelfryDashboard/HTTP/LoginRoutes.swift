@@ -43,7 +43,7 @@ extension LoginRoutes {
             let form = try await PostedForm.read(request, atMost: Self.bodyBytesMax, cookie: visit)
             try requirePasswords()
             guard form["proof"].isEmpty else { return try await loginByCode(form, visit, request, context) }
-            let email = form["email"].lowercased()
+            let email = form["email"].lowerCase
             let person = try await services.requestLimiter.checkCredentials("person \(email)", of: request, context) {
                 try await services.people.person(email: email, password: form.raw("password"))
             }

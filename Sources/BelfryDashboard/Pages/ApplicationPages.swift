@@ -19,8 +19,8 @@ struct ApplicationPages {
     private static let perPage = 100
 
     @Sendable private func list(_ visit: Visit) async throws -> PageAnswer {
-        let (wanted, after) = (visit.query["q"].lowercased(), Int(visit.number("from") ?? 0))
-        let all = try await visit.applications().filter { wanted.isEmpty || $0.name.lowercased().contains(wanted) }
+        let (wanted, after) = (visit.query["q"].caseFolded, Int(visit.number("from") ?? 0))
+        let all = try await visit.applications().filter { wanted.isEmpty || $0.name.caseFolded.contains(wanted) }
         var page = PageView("Applications")
         if visit.mayCreateApplications {
             page.actions = [Link("New application", Address.path("apps", "new"), isMain: true)]

@@ -45,11 +45,7 @@ struct AuditPages {
 
     private func day(_ visit: Visit, _ name: String) throws(InvalidInput) -> Instant? {
         let text = visit.query[name]
-        guard !text.isEmpty else { return nil }
-        guard let instant = Instant(text: text + "T00:00:00Z") else {
-            throw InvalidInput(field: name, "has to be a day such as 2026-01-31")
-        }
-        return instant
+        return text.isEmpty ? nil : try Instant(day: text, field: name)
     }
 
     static func page(_ entries: [AuditEntry], _ form: Form, csv: String) -> PageView {

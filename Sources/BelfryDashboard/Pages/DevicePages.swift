@@ -75,11 +75,7 @@ struct DevicePages {
 
     /// The beginning of a day in UTC.
     private static func day(_ text: String, _ field: String) throws(InvalidInput) -> Instant? {
-        guard !text.isEmpty else { return nil }
-        guard let instant = Instant(text: "\(text)T00:00:00Z") else {
-            throw InvalidInput(field: field, "is '\(text)', it has to be a day such as 2026-01-31")
-        }
-        return instant
+        text.isEmpty ? nil : try Instant(day: text, field: field)
     }
 
     private static func address(_ visit: Visit, _ application: Application, _ more: [(String, String)]) -> String {

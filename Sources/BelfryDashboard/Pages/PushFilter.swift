@@ -44,15 +44,11 @@ struct PushFilter: Sendable {
         lane = Lane.allCases.first { $0.word == query["urgency"] }
         from = try Self.day(query["from"], "from")
         until = try Self.day(query["until"], "until").map { $0 + .seconds(86_400) }
-        text = query["q"].lowercased()
+        text = query["q"].caseFolded
     }
 
     private static func day(_ text: String, _ field: String) throws(InvalidInput) -> Instant? {
-        guard !text.isEmpty else { return nil }
-        guard let instant = Instant(text: "\(text)T00:00:00Z") else {
-            throw InvalidInput(field: field, "is '\(text)', it has to be a day such as 2026-01-31")
-        }
-        return instant
+        text.isEmpty ? nil : try Instant(day: text, field: field)
     }
 
     static func form(_ query: FormData, _ address: String) -> Form {
@@ -115,7 +111,7 @@ struct PushFilter: Sendable {
     private func withText(_ receipts: [Receipt], _ store: any ReceiptStore) async throws -> [Key<Push>: Bool] {
         guard !text.isEmpty else { return [:] }
         return try await store.contents(of: receipts.map(\.push.key)) { [text] in
-            $0.shown.lowercased().contains(text)
+            $0.shown.caseFolded.contains(text)
         }
     }
 

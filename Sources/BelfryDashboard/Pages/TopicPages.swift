@@ -22,7 +22,7 @@ struct TopicPages {
 
     private func page(_ visit: Visit, _ application: Application, _ form: Form) async throws -> PageView {
         let skip = Int(visit.number("from") ?? 0)
-        let text = visit.query["q"].lowercased()
+        let text = visit.query["q"]
         let found = try await visit.searching(application) {
             try await visit.services.store.topics(
                 TopicQuery(applicationKey: application.key, text: text.isEmpty ? nil : text), skip: skip,
@@ -89,13 +89,9 @@ struct TopicPages {
             guard !names.isEmpty, names.count <= NewTopic.perWrite else {
                 throw InvalidInput(field: "names", "has \(names.count) names, it has to be 1 to \(NewTopic.perWrite)")
             }
-            var expiresAt: Instant?
-            if !visit.form["expires_at"].isEmpty {
-                guard let instant = Instant(text: visit.form["expires_at"] + ":00Z"), instant > visit.services.clock.now
-                else {
-                    throw InvalidInput(field: "expires_at", "has to be a time in the future such as 2026-01-31T08:30")
-                }
-                expiresAt = instant
+            let expiresAt = try visit.form.instant("expires_at")
+            if let expiresAt, expiresAt <= visit.services.clock.now {
+                throw InvalidInput(field: "expires_at", "has to be a time in the future")
             }
             for name in names {
                 let topic = try NewTopic(name: name, expiresAt: expiresAt, now: visit.services.clock.now)

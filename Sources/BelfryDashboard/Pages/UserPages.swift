@@ -121,7 +121,7 @@ extension UserPages {
         return Story(
             user: user, devices: devices.map { ($0, $1) }, pushes: pushes,
             summaries: try await visit.summaries(of: pushes.map(\.receipt)),
-            messages: try await store.carmaMessages(of: id, application.key))
+            messages: try await store.carmaMessages(of: user.id, application.key))
     }
 
     private func page(

@@ -52,7 +52,7 @@ extension GeofenceHead {
 }
 
 extension [String] {
-    fileprivate init(storedTags text: [UInt8]) throws(InvalidInput) {
+    init(storedTags text: [UInt8]) throws(InvalidInput) {
         var tags: [String] = []
         try JSONReader.list(text) { reader, index throws(InvalidInput) in
             tags.append(try reader.string("tags[\(index)]") ?? "")

@@ -77,7 +77,7 @@ extension SQLStore {
 
 extension LocationGroupPlan {
     /// The text that keywords are searched in.
-    fileprivate var search: String { "\(name)\n\(summary)".lowercased() }
+    fileprivate var search: String { "\(name)\n\(summary)".caseFolded }
 }
 
 extension WriteSession {

@@ -8,7 +8,7 @@ extension SQLStore {
             session.note(1, .locations, of: application)
             let now = session.now
             let key = try session.insert(
-                LocationStatements.insert, application, place.name, place.name.lowercased(), place.latitude,
+                LocationStatements.insert, application, place.name, place.name.caseFolded, place.latitude,
                 place.longitude, place.radius, now)
             return Location(key: Key(key), place: place, createdAt: now, updatedAt: now)
         }
@@ -39,7 +39,7 @@ extension SQLStore {
             guard place != old.place else { return old }
             let now = session.now
             try session.prepared(LocationStatements.update).send(
-                place.name, place.name.lowercased(), place.latitude, place.longitude, place.radius, now, key)
+                place.name, place.name.caseFolded, place.latitude, place.longitude, place.radius, now, key)
             try GeofenceWriter(session: session, application: application).restampThose(using: key)
             return Location(key: key, place: place, createdAt: old.createdAt, updatedAt: now)
         }

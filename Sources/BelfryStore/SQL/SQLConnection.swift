@@ -21,6 +21,9 @@ protocol SQLConnection: SendableMetatype {
     /// Up to `limit` devices of a posting list that are greater than `after`, ascending; those that are merged into it.
     func merged(_ list: SubscriptionList, after: Int64, limit: Int) throws -> [Int64]
 
+    /// Adds devices to a posting list that has none of them yet.
+    func add(_ devices: [Int64], to list: SubscriptionList) throws
+
     /// Up to `limit` of the keys that are devices of the platform and greater than `after`. The keys ascend.
     func devices(_ keys: [Key<Device>], on platform: Key<Platform>, after: Int64, limit: Int) throws -> [Int64]
 

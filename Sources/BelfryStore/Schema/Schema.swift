@@ -14,11 +14,13 @@ enum Schema {
 
 extension Schema {
     /// The steps after the first, in the order of their numbers.
-    static let migrations: [any SchemaMigration.Type] = [UnknownFieldsMigration.self, ProbesMigration.self]
+    static let migrations: [any SchemaMigration.Type] = [
+        NormalizedNames.self, UnknownFieldsMigration.self, ProbesMigration.self,
+    ]
 }
 
 /// A numbered step of the schema after the first. It runs in a transaction of its own.
-protocol SchemaMigration {
+protocol SchemaMigration: SendableMetatype {
     /// Its number and what it does, such as `0002 credential facts`.
     static var identifier: String { get }
 

@@ -126,6 +126,13 @@ extension WriteSession {
         _ attributes: [String: UserAttribute], of user: Int64, isNew: Bool, in application: Key<Application>
     ) throws {
         if !isNew { try prepared(UserStatements.clearAttributes).send(user) }
+        try db.index(attributes, of: user, in: application)
+    }
+}
+
+extension SQLConnection {
+    /// Writes the attributes by which a user is found, who has none there.
+    func index(_ attributes: [String: UserAttribute], of user: Int64, in application: Key<Application>) throws {
         guard !attributes.isEmpty else { return }
         let sorted = attributes.sorted { $0.key < $1.key }
         try prepared(UserStatements.insertAttributes).sendEach(
@@ -142,7 +149,7 @@ extension SQLConnection {
 
 extension User {
     /// From the columns of `UserStatements.byID` and `behind`.
-    fileprivate init(_ row: some SQLRow) throws {
+    init(_ row: some SQLRow) throws {
         let attributes = try StoreError.reading("user \(row.integer(0))") {
             guard case .object(let members) = try JSONValue(json: row.text(4).utf8) else {
                 throw InvalidInput(field: "attributes", "is no object")

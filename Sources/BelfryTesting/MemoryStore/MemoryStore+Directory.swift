@@ -64,6 +64,6 @@ extension Contents {
             naming.uuid(of: device.key).lowercased, device.importMark?.uuid?.lowercased, device.token?.text(for: kind),
             device.customUserID, device.about.alias,
         ]
-        return texts.contains { $0?.lowercased().contains(text) ?? false }
+        return texts.contains { $0?.caseFolded.contains(text) ?? false }
     }
 }

@@ -126,5 +126,5 @@ extension ListPage {
 }
 
 extension GeoListQuery {
-    fileprivate func finds(_ text: String) -> Bool { keyword.isEmpty || text.lowercased().contains(keyword) }
+    fileprivate func finds(_ text: String) -> Bool { keyword.isEmpty || text.caseFolded.contains(keyword) }
 }

@@ -76,8 +76,6 @@ struct PushCommand: AsyncParsableCommand {
 
     func run() async throws {
         let draft = try draft()
-        PastTime.warn(sendAt, "--send-at", "the push is sent now")
-        PastTime.warn(expiresAt, "--expires-at", "no device will get the push")
         try await backend.withBackend { backend in
             let app = try await application.uuid(from: backend)
             if everyone, !yes { try await confirm(app, backend) }

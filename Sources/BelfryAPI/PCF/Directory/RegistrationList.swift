@@ -33,7 +33,7 @@ extension PCFv1 {
         func customUserIDs(_ request: Request, of application: Application) async throws -> Response {
             let query = request.query
             let platforms = try await store.platforms(of: application.key).map(\.key)
-            let text = query["q"]
+            let text = query["q"]?.normalized
             let (skip, limit) = try Self.slice(query)
             let counter = Countdown(skip: skip, limit: limit)
             return try await JSONStream<String>(

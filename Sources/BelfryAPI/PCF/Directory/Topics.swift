@@ -12,7 +12,7 @@ extension PCFv1 {
             let query = request.query
             let page = try PageQuery(query, sizeMin: 1)
             let topics = TopicQuery(
-                applicationKey: application.key, text: query["q"]?.lowercased(), hasExpiry: try query.bool("hasExpiry"))
+                applicationKey: application.key, text: query["q"], hasExpiry: try query.bool("hasExpiry"))
             let found = try await store.topics(topics, skip: page.skip, limit: page.size)
             var json = JSONWriter()
             json.page("topics", total: "totalTopics", found, page) { $1.write(to: &$0) }

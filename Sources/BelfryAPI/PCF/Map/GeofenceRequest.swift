@@ -39,7 +39,7 @@ extension PCFv1 {
             case "platform": platform = try Self.word(try reader.string(key), key)
             case "tags":
                 tags = try reader.strings(key).map { names throws(InvalidInput) in
-                    try Topic.normalized(names, field: key)
+                    try Topic.tags(names, field: key)
                 }
             case "data":
                 if let members = try reader.members(key) { data = try GeofenceData(members) }

@@ -185,7 +185,7 @@ struct ComposeForm: Sendable {
         if !form["urgency"].isEmpty { members["urgency"] = .string(form["urgency"]) }
         if form.isChecked("at_most_once") { members["at_most_once"] = .bool(true) }
         for name in ["send_at", "expires_at"] {
-            if let instant = try Self.instant(form, name) { members[name] = .string(instant.text) }
+            if let instant = try form.instant(name) { members[name] = .string(instant.text) }
         }
         return .object(members)
     }
@@ -200,16 +200,6 @@ struct ComposeForm: Sendable {
 
     private static func json(_ name: String, in form: FormData) throws(InvalidInput) -> JSONValue {
         try ComposeKey([], "", .json, name: name).value(in: form) ?? .object([:])
-    }
-
-    private static func instant(_ form: FormData, _ name: String) throws(InvalidInput) -> Instant? {
-        let text = form[name]
-        guard !text.isEmpty else { return nil }
-        let seconds = text.utf8.count == 16 ? ":00Z" : "Z"
-        guard let instant = Instant(text: text.replacing(" ", with: "T") + seconds) else {
-            throw InvalidInput(field: name, "has to be a time such as 2026-01-31T08:30")
-        }
-        return instant
     }
 
     func message(_ form: FormData) throws(InvalidInput) -> JSONValue {

@@ -21,6 +21,12 @@ struct ComposedPush: Sendable {
         sendAt = body.sendAt
     }
 
+    /// Throws where nobody would get it any more, or it was to be sent long ago.
+    func checkTimes(at now: Instant) throws(InvalidInput) {
+        try PushTimes.check(sendAt: sendAt, now: now)
+        try PushTimes.check(expiresAt: request.expiresAt, sendAt: sendAt, now: now)
+    }
+
     /// Throws when the schedule was changed since it was read. What the form has no more, the schedule is to have no more.
     func change(of schedule: Schedule, readAt version: String) throws(InvalidInput) -> Schedule.Change {
         guard version == "\(schedule.version)" else { throw Self.isOlder }
@@ -52,7 +58,7 @@ struct ComposedPush: Sendable {
         }
         return try GeofencePlan(
             locations: place.locations, groups: place.groups, trigger: trigger, platform: platform,
-            tags: try Topic.normalized(topics, field: "names"), data: try geofenceData(), startsAt: sendAt ?? .zero,
+            tags: try Topic.tags(topics, field: "names"), data: try geofenceData(), startsAt: sendAt ?? .zero,
             expiresAt: expiresAt)
     }
 

@@ -88,13 +88,16 @@ struct GeofencePages {
     ]
 
     private func plan(
-        _ form: FormData, _ offer: Offer, of fence: Geofence? = nil
+        _ form: FormData, _ offer: Offer, of fence: Geofence? = nil, at now: Instant
     ) throws(InvalidInput) -> GeofencePlan {
         guard let trigger = GeofencePlan.Trigger(rawValue: form["trigger"]) else {
             throw InvalidInput(field: "trigger", "is missing")
         }
-        guard let expiresAt = try instant(form, "expires_at") else {
+        guard let expiresAt = try form.instant("expires_at") else {
             throw InvalidInput(field: "expires_at", "is missing")
+        }
+        guard expiresAt > now || Self.local(fence?.plan.expiresAt) == form["expires_at"] else {
+            throw InvalidInput(field: "expires_at", "is over (it is \(now.text))")
         }
         let locations = ((fence?.plan.locations ?? []) + offer.locations.map(\.key)).withoutRepeats
         let groups = ((fence?.plan.groups ?? []) + offer.groups.map(\.key)).withoutRepeats
@@ -102,16 +105,8 @@ struct GeofencePages {
             locations: locations.filter { form.isChecked("at-location-\($0)") },
             groups: groups.filter { form.isChecked("at-group-\($0)") }, trigger: trigger,
             platform: GeofencePlatform(rawValue: form["platform"]) ?? .all,
-            tags: try Topic.normalized(form.list("topics"), field: "topics"), data: try GeofenceTexts.data(form),
-            startsAt: try instant(form, "starts_at") ?? .zero, expiresAt: expiresAt)
-    }
-
-    private func instant(_ form: FormData, _ name: String) throws(InvalidInput) -> Instant? {
-        guard !form[name].isEmpty else { return nil }
-        guard let instant = Instant(text: form[name] + (form[name].utf8.count == 16 ? ":00Z" : "Z")) else {
-            throw InvalidInput(field: name, "has to be a time such as 2026-01-31T08:30")
-        }
-        return instant
+            tags: try Topic.tags(form.list("topics"), field: "topics"), data: try GeofenceTexts.data(form),
+            startsAt: try form.instant("starts_at") ?? .zero, expiresAt: expiresAt)
     }
 
     private func page(_ application: Application, _ title: String, _ form: Form?) -> PageView {
@@ -142,7 +137,7 @@ struct GeofencePages {
             on: { page(application, "New geofence", $0) }
         ) {
             _ = try await visit.services.admin.create(
-                try plan(visit.form, offer), of: application, by: visit.author)
+                try plan(visit.form, offer, at: visit.services.clock.now), of: application, by: visit.author)
             return PlacePages.done(application, "saved")
         }
     }
@@ -205,7 +200,7 @@ struct GeofencePages {
             form(application, offer, fence, now: visit.services.clock.now), names: Self.names,
             on: { try await page(visit, application, fence, offer, form: $0) }
         ) {
-            let plan = try plan(visit.form, offer, of: fence)
+            let plan = try plan(visit.form, offer, of: fence, at: visit.services.clock.now)
             _ = try await visit.services.admin.update(fence.key, of: application, by: visit.author) {
                 try EditConflict.check($0, is: fence.plan)
                 return plan

@@ -13,6 +13,12 @@ extension Connection {
         return Array(devices.prefix(limit))
     }
 
+    func add(_ devices: [Int64], to list: SubscriptionList) throws {
+        try prepared(PostgresPostingStatements.add).run(
+            PostgresArray(devices.map { _ in list.topic }), PostgresArray(devices.map { _ in list.platform }),
+            PostgresArray(devices))
+    }
+
     private func fromBlocks(_ list: SubscriptionList, after: Int64, limit: Int) throws -> [Int64] {
         // The first may be the one that was read last.
         let blocksAtOnce = max(4, limit / 256)

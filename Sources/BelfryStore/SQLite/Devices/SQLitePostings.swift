@@ -13,6 +13,16 @@ extension Database {
         return devices
     }
 
+    func add(_ devices: [Int64], to list: SubscriptionList) throws {
+        let all = Set(try merged(list, after: 0, limit: .max) + devices).sorted()
+        try prepared(SQLitePostingStatements.clear).run(list.topic, list.platform)
+        let insert = try prepared(SQLitePostingBlockStatements.insert)
+        for start in stride(from: 0, to: all.count, by: PostingBlock.countMax) {
+            let block = PostingBlock(Array(all[start..<min(start + PostingBlock.countMax, all.count)]))
+            try insert.run(list.topic, list.platform, block.first, block.devices.count, block.others)
+        }
+    }
+
     func devices(_ keys: [Key<Device>], on platform: Key<Platform>, after: Int64, limit: Int) throws -> [Int64] {
         var found: [Int64] = []
         let isOnPlatform = try prepared(SQLitePostingStatements.isOnPlatform)
@@ -32,6 +42,8 @@ enum SQLitePostingStatements {
             (SELECT max(device_id) FROM subscription WHERE topic_id = ?1 AND platform_id = ?2 AND device_id <= ?3), 0)
          ORDER BY device_id
         """
+
+    static let clear = "DELETE FROM subscription /* postings.clear */ WHERE topic_id = ?1 AND platform_id = ?2"
 
     static let isOnPlatform = "SELECT 1 /* postings.is_on_platform */ FROM device WHERE id = ?1 AND platform_id = ?2"
 }

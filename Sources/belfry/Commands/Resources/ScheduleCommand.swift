@@ -47,7 +47,6 @@ struct ScheduleCommand: AsyncParsableCommand {
         func run() async throws {
             var body = try push.members()
             body.set("send_at", sendAt)
-            push.warn(sendAt: sendAt)
             try options.show(try await options.ask("POST", ["pushes"], body))
         }
     }
@@ -63,7 +62,6 @@ struct ScheduleCommand: AsyncParsableCommand {
         func run() async throws {
             var body = try push.members()
             body.set("send_at", sendAt)
-            push.warn(sendAt: sendAt)
             try options.output.show(try await options.ask("PATCH", body))
         }
     }
@@ -130,12 +128,6 @@ struct ScheduledPushOptions: ParsableArguments {
 
     var isAimed: Bool { everyone || !topic.isEmpty || !user.isEmpty || !device.isEmpty }
     var saysSomething: Bool { body != nil || message != nil }
-
-    /// Warns of times that are over.
-    func warn(sendAt: String?) {
-        PastTime.warn(sendAt, "--send-at", "the push is sent now")
-        PastTime.warn(expiresAt, "--expires-at", "no device will get the push")
-    }
 
     /// The members of a push of the admin API that were given.
     func members() throws -> [String: JSONValue] {

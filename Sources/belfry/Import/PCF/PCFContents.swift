@@ -165,7 +165,7 @@ struct PCFContents {
         let platform = geofence["platform"]?.stringValue.flatMap { GeofencePlatform(rawValue: $0.lowercased()) } ?? .all
         return try GeofencePlan(
             locations: keys, trigger: trigger, platform: platform,
-            tags: try Topic.normalized(geofence.texts("tags"), field: "tags"), data: try GeofenceData(data),
+            tags: try Topic.tags(geofence.texts("tags"), field: "tags"), data: try GeofenceData(data),
             startsAt: geofence["start_time"]?.instant ?? .zero, expiresAt: geofence["expiry_time"]?.instant ?? .zero)
     }
 
