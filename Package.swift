@@ -112,18 +112,19 @@ let package = Package(
         module("BelfryCore"),
         module("Tunnel", [nioCore, nioPosix]),
         module("HTTP2Client", ["CNghttp2", "Tunnel", nioCore, nioPosix, nioTLS, nioSSL, logging]),
-        module("APNs", ["HTTP2Client", nioCore, nioSSL, logging, crypto, x509, asn1]),
+        module("KeyFiles", [nioSSL, crypto]),
+        module("APNs", ["HTTP2Client", "KeyFiles", nioCore, nioSSL, logging, crypto, x509, asn1]),
         module(
-            "Outbound", ["HTTP2Client", "Tunnel", nioCore, nioPosix, nioHTTP1, nioSSL, asyncHTTP, logging]),
-        module("WebPush", outbound + [nioCore, nioPosix, nioHTTP1, crypto]),
+            "Outbound", ["HTTP2Client", "KeyFiles", "Tunnel", nioCore, nioPosix, nioHTTP1, nioSSL, asyncHTTP, logging]),
+        module("WebPush", outbound + ["KeyFiles", nioCore, nioPosix, nioHTTP1, crypto]),
         module("WNS", outbound + [nioHTTP1]),
         module("MPNS", outbound + [nioHTTP1]),
         module("ADM", outbound),
         module("PAP", outbound),
         module("Webhook", outbound + [crypto]),
-        module("FCM", ["HTTP2Client", "Outbound", nioCore, nioSSL, logging, cryptoExtras]),
+        module("FCM", ["HTTP2Client", "KeyFiles", "Outbound", nioCore, nioSSL, logging, cryptoExtras]),
         module("GCM", outbound),
-        module("HMS", outbound + [cryptoExtras]),
+        module("HMS", outbound + ["KeyFiles", cryptoExtras]),
         module("PostgreSQL", ["CPostgreSQL"]),
 
         // Layer 2: what fills the ports.
@@ -134,7 +135,7 @@ let package = Package(
             "BelfryProviders",
             [
                 "BelfryCore", "HTTP2Client", "Tunnel", "APNs", "Outbound", "WebPush", "WNS", "MPNS", "ADM", "PAP",
-                "Webhook", "FCM", "GCM", "HMS", nioCore, nioSSL, asyncHTTP, logging,
+                "Webhook", "FCM", "GCM", "HMS", "KeyFiles", nioCore, nioPosix, nioSSL, asyncHTTP, logging,
             ]),
 
         // Layer 3: the flows and the HTTP APIs.
@@ -163,7 +164,7 @@ let package = Package(
             "BelfryServer",
             [
                 "BelfryCore", "BelfryStore", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "BelfryGateway",
-                "BelfryDashboard",
+                "BelfryDashboard", "KeyFiles",
                 "Tunnel",
                 nioCore, nioPosix, nioHTTP1, nioSSL, httpTypes, nioHTTPTypes, hummingbird, asyncHTTP, logging, metrics,
                 coreMetrics, crypto, lifecycle,
@@ -179,7 +180,7 @@ let package = Package(
             name: "belfry",
             dependencies: [
                 "BelfryServer", "BelfryAPI", "BelfryGateway", "BelfryProviders", "BelfrySimulators", "BelfryCore",
-                "Outbound", "CMalloc",
+                "KeyFiles", "Outbound", "CMalloc",
                 nioCore, nioPosix, nioHTTP1, nioSSL, asyncHTTP, logging, metrics,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -198,6 +199,7 @@ let package = Package(
         tests(
             "HTTP2ClientTests",
             ["HTTP2Client", "Tunnel", "CNghttp2", nioCore, nioPosix, nioEmbedded, nioSSL, logging]),
+        tests("KeyFilesTests", ["KeyFiles", crypto, nioSSL]),
         tests("APNsTests", ["APNs", "HTTP2Client", "BelfrySimulators", nioPosix, crypto, logging]),
         tests(
             "OutboundTests",
@@ -262,7 +264,7 @@ if fuzzing != nil {
             name: "Fuzzer",
             dependencies: [
                 "Allocations",
-                "BelfryServer", "BelfryAPI", "BelfryGateway", "BelfryCore", "BelfryTesting", "APNs", "Outbound",
+                "BelfryServer", "BelfryAPI", "BelfryGateway", "BelfryCore", "BelfryTesting", "APNs", "KeyFiles", "Outbound",
                 "WebPush", "WNS",
                 "MPNS", "ADM", "PAP", "Webhook", "FCM", "GCM", "HMS", "Tunnel", nioCore, nioHTTP1, nioEmbedded,
                 httpTypes, hummingbird, logging, crypto,

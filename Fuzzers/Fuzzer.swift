@@ -13,6 +13,7 @@ struct Fuzzer {
         "HMSAnswers": hmsAnswers,
         "Names": names,
         "P12Files": p12Files,
+        "PEMFiles": pemFiles,
         "PCFBodies": pcfBodies,
         "PostedAnswers": postedAnswers,
         "ProxyAnswers": proxyAnswers,

@@ -7,7 +7,7 @@ func gatewayRecords(_ bytes: [UInt8]) {
     let pieces = stride(from: 0, to: bytes.count, by: 7).map { bytes[$0..<min($0 + 7, bytes.count)] }
     precondition(whole == decodeGatewayRecords(pieces))
     for record in whole.records {
-        precondition(1...GatewayRecord.tokenBytesMax ~= record.token.count)
+        precondition(GatewayRecord.tokenBytesMin...GatewayRecord.tokenBytesMax ~= record.token.count)
         precondition(1...GatewayRecord.payloadBytesMax ~= record.payload.count)
         var again = GatewayDecoder()
         again.append(record.bytes)

@@ -1,4 +1,5 @@
 import HTTP2Client
+import KeyFiles
 import NIOSSL
 
 /// The APNs to connect to.
@@ -40,7 +41,7 @@ public struct APNsEndpoint: Sendable, Hashable {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
         if let trustRoots {
-            guard let roots = try? NIOSSLCertificate.fromPEMBytes(trustRoots), !roots.isEmpty else {
+            guard let roots = try? PEMFile.certificates(in: trustRoots) else {
                 throw APNsCredentialsError(.trustRoots, "the trust roots are not PEM certificates")
             }
             tls.trustRoots = .certificates(roots)

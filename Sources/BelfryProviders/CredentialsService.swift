@@ -1,21 +1,45 @@
 package import BelfryCore
 package import FoundationEssentials
-import NIOSSL
+import KeyFiles
 
 /// Validates and seals the credentials entered for a platform, by the rules of its provider.
 package struct CredentialsService: ProviderCredentials {
     private let dependencies: ProviderDependencies
+    private let limit: ShareLimit
 
-    package init(dependencies: ProviderDependencies) { self.dependencies = dependencies }
+    /// - Parameter limit: how many credentials are opened at once.
+    package init(dependencies: ProviderDependencies, limit: ShareLimit? = nil) {
+        self.dependencies = dependencies
+        self.limit = limit ?? ShareLimit.standard[.credentials] ?? ShareLimit(perCaller: 1, total: 1)
+    }
 
     package func sealed(
         _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID,
-        by author: CredentialsAuthor
-    ) throws -> Sealed {
-        try sealed(entered, keeping: [:], kind: kind, mode: mode, platform: platform, by: author)
+        by author: CredentialsAuthor, for holder: ShareHolder
+    ) async throws -> SealedCredentials {
+        try await CredentialOpener.entered.open(for: holder, under: limit) {
+            try sealed(entered, kind: kind, mode: mode, platform: platform, by: author)
+        }
     }
 
     package func replacement(
+        of platform: Platform, by entered: [String: JSONValue], of author: CredentialsAuthor, for holder: ShareHolder
+    ) async throws -> CredentialsReplacement {
+        try await CredentialOpener.entered.open(for: holder, under: limit) {
+            try replacement(of: platform, by: entered, of: author)
+        }
+    }
+
+    /// As `sealed` for a holder, on the caller's thread.
+    func sealed(
+        _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID,
+        by author: CredentialsAuthor
+    ) throws -> SealedCredentials {
+        try sealed(entered, keeping: [:], kind: kind, mode: mode, platform: platform, by: author)
+    }
+
+    /// As `replacement` for a holder, on the caller's thread.
+    func replacement(
         of platform: Platform, by entered: [String: JSONValue], of author: CredentialsAuthor
     ) throws -> CredentialsReplacement {
         let kept = platform.kind.provider?.kept(beside: entered, on: platform, with: dependencies.vault) ?? [:]
@@ -31,20 +55,22 @@ package struct CredentialsService: ProviderCredentials {
     private func sealed(
         _ entered: [String: JSONValue], keeping kept: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode,
         platform: UUID, by author: CredentialsAuthor
-    ) throws -> Sealed {
+    ) throws -> SealedCredentials {
         guard let provider = kind.provider else {
             guard entered.isEmpty else { throw InvalidInput(field: "credentials", "are not taken: \(kind.absence)") }
-            return Sealed(bytes: [])
+            return SealedCredentials(seal: Sealed(bytes: []), facts: .none)
         }
         do {
-            let credentials = try provider.init(entered: entered.merging(kept) { _, kept in kept })
+            let credentials = try provider.init(entered: entered.merging(kept) { _, kept in kept }).opened()
             if author == .tenant, let field = credentials.unguardedAddresses.first(where: { kept[$0] == nil }) {
                 throw InvalidInput(field: field, "names an address of its own, which needs a key of scope operator")
             }
             try credentials.checkTrustRoots()
             try credentials.check(for: kind)
             try credentials.check(mode: mode, now: dependencies.clock.now)
-            return try credentials.sealed(by: dependencies.vault, platform: platform)
+            return SealedCredentials(
+                seal: try credentials.sealed(by: dependencies.vault, platform: platform),
+                facts: credentials.facts(now: dependencies.clock.now))
         } catch let error as InvalidInput {
             throw InvalidInput(field: "credentials.\(error.field)", error.problem)
         }
@@ -57,7 +83,7 @@ package struct CredentialsService: ProviderCredentials {
     package func test(_ platform: Platform, devices: [DeviceToken]) async -> CredentialsTest {
         let began = dependencies.clock.now
         do {
-            let provider = try Providers.make(platform, with: dependencies)
+            let provider = try await Providers.make(platform, with: dependencies)
             var result = await provider.test()
             if case .refused = result {} else { result = await provider.testConnection(to: devices) ?? result }
             await provider.shutdown(within: .seconds(1))
@@ -69,7 +95,7 @@ package struct CredentialsService: ProviderCredentials {
     }
 
     package func validate(_ tokens: [DeviceToken], of platform: Platform) async throws -> [Outcome]? {
-        let provider = try Providers.make(platform, with: dependencies)
+        let provider = try await Providers.make(platform, with: dependencies)
         let outcomes = await provider.validate(tokens)
         await provider.shutdown(within: .seconds(1))
         return outcomes
@@ -77,18 +103,26 @@ package struct CredentialsService: ProviderCredentials {
 
     package var channels: any BroadcastChannels { APNsBroadcastChannels(dependencies: dependencies) }
 
-    package func expiry(of platform: Platform) throws -> Instant? {
-        guard let provider = platform.kind.provider else { return nil }
-        return try provider.init(opening: platform, with: dependencies.vault).expiry(now: dependencies.clock.now)
+    package func examine(_ platform: Platform) async throws -> ExaminedCredentials {
+        guard let provider = platform.kind.provider else { return ExaminedCredentials(facts: .none) }
+        return try await CredentialOpener.stored.open {
+            try examined(provider.init(opening: platform, with: dependencies.vault), of: platform)
+        }
     }
 
-    package func published(of platform: Platform) throws -> [String: String] {
-        guard let provider = platform.kind.provider else { return [:] }
-        let credentials = try provider.init(opening: platform, with: dependencies.vault)
-        var published = try credentials.published()
-        // Another endpoint than the provider's own is what explains most of what a platform does.
-        published["endpoint"] = credentials.entered["endpoint"]?.stringValue
-        return published
+    private func examined(_ stored: some PlatformCredentials, of platform: Platform) throws -> ExaminedCredentials {
+        let now = dependencies.clock.now
+        do {
+            let opened = try stored.opened()
+            let isOther = opened != stored
+            return ExaminedCredentials(
+                facts: opened.facts(now: now),
+                seal: isOther ? try opened.sealed(by: dependencies.vault, platform: platform.uuid) : nil)
+        } catch let error as InvalidInput {
+            var published = stored.facts(now: now).published
+            published["problem"] = error.description
+            return ExaminedCredentials(facts: CredentialFacts(expiresAt: nil, published: published))
+        }
     }
 }
 
@@ -96,9 +130,10 @@ extension PlatformCredentials {
     /// Throws `InvalidInput` where the certificates to trust are none.
     fileprivate func checkTrustRoots() throws(InvalidInput) {
         guard let pem = entered["trust_root"]?.stringValue else { return }
-        let roots = try? NIOSSLCertificate.fromPEMBytes(Array(pem.utf8))
-        guard roots?.isEmpty == false else {
-            throw InvalidInput(field: "trust_root", "holds no certificate in PEM")
+        do throws(KeyFileError) {
+            _ = try PEMFile.certificates(in: Array(pem.utf8))
+        } catch {
+            throw InvalidInput(field: "trust_root", "holds no certificate in PEM: \(error.reason)")
         }
     }
 }

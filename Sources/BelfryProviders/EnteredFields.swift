@@ -1,6 +1,9 @@
 import BelfryCore
+import KeyFiles
 
 /// The fields entered for a platform; null counts as not given.
+///
+/// Texts come out of files, consoles and environment variables: a byte order mark and line ends around a value are none of it.
 struct EnteredFields {
     private let values: [String: JSONValue]
 
@@ -8,8 +11,10 @@ struct EnteredFields {
     init(_ entered: [String: JSONValue], of provider: String, known: [String]) throws(InvalidInput) {
         values = entered.filter { !$0.value.isNull }
         for field in values.keys.sorted() where !known.contains(field) {
+            let nearest = known.nearest(to: field).map { "; did you mean \($0)?" } ?? ""
             throw InvalidInput(
-                field: field, "is not a field of \(provider) credentials, which are \(known.joined(separator: ", "))")
+                field: field,
+                "is not a field of \(provider) credentials, which are \(known.joined(separator: ", "))\(nearest)")
         }
     }
 
@@ -21,9 +26,14 @@ struct EnteredFields {
         return text
     }
 
-    /// A JSON document, entered as a text or as an object.
+    /// A JSON document, entered as a text, as an object, or as the Base64 of its text.
     func documentIfAny(_ field: String) throws(InvalidInput) -> String? {
-        guard let document = values[field], case .object = document else { return try textIfAny(field) }
+        guard let document = values[field], case .object = document else {
+            guard let text = try textIfAny(field) else { return nil }
+            let isJSON = text.utf8.first { $0 > 0x20 } == UInt8(ascii: "{")
+            guard !isJSON, let bytes = Base64Text.decode(text.utf8) else { return text }
+            return Self.trimmed(String(decoding: bytes, as: UTF8.self))
+        }
         return String(decoding: document.encoded, as: UTF8.self)
     }
 
@@ -32,6 +42,14 @@ struct EnteredFields {
         guard let text = value.stringValue else {
             throw InvalidInput(field: field, "has to be a string, it is \(value.typeName)")
         }
-        return text
+        return Self.trimmed(text)
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        var scalars = text.unicodeScalars[...]
+        if scalars.first == "\u{FEFF}" { scalars.removeFirst() }
+        while let last = scalars.last, last == "\n" || last == "\r" { scalars.removeLast() }
+        while let first = scalars.first, first == "\n" || first == "\r" { scalars.removeFirst() }
+        return String(scalars)
     }
 }

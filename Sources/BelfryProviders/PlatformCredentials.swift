@@ -12,6 +12,8 @@ package protocol PlatformCredentials: Sendable, Hashable, Codable {
     /// The fields that would make these credentials.
     var entered: [String: JSONValue] { get }
 
+    /// These in the form that is stored: what a passphrase opens is opened here once, and never again.
+    func opened() throws(InvalidInput) -> Self
     /// Throws `InvalidInput` when the provider could not be reached with these.
     func check(mode: Platform.Mode, now: Instant) throws(InvalidInput)
     /// Throws `InvalidInput` when these are not credentials for the type of platform.
@@ -48,6 +50,15 @@ extension PlatformCredentials {
     package var unguardedAddresses: [String] { [] }
 
     package func expiry(now: Instant) -> Instant? { nil }
+
+    package func opened() throws(InvalidInput) -> Self { self }
+
+    func facts(now: Instant) -> CredentialFacts {
+        var published = (try? published()) ?? [:]
+        // Another endpoint than the provider's own is what explains most of what a platform does.
+        published["endpoint"] = entered["endpoint"]?.stringValue
+        return CredentialFacts(expiresAt: expiry(now: now), published: published)
+    }
 
     package func published() throws -> [String: String] { [:] }
 

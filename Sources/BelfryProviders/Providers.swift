@@ -20,7 +20,8 @@ package final class Providers: ProviderDirectory {
         if let known, known.version == platform.credentialsVersion { return known.provider }
         // Opening a seal and reading certificates takes milliseconds: no lock is held meanwhile, since workers of all
         // platforms would wait for it.
-        let made = Entry(version: platform.credentialsVersion, provider: try Self.make(platform, with: dependencies))
+        let made = Entry(
+            version: platform.credentialsVersion, provider: try await Self.make(platform, with: dependencies))
         let (kept, superfluous) = entries.withLock { entries -> (Entry, (any DrainableProvider)?) in
             let known = entries[platform.key]
             // Another worker was faster.
@@ -47,15 +48,22 @@ package final class Providers: ProviderDirectory {
         }
     }
 
-    static func make(_ platform: Platform, with dependencies: ProviderDependencies) throws(ProviderError)
+    /// Credentials of an older version may have to be opened by their passphrase, which is work for another thread.
+    static func make(_ platform: Platform, with dependencies: ProviderDependencies) async throws(ProviderError)
         -> any DrainableProvider
     {
         guard let provider = platform.kind.provider else { throw .credentials(platform.kind.absence) }
         do {
-            return try provider.init(opening: platform, with: dependencies.vault).makeProvider(
-                for: platform, with: dependencies)
+            return try await CredentialOpener.stored.open { try made(of: provider, for: platform, with: dependencies) }
         } catch {
             throw .credentials("the credentials of platform \(platform.uuid.lowercased) cannot be used: \(error)")
         }
+    }
+
+    /// As `make`, on the caller's thread.
+    static func made(
+        of kind: any PlatformCredentials.Type, for platform: Platform, with dependencies: ProviderDependencies
+    ) throws -> any DrainableProvider {
+        try kind.init(opening: platform, with: dependencies.vault).makeProvider(for: platform, with: dependencies)
     }
 }

@@ -78,7 +78,8 @@ struct ServerParts: Sendable {
         self.certificates = try Certificates(configuration, obeysSignals: obeysSignals, logger: logger)
         self.requestLimiter = requestLimiter
         self.shares = ShareLimiter(configuration.shares)
-        self.credentials = CredentialsService(dependencies: resources.dependencies)
+        self.credentials = CredentialsService(
+            dependencies: resources.dependencies, limit: configuration.shares[.credentials])
         self.providers = providers
         self.delivery = delivery
         self.verdicts = verdicts

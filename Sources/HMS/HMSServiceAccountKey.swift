@@ -1,4 +1,5 @@
 import CryptoExtras
+import KeyFiles
 import Outbound
 
 #if canImport(FoundationEssentials)
@@ -15,13 +16,19 @@ struct HMSServiceAccountKey: Sendable {
     /// The longest lifetime that Huawei accepts, in seconds.
     static let lifetime: Int64 = 3_600
 
+    /// A signature takes eight times as long with a key of twice the length.
+    static let bitsMax = 8_192
+
     private let key: _RSA.Signing.PrivateKey
     private let head: String
     private let subAccount: String
 
     init(pem: String, keyID: String, subAccount: String) throws(HMSCredentialsError) {
-        guard let key = try? _RSA.Signing.PrivateKey(pemRepresentation: pem) else {
-            throw HMSCredentialsError("private_key is not an RSA private key of 2,048 bits or more in PEM")
+        guard let key = try? _RSA.Signing.PrivateKey(derRepresentation: PEMFile(pem).privateKey()),
+            key.keySizeInBits <= Self.bitsMax
+        else {
+            throw HMSCredentialsError(
+                "private_key is not an RSA private key of 2,048 to \(Self.bitsMax) bits in PEM")
         }
         guard Outbound.isWord(keyID), Outbound.isWord(subAccount) else {
             throw HMSCredentialsError("key_id or sub_account is empty or holds other than visible ASCII")

@@ -1,3 +1,4 @@
+import KeyFiles
 public import NIOSSL
 
 extension Outbound {
@@ -21,13 +22,11 @@ extension Outbound {
         guard trustRoots != nil || certificate != nil else { return nil }
         var tls = standardTLS
         if let trustRoots {
-            let roots = try NIOSSLCertificate.fromPEMBytes(Array(trustRoots.utf8))
-            guard !roots.isEmpty else { throw NIOSSLError.failedToLoadCertificate }
-            tls.trustRoots = .certificates(roots)
+            tls.trustRoots = .certificates(try PEMFile.certificates(in: Array(trustRoots.utf8)))
         }
         if let certificate, let key {
-            tls.certificateChain = try NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8)).map { .certificate($0) }
-            tls.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem))
+            tls.certificateChain = try PEMFile.certificates(in: Array(certificate.utf8)).map { .certificate($0) }
+            tls.privateKey = .privateKey(try PEMFile.privateKey(in: Array(key.utf8)))
         }
         return tls
     }

@@ -63,14 +63,19 @@ import Testing
         #expect(record.identifier == 0 && record.expiry == nil && record.priority == .immediate)
     }
 
+    /// A token of 32 bytes behind its length.
+    private static let sized = "0020" + String(repeating: "11", count: 32)
+
     @Test(arguments: [
         ("03", GatewayStatus.protocolError, 0, false), ("0200010000", .protocolError, 0, false),
         ("000000", .missingToken, 0, true), ("000065", .invalidTokenSize, 0, true),
-        ("00000211220000", .missingPayload, 0, true), ("00000211220801", .invalidPayloadSize, 0, true),
+        ("00001f", .invalidTokenSize, 0, true), ("01deadbeef00000000001f", .invalidTokenSize, 0xDEAD_BEEF, true),
+        ("020000000b030004deadbeef01000111", .invalidTokenSize, 0xDEAD_BEEF, false),
+        ("00\(sized)0000", .missingPayload, 0, true), ("00\(sized)0801", .invalidPayloadSize, 0, true),
         ("01deadbeef000000000000", .missingToken, 0xDEAD_BEEF, false),
-        ("01deadbeef00000000000111ffff", .invalidPayloadSize, 0xDEAD_BEEF, false),
+        ("01deadbeef00000000\(sized)ffff", .invalidPayloadSize, 0xDEAD_BEEF, false),
         ("0200000007030004deadbeef", .missingToken, 0xDEAD_BEEF, false),
-        ("020000000b030004deadbeef01000111", .missingPayload, 0xDEAD_BEEF, false),
+        ("020000002a030004deadbeef01\(sized)", .missingPayload, 0xDEAD_BEEF, false),
         ("020000000e030004deadbeef030004deadbeef", .protocolError, 0xDEAD_BEEF, false),
         ("020000000b030004deadbeef09000111", .protocolError, 0xDEAD_BEEF, false),
         ("0200000009030004deadbeef0100", .protocolError, 0xDEAD_BEEF, false),
@@ -101,7 +106,7 @@ import Testing
             records.append(
                 GatewayRecord(
                     command, identifier: command == .simple ? 0 : UInt32(number),
-                    token: [UInt8](repeating: 1, count: Int.random(in: 1...100, using: &random)),
+                    token: [UInt8](repeating: 1, count: Int.random(in: 32...100, using: &random)),
                     payload: [UInt8](repeating: 2, count: Int.random(in: 1...2_048, using: &random)),
                     expiry: command == .simple ? nil : 9))
         }

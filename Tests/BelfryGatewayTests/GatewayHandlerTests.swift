@@ -39,7 +39,10 @@ import Testing
             var buffer = ByteBuffer()
             for number in 0..<UInt32(count) {
                 buffer.writeBytes(
-                    GatewayRecord(.enhanced, identifier: first + number, token: [1], payload: [2], expiry: 0).bytes)
+                    GatewayRecord(
+                        .enhanced, identifier: first + number, token: [UInt8](repeating: 1, count: 32), payload: [2],
+                        expiry: 0
+                    ).bytes)
             }
             try channel.writeInbound(buffer)
         }

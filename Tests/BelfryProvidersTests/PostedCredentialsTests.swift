@@ -1,4 +1,5 @@
 import BelfryCore
+import FoundationEssentials
 import Testing
 
 @testable import BelfryProviders
@@ -76,5 +77,47 @@ import Testing
         #expect(try first.published() == kept)
         #expect(kept["vapid_public_key"]?.utf8.count == 87)
         #expect(kept["vapid_public_key"] != first.entered["vapid_key"]?.stringValue)
+    }
+
+    @Test func `a contact that Apple refuses is refused when it is saved, and a doubtful one is warned of`()
+        async throws
+    {
+        try await TestProviders.run { providers in
+            let service = CredentialsService(dependencies: providers.dependencies)
+            func saved(_ subject: String?) throws -> CredentialFacts {
+                let entered: [String: JSONValue] = subject.map { ["subject": .string($0)] } ?? [:]
+                return try service.sealed(
+                    entered, kind: .web, mode: .production, platform: UUID(), by: .tenant
+                ).facts
+            }
+            for subject in ["mailto:a@host.local", "mailto:a@x.invalid", "https://127.0.0.1", "https://x.test"] {
+                let error = #expect(throws: InvalidInput.self) { try saved(subject) }
+                #expect(error?.field == "credentials.subject" && error?.problem.contains("BadJwtToken") == true)
+            }
+            for subject in [nil, "mailto:a@b.example"] {
+                #expect(try saved(subject).published["warning"]?.contains("web.push.apple.com") == true)
+            }
+            #expect(try saved("mailto:ops@example.com").published["warning"] == nil)
+        }
+    }
+
+    /// As older versions stored it.
+    @Test func `the test of a web platform names the services that refuse its contact`() async throws {
+        try await TestProviders.run { providers in
+            for (subject, isRefused) in [("mailto:a@host.local", true), (nil, false), ("mailto:a@b.example", false)] {
+                let uuid = UUID()
+                let entered: [String: JSONValue] = subject.map { ["subject": .string($0)] } ?? [:]
+                let platform = Platform(
+                    key: Key(1), uuid: uuid, applicationKey: Key(1), kind: .web, mode: .production, name: "x",
+                    secretHash: [],
+                    credentials: try WebPushPlatformCredentials(entered: entered).sealed(
+                        by: providers.dependencies.vault, platform: uuid),
+                    credentialsVersion: 1, parked: nil, createdAt: .zero)
+                let test = await CredentialsService(dependencies: providers.dependencies).test(platform, devices: [])
+                #expect(test.name == (isRefused ? "refused" : "unknown"), "\(test)")
+                #expect(test.detail?.contains("web.push.apple.com") == true, "\(test)")
+                #expect(test.detail?.contains("Google's FCM takes it") == true, "\(test)")
+            }
+        }
     }
 }

@@ -39,7 +39,8 @@ import Testing
             key: Key(1), uuid: uuid, applicationKey: Key(1), kind: .huawei, mode: .production, name: "x",
             secretHash: [],
             credentials: try credentialsService.sealed(
-                entered, kind: .huawei, mode: .production, platform: uuid, by: .operator),
+                entered, kind: .huawei, mode: .production, platform: uuid, by: .operator
+            ).seal,
             credentialsVersion: version, parked: nil, createdAt: .zero)
     }
 

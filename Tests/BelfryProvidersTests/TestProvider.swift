@@ -37,9 +37,10 @@ struct TestProvider: Sendable {
                 key: Key(1), uuid: uuid, applicationKey: Key(1), kind: kind, mode: .production, name: "x",
                 secretHash: [],
                 credentials: try credentialsService.sealed(
-                    credentials.entered, kind: kind, mode: .production, platform: uuid, by: .operator),
+                    credentials.entered, kind: kind, mode: .production, platform: uuid, by: .operator
+                ).seal,
                 credentialsVersion: 1, parked: nil, createdAt: .zero)
-            let provider = try Providers.make(platform, with: dependencies)
+            let provider = try await Providers.make(platform, with: dependencies)
             do {
                 try await body(
                     TestProvider(

@@ -12,12 +12,13 @@ import Testing
 
         func sealed(
             _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID,
-            by author: CredentialsAuthor
-        ) throws -> Sealed { Sealed(bytes: []) }
+            by author: CredentialsAuthor, for holder: ShareHolder
+        ) async throws -> SealedCredentials { SealedCredentials(seal: Sealed(bytes: []), facts: .none) }
+        func examine(_ platform: Platform) async throws -> ExaminedCredentials {
+            ExaminedCredentials(facts: CredentialFacts(expiresAt: end, published: [:]))
+        }
         func parking(of kind: PlatformKind) -> Parking? { nil }
         func test(_ platform: Platform, devices: [DeviceToken]) async -> CredentialsTest { .works }
-        func expiry(of platform: Platform) throws -> Instant? { end }
-        func published(of platform: Platform) throws -> [String: String] { [:] }
     }
 
     @Test(arguments: [(nil, nil), (31, nil), (30, "30"), (0, "0"), (-2, "-2")] as [(Int64?, String?)])

@@ -410,7 +410,7 @@ extension CommandTests.FirstDayCommandTests {
         }
     }
 
-    @Test func `a device is erased with its alias and its user`() async throws {
+    @Test func `a device is erased with all that is kept of it`() async throws {
         try await TestInstallation.with { installation in
             let app = installation.application
             let made: [String: JSON] = try await installation.run(
@@ -420,9 +420,8 @@ extension CommandTests.FirstDayCommandTests {
             let device = try #require(made["device_uuid"]?.text)
             let erased = try await installation.run("device", "erase", device, "--app", app)
             #expect(erased.status == 0 && erased.out == "erased \(device)\n", "\(erased)")
-            let shown = try await installation.run("device", "show", device, "--app", app, "--json").out
-            #expect(shown.contains(device) && !shown.contains("emma") && !shown.contains("Emmas"), "\(shown)")
-            #expect(shown.contains(#""active" : false"#), "\(shown)")
+            let shown = try await installation.run("device", "show", device, "--app", app, "--json")
+            #expect(shown.status != 0 && !shown.out.contains("Emmas"), "\(shown)")
         }
     }
 

@@ -214,6 +214,32 @@ extension WebPushSubscription {
         #expect(throws: WebPushError.self) { try VAPID(key: VAPIDKey(), subject: subject) }
     }
 
+    /// Apple answers 403 `BadJwtToken` for these.
+    @Test(arguments: [
+        "mailto:a@host.local", "mailto:a@x.invalid", "https://x.test/", "mailto:a@localhost", "https://localhost:8080",
+        "https://127.0.0.1", "mailto:a@[::1]", "https://[2001:db8::1]/x", "mailto:a@10.0.0.1", "https://intranet",
+        "http://example.com", "tel:+123", "ops@example.com", "mailto:a", "mailto:@example.com", "mailto:a@example..com",
+        "MAILTO:a@HOST.LOCAL", "mailto:a@sub.localhost", "https://user@box.local/x", "mailto:a@x.LOCAL.",
+        "mailto:a@b.123",
+    ])
+    func `a subject that is nobody's contact is a certain fault`(subject: String) {
+        #expect(VAPIDSubjectFault.of(subject)?.isCertain == true, "\(subject)")
+    }
+
+    @Test(arguments: [nil, "", "mailto:a@b.example", "https://push.internal", "mailto:a@nas.lan"])
+    func `a subject that services may refuse is a doubtful one`(subject: String?) {
+        #expect(VAPIDSubjectFault.of(subject)?.isCertain == false, "\(subject ?? "none")")
+    }
+
+    @Test(arguments: [
+        "mailto:ops@example.com", "https://example.org/contact?x=1#y", "mailto:a@b.co.uk?subject=x",
+        "https://xn--bcher-kva.ch",
+        "https://example.com:8443/", "mailto:a@EXAMPLE.COM", "https://host.tailnet.ts.net",
+    ])
+    func `a public contact has no fault`(subject: String) {
+        #expect(VAPIDSubjectFault.of(subject) == nil, "\(subject)")
+    }
+
     @Test func `a key survives its text`() throws {
         let key = VAPIDKey()
         #expect(try VAPIDKey(" \(key.privateText)\n").publicText == key.publicText)

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import KeyFiles
 import NIOSSL
 import SwiftASN1
 import X509
@@ -13,12 +14,27 @@ struct APNsCertificate: Sendable {
     private let key: NIOSSLPrivateKey
 
     init(p12: [UInt8], passphrase: String, now: Int64) throws(APNsCredentialsError) {
-        let bundle = try PKCS12.open(p12, passphrase: passphrase)
-        chain = bundle.certificateChain
-        key = bundle.privateKey
-        guard let leaf = chain.first else {
-            throw APNsCredentialsError(.incomplete, "the p12 file holds no certificate")
+        let file: PKCS12File
+        do throws(KeyFileError) {
+            file = try PKCS12File(p12, passphrase: passphrase)
+        } catch {
+            throw APNsCredentialsError(error)
         }
+        try self.init(chain: file.certificates, key: file.key, now: now)
+    }
+
+    /// - Parameters:
+    ///   - chain: certificates in DER, that of the key first.
+    ///   - key: PKCS#8 in DER.
+    init(chain: [[UInt8]], key: [UInt8], now: Int64) throws(APNsCredentialsError) {
+        do {
+            self.chain = try chain.map { try NIOSSLCertificate(bytes: $0, format: .der) }
+            self.key = try NIOSSLPrivateKey(bytes: key, format: .der)
+        } catch {
+            throw APNsCredentialsError(
+                .p12, "the certificate or its key is damaged, or of a kind that is not supported")
+        }
+        guard let leaf = self.chain.first else { throw APNsCredentialsError(.incomplete, "there is no certificate") }
         notAfter = Int64(leaf.notValidAfter)
         guard now <= notAfter else {
             throw APNsCredentialsError(.expired, "the certificate expired on \(Self.date(notAfter))")
@@ -47,5 +63,18 @@ struct APNsCertificate: Sendable {
             return String(attribute.value)
         }
         return nil
+    }
+}
+
+extension APNsCredentialsError {
+    fileprivate init(_ error: KeyFileError) {
+        let code: Code =
+            switch error.kind {
+            case .passphrase: .passphrase
+            case .incomplete: .incomplete
+            case .mismatch: .keyMismatch
+            case .format, .cost, .unsupported: .p12
+            }
+        self.init(code, error.reason)
     }
 }

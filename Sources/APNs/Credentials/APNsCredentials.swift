@@ -33,6 +33,18 @@ public struct APNsCredentials: Sendable {
         APNsCredentials(kind: .certificate(try APNsCertificate(p12: p12, passphrase: passphrase, now: now)))
     }
 
+    /// Certificate authentication with what a PKCS#12 file held.
+    ///
+    /// - Parameters:
+    ///   - chain: certificates in DER, that of the key first.
+    ///   - key: its private key, PKCS#8 in DER.
+    ///   - now: Unix seconds, for the certificate's validity.
+    public static func certificate(
+        chain: [[UInt8]], key: [UInt8], now: Int64 = wallClockSeconds()
+    ) throws(APNsCredentialsError) -> APNsCredentials {
+        APNsCredentials(kind: .certificate(try APNsCertificate(chain: chain, key: key, now: now)))
+    }
+
     /// Until when the certificate is valid, in Unix seconds; nil for a token, whose key does not expire.
     public var notAfter: Int64? { certificate?.notAfter }
 

@@ -1,4 +1,5 @@
 import Crypto
+import KeyFiles
 
 /// Signs provider tokens: JWTs with ES256.
 ///
@@ -14,10 +15,10 @@ struct APNsSigningKey: Sendable {
         self.keyID = keyID
         self.teamID = teamID
         do {
-            key = try P256.Signing.PrivateKey(pemRepresentation: p8)
+            key = try P256.Signing.PrivateKey(derRepresentation: PEMFile(p8).privateKey())
         } catch {
             throw APNsCredentialsError(
-                .key, "the p8 text is not a P-256 private key in PEM, but \(PEMContents.words(for: p8))")
+                .key, "the p8 text is not a P-256 private key in PEM, but \(PEMFile.words(for: p8))")
         }
     }
 

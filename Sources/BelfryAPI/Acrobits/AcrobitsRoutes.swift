@@ -78,7 +78,7 @@ package struct AcrobitsRoutes: Sendable {
         let secret = try vault.open(
             application.sharedSecret, for: VaultPurpose.sharedSecret(of: application.uuid))
         let digest = Acrobits.Digest(of: endpoint, sharedSecret: secret)
-        let header = request.headers.value(.authorization) ?? ""
+        let header = try request.headers.authorization() ?? ""
         guard digest.accepts(header, method: request.method, target: request.uri.description, at: clock.now) else {
             throw digest.challenge(at: clock.now)
         }

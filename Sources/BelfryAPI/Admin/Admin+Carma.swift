@@ -50,14 +50,21 @@ extension Admin {
             let (customer, user, password) = try body.required()
             let made = try await factory.admin.createCarmaAccount(
                 customerID: customer, user: user, password: password, by: call.author)
-            return try .created(CarmaAccountReply(made.account, token: made.token))
+            return Self.warning(of: password, in: try .created(CarmaAccountReply(made.account, token: made.token)))
         }
 
         private func rotate(_ call: Call) async throws -> Response {
             let account = try await account(call)
             let password = try await call.bodyIfAny(as: NewCarmaPassword.self).password
             let token = try await factory.admin.rotateCarmaAccount(account, password: password, by: call.author)
-            return try Response(CarmaAccountReply(account, token: token))
+            return Self.warning(of: password, in: try Response(CarmaAccountReply(account, token: token)))
+        }
+
+        private static func warning(of password: String?, in response: Response) -> Response {
+            guard let words = password.flatMap(CarmaAccount.warning) else { return response }
+            var response = response
+            response.headers[.warning] = "299 - \"\(words)\""
+            return response
         }
 
         private func deleteAccount(_ call: Call) async throws -> Response {

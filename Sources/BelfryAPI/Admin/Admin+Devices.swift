@@ -120,7 +120,7 @@ extension Admin {
             return Response(status: .noContent)
         }
 
-        /// Deactivated, it also loses what says whose it is.
+        /// With all that is kept of it.
         private func erase(
             _ call: Call, _ device: Device, _ platform: Platform, _ application: Application
         ) async throws -> Response {

@@ -25,7 +25,7 @@ extension Admin {
         }
 
         func key(of request: Request, _ context: APIContext) async throws -> AdminKey {
-            guard let header = request.headers[.authorization] else { throw refusal() }
+            guard let header = try request.headers.authorization() else { throw refusal() }
             let given = Self.bearer(header).flatMap(AdminKey.Text.init)
             let found = try await requestLimiter.checkCredentials(given?.id, of: request, context) {
                 if let given { try await check(given) } else { nil }

@@ -118,15 +118,14 @@ extension Admin {
                 platform, of: application, devices: try await factory.store.deviceCount(on: platform.key),
                 inactive: try await factory.store.inactiveDeviceCount(on: platform.key),
                 unseen: platform.hasImports ? try await factory.store.unseenDeviceCount(on: [platform.key]) : 0,
-                expiry: factory.admin.credentialsExpiry(of: platform),
-                published: factory.admin.published(of: platform))
+                expiry: platform.facts?.expiresAt, published: platform.facts?.published ?? [:])
         }
 
         private func reply(_ created: CreatedPlatform, _ application: Application) -> PlatformReply {
             PlatformReply(
                 created.platform, of: application, devices: 0, inactive: 0,
-                expiry: factory.admin.credentialsExpiry(of: created.platform),
-                published: factory.admin.published(of: created.platform), secret: created.secret)
+                expiry: created.platform.facts?.expiresAt, published: created.platform.facts?.published ?? [:],
+                secret: created.secret)
         }
     }
 

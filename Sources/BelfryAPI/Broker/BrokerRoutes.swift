@@ -98,7 +98,7 @@ package struct BrokerRoutes: Sendable {
     private func authenticated(
         _ request: Request, _ context: APIContext, _ options: Broker.Options?
     ) async throws -> Broker.Options {
-        let header = request.headers.value(.authorization)
+        let header = try request.headers.authorization()
         let credentials = header.flatMap { BasicCredentials.parts(of: $0) }
         let known = try await requestLimiter.checkCredentials(header == nil ? nil : "broker", of: request, context) {
             let hash = SHA256.hash(data: credentials?.secret ?? [])

@@ -24,12 +24,12 @@ struct CarmaAuthenticator: Sendable {
     /// nil when none of these credentials exists.
     private func accounts(of request: Request, _ context: APIContext) async throws -> [CarmaAccount]? {
         if let token = request.headers.value(.carmaToken) {
-            let name = request.headers.value(.authorization) == nil ? token : "carma"
+            let name = try request.headers.authorization() == nil ? token : "carma"
             return try await requestLimiter.checkCredentials(name, of: request, context, letsRightPass: true) {
                 try await store.carmaAccount(tokenHash: SecretHash.of(token)).map { [$0] }
             }
         }
-        guard let basic = request.headers.value(.authorization).flatMap(BasicCredentials.parts) else {
+        guard let basic = try request.headers.authorization().flatMap(BasicCredentials.parts) else {
             return try await requestLimiter.checkCredentials(String?.none, of: request, context) { nil }
         }
         let (user, password) = (

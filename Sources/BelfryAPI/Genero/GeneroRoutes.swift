@@ -32,6 +32,17 @@ package struct GeneroRoutes: Sendable {
                         found.endpoint)
                 },
             ])
+        // Clients say hello to whatever address they were given, as the original answers it on every path.
+        for path in ["genero/:key", "genero/:key/**"] as [RouterPath] {
+            router.serve(
+                path,
+                [
+                    .get: { request, context in
+                        _ = try await endpoint(request, context)
+                        return Self.greeting()
+                    }
+                ])
+        }
     }
 
     private func endpoint(

@@ -9,6 +9,7 @@ extension APIError {
         case let error as APIError: self = error
         case let error as InvalidInput: self.init(.badRequest, error.description)
         case let error as StoreError: self.init(error)
+        case let error as ShareExceeded: self = .excess(error.excess, of: error.share, error.limit)
         case is EditConflict:
             self.init(.preconditionFailed, "It was changed since you read it; read it again, and decide anew")
         case let error as BroadcastChannelError: self.init(error)

@@ -62,7 +62,7 @@ struct Authenticator: Sendable {
         _ request: Request, _ context: APIContext, letsRightPass: Bool = false,
         _ look: (BasicCredentials) async throws -> Known?
     ) async throws -> Known? {
-        guard let header = request.headers.value(.authorization) else { return nil }
+        guard let header = try request.headers.authorization() else { return nil }
         let credentials = BasicCredentials(header: header)
         return try await requestLimiter.checkCredentials(
             credentials?.user, of: request, context, letsRightPass: letsRightPass

@@ -39,4 +39,25 @@ extension HTTPFields {
         let values = self[values: name]
         return values.count > 1 ? self[name] : values.first
     }
+
+    /// What the caller authenticates with. Apps that set the header beside their SDK send it twice, and proxies join it with a
+    /// comma; the same twice is one. Throws a 401 where they differ: which one counts would be a guess.
+    func authorization() throws(APIError) -> String? {
+        let values = self[values: .authorization]
+        guard let first = values.first else { return nil }
+        // No credentials but those of Digest have a comma in them.
+        let isPlain =
+            values.count == 1 && (!first.utf8.contains(UInt8(ascii: ",")) || first.lowercased().hasPrefix("digest"))
+        if isPlain { return first }
+        let given = values.flatMap { value in
+            value.lowercased().hasPrefix("digest") ? [value[...]] : value.split(separator: ",")
+        }.map { $0.drop { $0 == " " || $0 == "\t" } }.map { $0.split(separator: " ").joined(separator: " ") }
+        guard Set(given).count == 1, let one = given.first else {
+            throw APIError(
+                .unauthorized,
+                "Authentication failed: the request has \(Set(given).count) different Authorization headers, send one alone",
+                headers: [.wwwAuthenticate: "Basic"])
+        }
+        return one
+    }
 }

@@ -93,8 +93,6 @@ final class ShareLease: Sendable {
 }
 
 extension ShareHolder {
-    init(_ application: Application) { self.init(application: application.key, tenant: application.tenantKey) }
-
     /// Devices count for their application.
     init(_ platform: Platform) { self.init(application: platform.applicationKey) }
 
@@ -119,7 +117,7 @@ extension Request {
 }
 
 extension APIError {
-    fileprivate static func excess(
+    static func excess(
         _ excess: ShareCounts.Excess, of share: Share, _ limit: ShareLimit
     ) -> APIError {
         let (who, most) =
@@ -146,6 +144,7 @@ extension Share {
         case .batches: "Batches being written"
         case .tests: "Tests at once"
         case .proofs: "Registrations that wait for a push service"
+        case .credentials: "Credentials being opened"
         case .uploads: "KiB of request bodies"
         }
     }

@@ -76,7 +76,12 @@ extension PCFv1 {
             let registration = try Registration(
                 body, isNew: isNew, token: try await token(in: body, of: isNew ? nil : uuid, on: platform),
                 customUserID: customUserID)
-            let device = try await store.register(registration, as: uuid, on: platform)
+            var device = try await store.register(registration, as: uuid, on: platform)
+            if let uuid, !isNew, device.uuid != uuid, device.ownUUID != uuid,
+                let inherited = try await inherited(by: device, from: uuid, registration, on: platform)
+            {
+                device = inherited
+            }
             if !detail.isEmpty { try await store.setDetail(of: device.key, on: platform.key, detail) }
             // Before the answer: what the app was told of, the old server will hear of.
             if try await isMirrored(platform) {
@@ -102,6 +107,41 @@ extension PCFv1 {
                 throw InvalidInput(field: "registration_token", "is missing\(body.ignored.hint)")
             }
             return token
+        }
+
+        /// The device with what the app had under another platform of its application: an app's update may name a new platform,
+        /// and SDKs go on with differences to what they registered before.
+        ///
+        /// A device that was here before is left as it is: it has something that the request does not say.
+        ///
+        /// - Parameter device: of the app's token, as the request made it.
+        private func inherited(
+            by device: Device, from uuid: UUID, _ registration: Registration, on platform: Platform
+        ) async throws -> Device? {
+            guard Set(device.topics) == registration.topics.wanted,
+                device.customUserID == registration.customUserID.applied(to: nil),
+                let old = try await sibling(uuid, of: platform)
+            else { return nil }
+            if let detail = try await store.detail(of: old.key, on: old.platformKey) {
+                let change = DeviceDetail.Change(
+                    badge: detail.badge, language: detail.language, timeZone: detail.timeZone)
+                try await store.setDetail(of: device.key, on: platform.key, change)
+            }
+            let user = registration.customUserID.applied(to: old.customUserID)
+            return try await store.register(
+                Registration(
+                    token: registration.token, about: registration.about.filled(from: old.about),
+                    customUserID: user.map { .set($0) } ?? .clear,
+                    topics: .replace(registration.topics.applied(to: Set(old.topics)))),
+                as: device.ownUUID, on: platform)
+        }
+
+        /// The device of a UUID on another platform of the same application.
+        private func sibling(_ uuid: UUID, of platform: Platform) async throws -> Device? {
+            for other in try await store.platforms(of: platform.applicationKey) where other.key != platform.key {
+                if let device = try await store.device(uuid, on: other.key) { return device }
+            }
+            return nil
         }
 
         /// What the app wants to be known as, once its signature is checked. A body without an id means none in a POST: the

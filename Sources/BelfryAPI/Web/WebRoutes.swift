@@ -29,7 +29,7 @@ package struct WebRoutes: Sendable {
 
     package func add(to router: Router<APIContext>) {
         serve("web/v1/:registration_key", .get, on: router) { _, platform, access in
-            try publicPart(of: platform, access)
+            try await publicPart(of: platform, access)
         }
         serve("web/v1/:registration_key/registrations", .post, on: router, registrations.register)
         serve("web/v1/:registration_key/registrations/end", .post, on: router) { request, platform, _ in
@@ -53,8 +53,10 @@ package struct WebRoutes: Sendable {
     }
 
     /// What a page needs before it can subscribe.
-    private func publicPart(of platform: Platform, _ access: WebAccess) throws -> Response {
-        guard let key = try credentials.published(of: platform)["vapid_public_key"] else {
+    private func publicPart(of platform: Platform, _ access: WebAccess) async throws -> Response {
+        var facts = platform.facts
+        if facts == nil { facts = try await credentials.examine(platform).facts }
+        guard let key = facts?.published["vapid_public_key"] else {
             throw APIError(.serviceUnavailable, "the platform has no VAPID key that can be used")
         }
         var json = JSONWriter()

@@ -88,8 +88,21 @@ package struct DeviceToken: Sendable, Hashable {
         guard text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
             throw invalid("holds other than visible ASCII, which no provider hands out")
         }
+        guard text.utf8.count > longestNonToken || !nonTokens.contains(text.lowercased()) else {
+            throw invalid("is '\(text)', which an app sends that has no token")
+        }
         return Array(text.utf8)
     }
+
+    /// Texts that apps and SDKs have in place of a token: empty values of their languages, and the errors of Google's services.
+    /// Source: firebase-android-sdk, "BLACKLISTED" and the errors of its getToken.
+    private static let nonTokens: Set = [
+        "blacklisted", "undefined", "null", "nil", "nan", "(null)", "(nil)", "<null>", "optional(nil)", "{}", "[]",
+        "fis_auth_error", "service_not_available", "missing_instanceid_service",
+        "authentication_failed", "account_missing", "too_many_registrations", "invalid_sender", "internal_server_error",
+        "phone_registration_error", "invalid_parameters", "java.io.ioexception",
+    ]
+    private static let longestNonToken = 32
 
     private static func url(_ text: String, _ schemes: [String]) throws(InvalidInput) -> [UInt8] {
         let bytes = try visible(text)

@@ -25,6 +25,8 @@ package struct Platform: Sendable, Hashable {
     package let webAccess: WebAccess?
     /// The push services of a web platform that refuse our credentials; nothing is sent to their browsers, and others go on.
     package let parkedServices: [ParkedService]
+    /// What pages show of the credentials; nil until those of an older version have been looked into.
+    package let facts: CredentialFacts?
 
     /// The provider's environment that the credentials belong to.
     package enum Mode: String, Sendable, Hashable, CaseIterable {
@@ -35,7 +37,7 @@ package struct Platform: Sendable, Hashable {
         key: Key<Platform>, uuid: UUID, applicationKey: Key<Application>, kind: PlatformKind, mode: Mode, name: String,
         secretHash: [UInt8], credentials: Sealed, credentialsVersion: Int64, parked: Parking?, createdAt: Instant,
         description: String = "", hasImports: Bool = false, webAccess: WebAccess? = nil,
-        parkedServices: [ParkedService] = []
+        parkedServices: [ParkedService] = [], facts: CredentialFacts? = nil
     ) {
         self.key = key
         self.uuid = uuid
@@ -52,6 +54,7 @@ package struct Platform: Sendable, Hashable {
         self.hasImports = hasImports
         self.webAccess = webAccess
         self.parkedServices = parkedServices
+        self.facts = facts
     }
 }
 

@@ -172,6 +172,7 @@ extension BulkTable {
             "parked_detail": .text, "parked_since_ms": .integer, "created_at_ms": .integer, "is_deleted": .flag,
             "description": .text, "has_imports": .flag, "web_access": .text,
             "probe_at_ms": .integer, "probe_count": .integer, "parked_services": .text,
+            "facts": .text,
         ])
 
     private static let topic = BulkTable(

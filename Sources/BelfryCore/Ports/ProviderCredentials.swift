@@ -2,17 +2,19 @@ package import FoundationEssentials
 
 /// Knows which credentials each type of platform needs; nothing else has to.
 package protocol ProviderCredentials: Sendable {
-    /// Validates the credentials entered for a platform and seals them. Throws `InvalidInput` with the field and the
-    /// reason when they cannot be used.
+    /// Validates the credentials entered for a platform, opens and seals them. Throws `InvalidInput` with the field and
+    /// the reason when they cannot be used, and `ShareExceeded` when the holder has too many opened at once.
     func sealed(
         _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID,
-        by author: CredentialsAuthor
-    ) throws -> Sealed
+        by author: CredentialsAuthor, for holder: ShareHolder
+    ) async throws -> SealedCredentials
     /// Validates what was entered in place of a platform's credentials and seals it, with the fields that stay unless
     /// they are named. Throws as `sealed` does.
     func replacement(
-        of platform: Platform, by entered: [String: JSONValue], of author: CredentialsAuthor
-    ) throws -> CredentialsReplacement
+        of platform: Platform, by entered: [String: JSONValue], of author: CredentialsAuthor, for holder: ShareHolder
+    ) async throws -> CredentialsReplacement
+    /// Looks into stored credentials of an older version, once. Throws when the seal does not open.
+    func examine(_ platform: Platform) async throws -> ExaminedCredentials
     /// Why a platform of this type is parked from the start: no provider here delivers to it, and it takes no
     /// credentials. nil for a type that is served.
     func parking(of kind: PlatformKind) -> Parking?
@@ -25,11 +27,6 @@ package protocol ProviderCredentials: Sendable {
     func validate(_ tokens: [DeviceToken], of platform: Platform) async throws -> [Outcome]?
     /// The broadcast channels of platforms whose provider has them.
     var channels: any BroadcastChannels { get }
-    /// When the credentials expire, as far as they say. Throws when the seal does not open.
-    func expiry(of platform: Platform) throws -> Instant?
-    /// The public part of the credentials, by name: what an app needs, and what identifies the key to an operator.
-    /// Throws when the seal does not open.
-    func published(of platform: Platform) throws -> [String: String]
 }
 
 /// The author of credentials; decides whether they may name private addresses.
@@ -38,13 +35,36 @@ package enum CredentialsAuthor: Sendable, Hashable {
     case tenant
 }
 
+/// Credentials as they are stored.
+package struct SealedCredentials: Sendable, Hashable {
+    package let seal: Sealed
+    package let facts: CredentialFacts
+
+    package init(seal: Sealed, facts: CredentialFacts) {
+        self.seal = seal
+        self.facts = facts
+    }
+}
+
+/// What was found in stored credentials.
+package struct ExaminedCredentials: Sendable, Hashable {
+    package let facts: CredentialFacts
+    /// The same in a form that is opened at no cost; nil where they are in it.
+    package let seal: Sealed?
+
+    package init(facts: CredentialFacts, seal: Sealed? = nil) {
+        self.facts = facts
+        self.seal = seal
+    }
+}
+
 /// Credentials in place of a platform's.
 package struct CredentialsReplacement: Sendable, Hashable {
-    package let sealed: Sealed
+    package let sealed: SealedCredentials
     /// The names of the fields that stayed as they were.
     package let kept: [String]
 
-    package init(sealed: Sealed, kept: [String]) {
+    package init(sealed: SealedCredentials, kept: [String]) {
         self.sealed = sealed
         self.kept = kept
     }
@@ -52,11 +72,25 @@ package struct CredentialsReplacement: Sendable, Hashable {
 
 extension ProviderCredentials {
     package func replacement(
-        of platform: Platform, by entered: [String: JSONValue], of author: CredentialsAuthor
-    ) throws -> CredentialsReplacement {
-        let sealed = try sealed(
-            entered, kind: platform.kind, mode: platform.mode, platform: platform.uuid, by: author)
+        of platform: Platform, by entered: [String: JSONValue], of author: CredentialsAuthor, for holder: ShareHolder
+    ) async throws -> CredentialsReplacement {
+        let sealed = try await sealed(
+            entered, kind: platform.kind, mode: platform.mode, platform: platform.uuid, by: author, for: holder)
         return CredentialsReplacement(sealed: sealed, kept: [])
+    }
+
+    /// What is shown of a platform's credentials. Those that an older version stored are looked into once.
+    package func facts(
+        of platform: Platform, in store: any ApplicationStore & SealStore
+    ) async throws -> CredentialFacts {
+        if let facts = platform.facts { return facts }
+        let examined = try await examine(platform)
+        if let seal = examined.seal {
+            let old = SealedSecret(kind: .credentials, name: platform.uuid.bytes, seal: platform.credentials)
+            _ = try await store.reseal(old, as: seal)
+        }
+        try await store.note(examined.facts, of: platform.key, version: platform.credentialsVersion)
+        return examined.facts
     }
 
     package func validate(_ tokens: [DeviceToken], of platform: Platform) async throws -> [Outcome]? { nil }

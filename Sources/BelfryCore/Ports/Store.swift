@@ -34,7 +34,13 @@ package protocol ApplicationStore: Sendable {
     /// next reader sees it.
     func isNew(_ uuid: UUID) async throws -> Bool
     /// Replaces the credentials and resumes a platform that was parked because of the old ones.
-    func replaceCredentials(of platform: Key<Platform>, with credentials: Sealed) async throws
+    func replaceCredentials(
+        of platform: Key<Platform>, with credentials: Sealed, facts: CredentialFacts?
+    ) async throws
+    /// Notes what is shown of credentials that were saved without. It changes nothing when they were replaced since.
+    ///
+    /// - Parameter version: the `credentialsVersion` of those that were looked into.
+    func note(_ facts: CredentialFacts, of platform: Key<Platform>, version: Int64) async throws
     /// Holds back the platform's batches until `resume`. Devices are not changed.
     func park(_ platform: Key<Platform>, _ parking: Parking) async throws
     /// Lets web pages register browsers on the platform from now on; nil ends that. Registered browsers stay.
@@ -44,6 +50,10 @@ package protocol ApplicationStore: Sendable {
 }
 
 extension ApplicationStore {
+    package func replaceCredentials(of platform: Key<Platform>, with credentials: Sealed) async throws {
+        try await replaceCredentials(of: platform, with: credentials, facts: nil)
+    }
+
     package func application(_ key: Key<Application>) async throws -> Application? {
         try await applications().first { $0.key == key }
     }
@@ -80,11 +90,12 @@ package struct NewPlatform: Sendable {
     package let name: String
     package let secretHash: [UInt8]
     package let credentials: Sealed
+    package let facts: CredentialFacts?
     package let description: String
 
     package init(
         uuid: UUID, applicationKey: Key<Application>, kind: PlatformKind, mode: Platform.Mode, name: String,
-        secretHash: [UInt8], credentials: Sealed, description: String = ""
+        secretHash: [UInt8], credentials: Sealed, facts: CredentialFacts? = nil, description: String = ""
     ) {
         self.uuid = uuid
         self.applicationKey = applicationKey
@@ -93,6 +104,7 @@ package struct NewPlatform: Sendable {
         self.name = name
         self.secretHash = secretHash
         self.credentials = credentials
+        self.facts = facts
         self.description = description
     }
 }
@@ -118,6 +130,8 @@ package protocol DeviceStore: Sendable {
     func importScratch() async throws -> any ImportScratch
     /// Deactivates the device. It keeps its UUID and can register again. Unknown UUIDs are ignored.
     func unregister(_ uuid: UUID, on platform: Key<Platform>) async throws
+    /// Deletes the device with all that is kept of it. Pushes that have not reached it skip it; its UUID is never given again.
+    func delete(_ device: Device, on platform: Platform) async throws
     func device(_ uuid: UUID, on platform: Key<Platform>) async throws -> Device?
     /// The devices with these UUIDs that belong to one of the platforms; others are left out.
     func deviceKeys(_ uuids: [UUID], on platforms: [Key<Platform>]) async throws -> [Key<Device>]

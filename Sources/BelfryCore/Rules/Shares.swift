@@ -12,6 +12,8 @@ package enum Share: String, Sendable, Hashable, CaseIterable {
     case tests
     /// Registrations that wait until a push service has taken the push that proves them.
     case proofs
+    /// Credentials that are being opened: a p12 file says itself how much work its keys are.
+    case credentials
     /// KiB of request bodies that are being read or worked on.
     case uploads
 }
@@ -39,8 +41,22 @@ package struct ShareLimit: Sendable, Hashable {
         .streams: ShareLimit(perCaller: 32, total: 256), .searches: ShareLimit(perCaller: 2, total: 16),
         .exports: ShareLimit(perCaller: 4, total: 32), .batches: ShareLimit(perCaller: 4, total: 32),
         .tests: ShareLimit(perCaller: 4, total: 32), .proofs: ShareLimit(perCaller: 32, total: 128),
+        .credentials: ShareLimit(perCaller: 2, total: 8),
         .uploads: ShareLimit(perCaller: 20 << 10, total: 256 << 10),
     ]
+}
+
+/// The error for a caller who uses as much of a share as the limit allows, or when all callers together do.
+package struct ShareExceeded: Error, Sendable, Hashable {
+    package let share: Share
+    package let excess: ShareCounts.Excess
+    package let limit: ShareLimit
+
+    package init(share: Share, excess: ShareCounts.Excess, limit: ShareLimit) {
+        self.share = share
+        self.excess = excess
+        self.limit = limit
+    }
 }
 
 /// The callers that the use of a share is counted for.
@@ -53,6 +69,10 @@ package struct ShareHolder: Sendable, Hashable {
         self.application = application
         self.tenant = tenant
         self.key = key
+    }
+
+    package init(_ application: Application) {
+        self.init(application: application.key, tenant: application.tenantKey)
     }
 }
 

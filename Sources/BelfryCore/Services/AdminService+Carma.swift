@@ -22,9 +22,7 @@ extension AdminService {
     }
 
     private static func check(_ password: String) throws(InvalidInput) {
-        guard password.utf8.count >= CarmaAccount.passwordBytesMin else {
-            throw InvalidInput(field: "password", "has to be \(CarmaAccount.passwordBytesMin) bytes or more")
-        }
+        guard !password.isEmpty else { throw InvalidInput(field: "password", "is empty") }
         guard password.utf8.count <= Password.bytesMax else {
             throw InvalidInput(
                 field: "password", "is \(password.utf8.count) bytes, the limit is \(Password.bytesMax)")

@@ -69,16 +69,13 @@ extension AdminService {
         try await store.audited(change) { try await store.unregister(device.uuid, on: platform.key) }
     }
 
-    /// Deactivates the device and forgets whose it is: its custom user id and its alias.
+    /// Deletes the device with all that is kept of it. Its app may register it anew, under another UUID.
     package func erase(
         _ device: Device, on platform: Platform, of application: Application, by author: AuditAuthor
     ) async throws {
         let change = AuditedChange(
             by: author, "device.erase", device.uuid.lowercased, of: Permission.Subject(application))
-        try await store.audited(change) {
-            try await store.unregister(device.uuid, on: platform.key)
-            try await store.forgetUser(of: [device.key])
-        }
+        try await store.audited(change) { try await store.delete(device, on: platform) }
     }
 }
 

@@ -17,10 +17,12 @@ extension AdminService {
     ) async throws -> CreatedPlatform {
         let (uuid, secret) = (identity?.uuid ?? UUID(), identity?.secret?.text ?? UUID().lowercased)
         let mode = try kind.mode(mode)
-        let sealed = try credentials.sealed(entered, kind: kind, mode: mode, platform: uuid, by: author.credentials)
+        let sealed = try await credentials.sealed(
+            entered, kind: kind, mode: mode, platform: uuid, by: author.credentials, for: ShareHolder(application))
         let new = NewPlatform(
             uuid: uuid, applicationKey: application.key, kind: kind, mode: mode, name: name.text,
-            secretHash: hash(secret), credentials: sealed, description: description?.text ?? "")
+            secretHash: hash(secret), credentials: sealed.seal, facts: sealed.facts,
+            description: description?.text ?? "")
         let change = AuditedChange(
             by: author, "platform.create", uuid.lowercased, of: Permission.Subject(application),
             ["name": name.text, "type": kind.rawValue, "mode": mode.rawValue])
@@ -60,10 +62,12 @@ extension AdminService {
         if let parking = credentials.parking(of: platform.kind) {
             throw InvalidInput(field: "credentials", "are not taken: \(parking.detail)")
         }
-        let replacement = try credentials.replacement(of: platform, by: entered, of: author.credentials)
+        let replacement = try await credentials.replacement(
+            of: platform, by: entered, of: author.credentials, for: ShareHolder(application))
         let change = AuditedChange(by: author, "platform.replace_credentials", platform, of: application)
         try await store.audited(change) {
-            try await store.replaceCredentials(of: platform.key, with: replacement.sealed)
+            try await store.replaceCredentials(
+                of: platform.key, with: replacement.sealed.seal, facts: replacement.sealed.facts)
         }
         return replacement.kept
     }
@@ -94,13 +98,10 @@ extension AdminService {
         try await store.audited(change) { try await store.resume(platform.key) }
     }
 
-    /// The public part of the platform's credentials; nothing when they cannot be opened.
-    package func published(of platform: Platform) -> [String: String] {
-        (try? credentials.published(of: platform)) ?? [:]
+    /// What is shown of a platform's credentials. Those that an older version stored are looked into once.
+    package func facts(of platform: Platform) async throws -> CredentialFacts {
+        try await credentials.facts(of: platform, in: store)
     }
-
-    /// When the provider will stop accepting a platform's credentials; nil where they do not say, or cannot be read.
-    package func credentialsExpiry(of platform: Platform) -> Instant? { try? credentials.expiry(of: platform) }
 }
 
 extension PlatformKind {

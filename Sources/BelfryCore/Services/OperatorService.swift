@@ -118,6 +118,17 @@ package struct OperatorService: Sendable {
             of: application, to: platforms, from: source, isDryRun: isDryRun, by: author)
     }
 
+    /// Waits until the servers beside this command have seen what it wrote: each looks with its next heartbeat, which comes within
+    /// five seconds. One that is silent for longer is not waited for.
+    package func awaitServers() async throws {
+        let written = admin.clock.now
+        for _ in 0..<80 {
+            let living = try await store.nodes().filter { $0.silence < .seconds(15) }
+            if living.allSatisfy({ $0.lastSeenAt > written }) { return }
+            try await admin.clock.sleep(for: .milliseconds(100))
+        }
+    }
+
     // MARK: Channels and pushes
 
     package func createChannel(

@@ -148,9 +148,6 @@ struct DevicePages {
         if visit.query["done"] == "deactivated" {
             page.notice = "Deactivated. It comes back when its app registers again."
         }
-        if visit.query["done"] == "erased" {
-            page.notice = "Erased: what said whose it is was forgotten, and it gets no push."
-        }
         return .page(page)
     }
 
@@ -179,7 +176,8 @@ struct DevicePages {
         if visit.may(.change, Permission.Subject(application)) {
             var danger = Section(
                 "Erase",
-                text: "Deactivates the device, and forgets its user and its alias. Its app may register again.")
+                text:
+                    "Deletes the device with all that is kept of it. Its app may register it anew, under another UUID.")
             danger.isDanger = true
             danger.form = erase ?? Self.eraseForm(device, application)
             page.sections.append(danger)
@@ -212,7 +210,7 @@ struct DevicePages {
             }
             try await visit.services.admin.erase(device, on: platform, of: application, by: visit.author)
             return .redirect(
-                Address.query(Address.of(application, "devices", device.uuid.lowercased), [("done", "erased")]))
+                Address.query(Address.of(application, "devices"), [("done", "erased")]))
         }
     }
 

@@ -251,9 +251,7 @@ extension Visit {
                             + (service.parking.nextProbe(at: services.clock.now).map { "; it is \($0)" } ?? ""),
                         link: link, tone: .warn, button: button("resume", "Try again")))
             }
-            if let expiry = services.admin.credentialsExpiry(of: platform),
-                expiry < services.clock.now + Self.expirySoon
-            {
+            if let expiry = platform.facts?.expiresAt, expiry < services.clock.now + Self.expirySoon {
                 matters.append(
                     Matter(
                         text: "Its certificate ends on \(expiry.text.prefix(10))",

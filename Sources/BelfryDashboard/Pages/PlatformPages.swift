@@ -123,7 +123,7 @@ struct PlatformPages {
                 name: try Name(visit.form["name"]), credentials: CredentialFields.entered(visit.form, of: kind),
                 by: visit.author)
             return .page(
-                Self.created(created, of: application, published: visit.services.admin.published(of: created.platform)))
+                Self.created(created, of: application, published: created.platform.facts?.published ?? [:]))
         }
     }
 
@@ -173,15 +173,14 @@ struct PlatformPages {
         _ visit: Visit, _ platform: Platform, _ application: Application, edit: Form? = nil, replace: Form? = nil,
         delete: Form? = nil, web: Form? = nil
     ) async throws -> PageView {
-        let (store, admin) = (visit.services.store, visit.services.admin)
+        let store = visit.services.store
         let devices = try await store.deviceCount(on: platform.key)
         let inactive = try await store.inactiveDeviceCount(on: platform.key)
         let unseen = platform.hasImports ? try await store.unseenDeviceCount(on: [platform.key]) : 0
         let mayChange = visit.may(.change, Permission.Subject(application))
         var page = Self.page(
             platform, application, devices: devices, inactive: inactive, unseen: unseen,
-            expiry: admin.credentialsExpiry(of: platform),
-            published: admin.published(of: platform), mayChange: mayChange,
+            expiry: platform.facts?.expiresAt, published: platform.facts?.published ?? [:], mayChange: mayChange,
             edit: edit ?? Self.editForm(platform, application),
             replace: replace ?? Self.replaceForm(platform, application),
             delete: delete ?? Self.deleteForm(platform, application))

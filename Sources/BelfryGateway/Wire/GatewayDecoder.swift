@@ -174,7 +174,7 @@ private struct FrameItems {
 extension GatewayRecord {
     fileprivate static func fault(tokenLength: Int) -> GatewayStatus? {
         if tokenLength == 0 { return .missingToken }
-        return tokenLength <= tokenBytesMax ? nil : .invalidTokenSize
+        return (tokenBytesMin...tokenBytesMax).contains(tokenLength) ? nil : .invalidTokenSize
     }
 
     fileprivate static func fault(payloadLength: Int) -> GatewayStatus? {

@@ -24,6 +24,8 @@ package struct GatewayRecord: Sendable, Hashable {
     }
 
     package static let tokenBytesMax = 100
+    /// Apple never issued shorter ones; one that a sender cut would become a device that nothing reaches.
+    package static let tokenBytesMin = 32
     package static let payloadBytesMax = 2_048
 
     package init(

@@ -46,7 +46,7 @@ struct APNsBroadcastChannels: BroadcastChannels {
             throw .unsupported(
                 "the platform is of type \(platform.kind.rawValue), channels are those of type ios-broadcast")
         }
-        let channels = try open(platform)
+        let channels = try await open(platform)
         let result: Result<Value, APNsChannelError>
         do throws(APNsChannelError) {
             result = .success(try await work(channels))
@@ -60,14 +60,16 @@ struct APNsBroadcastChannels: BroadcastChannels {
         }
     }
 
-    private func open(_ platform: Platform) throws(BroadcastChannelError) -> APNsChannels {
+    private func open(_ platform: Platform) async throws(BroadcastChannelError) -> APNsChannels {
         do {
-            let credentials = try APNsPlatformCredentials(opening: platform, with: dependencies.vault)
-            return try APNsChannels(
-                of: credentials.topic, credentials: try credentials.open(now: dependencies.clock.now),
-                endpoint: try credentials.channelsAddress(mode: platform.mode),
-                eventLoopGroup: dependencies.eventLoopGroup,
-                logger: dependencies.logger)
+            return try await CredentialOpener.stored.open {
+                let credentials = try APNsPlatformCredentials(opening: platform, with: dependencies.vault)
+                return try APNsChannels(
+                    of: credentials.topic, credentials: try credentials.open(now: dependencies.clock.now),
+                    endpoint: try credentials.channelsAddress(mode: platform.mode),
+                    eventLoopGroup: dependencies.eventLoopGroup,
+                    logger: dependencies.logger)
+            }
         } catch {
             throw .refused("the credentials of the platform cannot be used: \(error)")
         }

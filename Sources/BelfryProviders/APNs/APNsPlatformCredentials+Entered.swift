@@ -1,5 +1,6 @@
 package import BelfryCore
 import FoundationEssentials
+import KeyFiles
 
 extension APNsPlatformCredentials {
     package static let fields = [
@@ -10,18 +11,9 @@ extension APNsPlatformCredentials {
     /// Reads entered fields: `topic` with `apns_key` (PEM), `key_id` and `team_id`, or with `apns_certificate` (a p12
     /// in Base64) and `passphrase`. `endpoint`, `channels_endpoint` and `trust_root` (PEM) are for tests.
     package init(entered: [String: JSONValue]) throws(InvalidInput) {
+        let fields = try EnteredFields(entered, of: "APNs", known: Self.fields)
         var values: [String: String] = [:]
-        for (field, value) in entered where value != .null {
-            guard Self.fields.contains(field) else {
-                throw InvalidInput(
-                    field: field, "is not a field of APNs credentials, which are \(Self.fields.joined(separator: ", "))"
-                )
-            }
-            guard let text = value.stringValue else {
-                throw InvalidInput(field: field, "has to be a string, it is \(value.typeName)")
-            }
-            values[field] = text
-        }
+        for field in Self.fields { values[field] = try fields.textIfAny(field) }
         guard let topic = values["topic"] else { throw InvalidInput(field: "topic", "is missing") }
         self.init(
             identity: try Identity(values), topic: topic, endpoint: values["endpoint"],
@@ -32,7 +24,7 @@ extension APNsPlatformCredentials {
         ["endpoint": endpoint, "channels_endpoint": channelsEndpoint].filter { $1 != nil }.keys.sorted()
     }
 
-    /// The fields that would make these credentials.
+    /// The fields that would make these credentials; what was opened is not given again.
     package var entered: [String: JSONValue] {
         var values = ["topic": topic]
         values["endpoint"] = endpoint
@@ -46,6 +38,7 @@ extension APNsPlatformCredentials {
         case .certificate(let p12, let passphrase):
             values["apns_certificate"] = Data(p12).base64EncodedString()
             values["passphrase"] = passphrase
+        case .pair: break
         }
         return values.mapValues { .string($0) }
     }
@@ -62,10 +55,11 @@ extension APNsPlatformCredentials.Identity {
             self = .key(p8: p8, keyID: keyID, teamID: teamID)
         case (nil, let p12?):
             for field in ["key_id", "team_id"] { try values.refuse(field, because: "goes with apns_key alone") }
-            guard let bytes = Data(base64Encoded: p12) else {
+            // A text in PEM is told apart where the file is opened.
+            guard let bytes = p12.contains("-----BEGIN ") ? Array(p12.utf8) : Base64Text.decode(p12.utf8) else {
                 throw InvalidInput(field: "apns_certificate", "is not Base64")
             }
-            self = .certificate(p12: Array(bytes), passphrase: values["passphrase"] ?? "")
+            self = .certificate(p12: bytes, passphrase: values["passphrase"] ?? "")
         case (nil, nil): throw InvalidInput(field: "apns_key", "or apns_certificate is missing")
         case (_?, _?): throw InvalidInput(field: "apns_key", "and apns_certificate exclude each other")
         }

@@ -1,6 +1,8 @@
 import APNs
 package import BelfryCore
-import FoundationEssentials
+package import FoundationEssentials
+import KeyFiles
+import NIOSSL
 
 /// The credentials of an iOS platform: key or certificate, the app's topic, and the endpoint. Stored sealed.
 package struct APNsPlatformCredentials: PlatformCredentials {
@@ -16,7 +18,10 @@ package struct APNsPlatformCredentials: PlatformCredentials {
 
     package enum Identity: Sendable, Hashable, Codable {
         case key(p8: String, keyID: String, teamID: String)
+        /// As entered, and as older versions stored it.
         case certificate(p12: [UInt8], passphrase: String)
+        /// What the file held: certificates in DER, that of the key first, and PKCS#8 in DER.
+        case pair(certificates: [Data], key: Data)
     }
 
     package init(
@@ -28,6 +33,19 @@ package struct APNsPlatformCredentials: PlatformCredentials {
         self.endpoint = endpoint
         self.trustRootsPEM = trustRootsPEM
         self.channelsEndpoint = channelsEndpoint
+    }
+
+    package func opened() throws(InvalidInput) -> Self {
+        guard case .certificate(let p12, let passphrase) = identity else { return self }
+        do throws(KeyFileError) {
+            let file = try PKCS12File(p12, passphrase: passphrase)
+            return Self(
+                identity: .pair(certificates: file.certificates.map { Data($0) }, key: Data(file.key)), topic: topic,
+                endpoint: endpoint, trustRootsPEM: trustRootsPEM, channelsEndpoint: channelsEndpoint)
+        } catch {
+            throw InvalidInput(
+                field: error.kind == .passphrase ? "passphrase" : "apns_certificate", "cannot be used: \(error.reason)")
+        }
     }
 
     /// Throws `InvalidInput` with the reason when APNs could not be reached with these.
@@ -58,7 +76,8 @@ package struct APNsPlatformCredentials: PlatformCredentials {
                 field: "channels_endpoint",
                 "has no meaning for type \(kind.rawValue), channels are those of ios-broadcast")
         }
-        guard case .certificate = identity, kind == .apple(.location) else { return }
+        if case .key = identity { return }
+        guard kind == .apple(.location) else { return }
         throw InvalidInput(
             field: "apns_certificate", "cannot authenticate location pushes; use a signing key")
     }
@@ -69,7 +88,10 @@ package struct APNsPlatformCredentials: PlatformCredentials {
     }
 
     package func expiry(now: Instant) -> Instant? {
-        (try? open(now: now))?.notAfter.map { Instant(milliseconds: $0 * 1_000) }
+        guard case .pair(let certificates, _) = identity, let leaf = certificates.first,
+            let certificate = try? NIOSSLCertificate(bytes: Array(leaf), format: .der)
+        else { return nil }
+        return Instant(milliseconds: Int64(certificate.notValidAfter) * 1_000)
     }
 
     package func makeProvider(
@@ -85,6 +107,9 @@ package struct APNsPlatformCredentials: PlatformCredentials {
                 return try .token(p8: p8, keyID: keyID, teamID: teamID)
             case .certificate(let p12, let passphrase):
                 return try .certificate(p12: p12, passphrase: passphrase, now: now.milliseconds / 1_000)
+            case .pair(let certificates, let key):
+                return try .certificate(
+                    chain: certificates.map { Array($0) }, key: Array(key), now: now.milliseconds / 1_000)
             }
         } catch {
             throw InvalidInput(field: field(of: error), "cannot be used: \(error.reason)")

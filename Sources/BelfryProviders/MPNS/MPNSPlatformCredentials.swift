@@ -1,4 +1,5 @@
 package import BelfryCore
+import KeyFiles
 import MPNS
 import NIOSSL
 import Outbound
@@ -42,7 +43,7 @@ package struct MPNSPlatformCredentials: PlatformCredentials {
     }
 
     package func expiry(now: Instant) -> Instant? {
-        guard let certificate, let leaf = try? NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8)).first else {
+        guard let certificate, let leaf = try? PEMFile.certificates(in: Array(certificate.utf8)).first else {
             return nil
         }
         return Instant(milliseconds: Int64(leaf.notValidAfter) * 1_000)

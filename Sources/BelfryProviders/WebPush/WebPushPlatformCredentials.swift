@@ -1,5 +1,5 @@
-import APNs
 package import BelfryCore
+import KeyFiles
 import Outbound
 import WebPush
 
@@ -37,12 +37,17 @@ package struct WebPushPlatformCredentials: PlatformCredentials {
 
     package func check(mode: Platform.Mode, now: Instant) throws(InvalidInput) {
         _ = try identity()
+        // What is stored goes on: Chrome and Firefox take it.
+        if let fault = VAPIDSubjectFault.of(subject), fault.isCertain {
+            throw InvalidInput(field: "subject", fault.reason)
+        }
         _ = try Outbound.checkedTLS(trustRoots: trustRoots)
     }
 
     package func published() throws -> [String: String] {
         var published = ["vapid_public_key": try identity().publicKey]
         published["subject"] = subject
+        published["warning"] = VAPIDSubjectFault.of(subject).map { "subject \($0)" }
         return published
     }
 
@@ -57,7 +62,7 @@ package struct WebPushPlatformCredentials: PlatformCredentials {
         do {
             key = try VAPIDKey(vapidKey)
         } catch {
-            let found = vapidKey.contains("-----BEGIN ") ? ", but it is \(PEMContents.words(for: vapidKey))" : ""
+            let found = vapidKey.contains("BEGIN ") ? ", but it is \(PEMFile.words(for: vapidKey))" : ""
             throw InvalidInput(field: "vapid_key", "cannot be used: \(error)\(found)")
         }
         do {

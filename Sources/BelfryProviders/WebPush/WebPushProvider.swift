@@ -10,6 +10,7 @@ struct WebPushProvider: PostingProvider {
     private let client: WebPushClient
     private let hosts: HostCheck
     private let vapid: VAPID
+    private let subjectFault: VAPIDSubjectFault?
     private let clock: any WallClock
     private let options: PostingOptions
 
@@ -21,6 +22,7 @@ struct WebPushProvider: PostingProvider {
         clock = dependencies.clock
         inFlight = InFlightDevices(logger: dependencies.logger)
         vapid = try credentials.identity()
+        subjectFault = .of(credentials.subject)
         var configuration = WebPushClient.Configuration()
         // Of a service that hangs, the first requests are waited for and the others are not begun.
         configuration.silenceLimit = min(options.deadline / 3, configuration.silenceLimit)
@@ -56,11 +58,17 @@ struct WebPushProvider: PostingProvider {
     func test() async -> CredentialsTest { .works }
 
     func testConnection(to devices: [DeviceToken]) async -> CredentialsTest? {
-        await hosts.test(
-            devices.compactMap { try? WebPushSubscription(json: $0.bytes).origin }, reached: .works,
+        let subscriptions = devices.compactMap { try? WebPushSubscription(json: $0.bytes) }
+        let test = await hosts.test(
+            subscriptions.map(\.origin), reached: .works,
             unasked: .unknown(
                 "the VAPID key can be used, and no browser is registered yet, so there is no push service to connect to"
             ))
+        guard let subjectFault else { return test }
+        let words = "subject \(subjectFault); Google's FCM takes it"
+        // Of browsers that are here some get nothing, or none are known that would.
+        let isRefused = subjectFault.isCertain || subscriptions.contains(where: \.isApple)
+        return isRefused ? .refused(words) : .unknown([words, test.detail].compactMap(\.self).joined(separator: "; "))
     }
 }
 

@@ -1,7 +1,7 @@
 import BelfryCore
 import BelfryDashboard
 import FoundationEssentials
-import NIOSSL
+import KeyFiles
 
 extension Settings {
     /// More than any login page should offer.
@@ -86,7 +86,7 @@ extension Settings {
             note("\(key) cannot be used: \(file) cannot be read")
             return nil
         }
-        guard let found = try? NIOSSLCertificate.fromPEMBytes(Array(bytes)), !found.isEmpty else {
+        guard let found = try? PEMFile.certificates(in: Array(bytes)), !found.isEmpty else {
             note("\(key) cannot be used: \(file) holds no certificate in PEM")
             return nil
         }

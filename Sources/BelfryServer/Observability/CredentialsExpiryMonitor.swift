@@ -3,9 +3,10 @@ package import Logging
 import Metrics
 import ServiceLifecycle
 
-/// Checks once a day when the credentials of platforms expire, and warns from 30 days before.
+/// Checks once a day when the credentials of platforms expire, and warns from 30 days before. The first time it looks into those
+/// that an older version stored, so that no page has to.
 package struct CredentialsExpiryMonitor: Service {
-    private let store: any ApplicationStore
+    private let store: any ApplicationStore & SealStore
     private let credentials: any ProviderCredentials
     private let clock: any WallClock
     private let logger: Logger
@@ -14,7 +15,8 @@ package struct CredentialsExpiryMonitor: Service {
     private static let pause = Duration.seconds(86_400)
 
     package init(
-        store: any ApplicationStore, credentials: any ProviderCredentials, clock: any WallClock, logger: Logger
+        store: any ApplicationStore & SealStore, credentials: any ProviderCredentials, clock: any WallClock,
+        logger: Logger
     ) {
         self.store = store
         self.credentials = credentials
@@ -43,7 +45,7 @@ package struct CredentialsExpiryMonitor: Service {
         var least: Int64?
         for application in try await store.applications() {
             for platform in try await store.platforms(of: application.key) {
-                guard let days = days(platform) else { continue }
+                guard let days = await days(platform) else { continue }
                 least = min(least ?? days, days)
                 if days <= Self.noticeDays { warn(platform, days) }
             }
@@ -52,8 +54,8 @@ package struct CredentialsExpiryMonitor: Service {
     }
 
     /// The days until they expire; nil where they do not, or cannot be read, which their batches will report.
-    private func days(_ platform: Platform) -> Int64? {
-        guard let end = try? credentials.expiry(of: platform) else { return nil }
+    private func days(_ platform: Platform) async -> Int64? {
+        guard let end = try? await credentials.facts(of: platform, in: store).expiresAt else { return nil }
         return (end - clock.now).components.seconds / 86_400
     }
 

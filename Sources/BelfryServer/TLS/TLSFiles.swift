@@ -1,6 +1,7 @@
 package import BelfryCore
 import Crypto
 import FoundationEssentials
+import KeyFiles
 import NIOSSL
 
 /// The files of a listener's certificate, in PEM: the chain, its own first, and the private key.
@@ -40,19 +41,9 @@ package struct TLSFiles: Sendable, Hashable {
 
     /// Reads the pair. Throws `TLSFault` when it cannot be used.
     func load() throws -> TLSIdentity {
-        let chain: [NIOSSLCertificate]
-        do {
-            chain = try NIOSSLCertificate.fromPEMBytes(try Self.read(certificate))
-        } catch let fault as TLSFault {
-            throw fault
-        } catch {
-            throw TLSFault.noCertificate(certificate)
-        }
-        let keyBytes = try Self.read(key)
-        guard let leaf = chain.first else { throw TLSFault.noCertificate(certificate) }
-        guard let privateKey = try? NIOSSLPrivateKey(bytes: keyBytes, format: .pem) else {
-            throw TLSFault.noKey(key)
-        }
+        let chain = try Self.read(certificate) { bytes throws(KeyFileError) in try PEMFile.certificates(in: bytes) }
+        guard let leaf = chain.first else { throw TLSFault.unusable(certificate, "it holds no certificate") }
+        let privateKey = try Self.read(key) { bytes throws(KeyFileError) in try PEMFile.privateKey(in: bytes) }
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(privateKey))
         configuration.minimumTLSVersion = .tlsv12
@@ -81,9 +72,15 @@ package struct TLSFiles: Sendable, Hashable {
         }
     }
 
-    private static func read(_ path: String) throws -> [UInt8] {
+    private static func read<Value>(
+        _ path: String, _ parse: ([UInt8]) throws(KeyFileError) -> Value
+    ) throws(TLSFault) -> Value {
         guard let data = FileManager.default.contents(atPath: path) else { throw TLSFault.unreadable(path) }
-        return Array(data)
+        do throws(KeyFileError) {
+            return try parse(Array(data))
+        } catch {
+            throw TLSFault.unusable(path, error.reason)
+        }
     }
 }
 
@@ -103,8 +100,8 @@ struct TLSIdentity: Sendable {
 
 package enum TLSFault: Error, Sendable, Hashable, CustomStringConvertible {
     case unreadable(String)
-    case noCertificate(String)
-    case noKey(String)
+    /// The path, and what was found in the file.
+    case unusable(String, String)
     case mismatch(TLSFiles)
     case expired(Instant)
     case early(Instant)
@@ -112,8 +109,7 @@ package enum TLSFault: Error, Sendable, Hashable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .unreadable(let path): "\(path) is missing or cannot be read"
-        case .noCertificate(let path): "\(path) holds no certificate in PEM"
-        case .noKey(let path): "\(path) holds no private key in PEM, or one with a passphrase"
+        case .unusable(let path, let found): "\(path) cannot be used: \(found)"
         case .mismatch(let files): "the key \(files.key) does not belong to the certificate \(files.certificate)"
         case .expired(let end): "the certificate expired on \(end.day)"
         case .early(let start): "the certificate is not valid before \(start.day)"

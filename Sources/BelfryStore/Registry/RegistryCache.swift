@@ -104,12 +104,14 @@ extension Platform {
         let webAccess = try StoreError.reading("platform \(row.integer(0))") {
             try row.textIfAny(15).map { try WebAccess(stored: $0) }
         }
+        // Facts that cannot be read are looked for again.
+        let facts = row.textIfAny(19).flatMap { try? CredentialFacts(stored: $0) }
         self.init(
             key: Key(row.integer(0)), uuid: uuid, applicationKey: Key(row.integer(2)), kind: kind, mode: mode,
             name: row.text(5), secretHash: row.blob(6), credentials: Sealed(bytes: row.blob(7)),
             credentialsVersion: row.integer(8), parked: Parking(row, from: 9, probe: 16),
             createdAt: Instant(milliseconds: row.integer(12)), description: row.text(13), hasImports: row.bool(14),
-            webAccess: webAccess, parkedServices: row.textIfAny(18).map { [ParkedService](stored: $0) } ?? [])
+            webAccess: webAccess, parkedServices: row.textIfAny(18).map { [ParkedService](stored: $0) } ?? [], facts: facts)
     }
 }
 

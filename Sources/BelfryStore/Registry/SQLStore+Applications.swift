@@ -33,7 +33,7 @@ extension SQLStore {
             let now = session.now
             let key = try session.prepared(PlatformStatements.insert).first(
                 platform.uuid, platform.applicationKey, platform.kind.rawValue, platform.mode.rawValue, platform.name,
-                platform.secretHash, platform.credentials.bytes, now, platform.description
+                platform.secretHash, platform.credentials.bytes, now, platform.description, platform.facts?.storedText
             ) { $0.integer(0) }
             guard let key else { throw StoreError.taken("the platform") }
             session.registryChanged()
@@ -41,7 +41,7 @@ extension SQLStore {
                 key: Key(key), uuid: platform.uuid, applicationKey: platform.applicationKey,
                 kind: platform.kind, mode: platform.mode, name: platform.name, secretHash: platform.secretHash,
                 credentials: platform.credentials, credentialsVersion: 1, parked: nil, createdAt: now,
-                description: platform.description)
+                description: platform.description, facts: platform.facts)
         }
     }
 
@@ -62,14 +62,25 @@ extension SQLStore {
         return true
     }
 
-    package func replaceCredentials(of platform: Key<Platform>, with credentials: Sealed) async throws {
+    package func replaceCredentials(
+        of platform: Key<Platform>, with credentials: Sealed, facts: CredentialFacts?
+    ) async throws {
         try await write { session in
             try session.change(
-                PlatformStatements.replaceCredentials, credentials.bytes, platform, of: "platform \(platform)")
+                PlatformStatements.replaceCredentials, credentials.bytes, facts?.storedText, platform,
+                of: "platform \(platform)")
             session.registryChanged()
             try session.prepared(PlatformStatements.setParkedServices).run(String?.none, platform)
             let parking = try session.prepared(PlatformStatements.byKey).first(platform, as: Platform.init)?.parked
             if parking?.cause.endsWithNewCredentials == true { try session.resume(platform) }
+        }
+    }
+
+    package func note(_ facts: CredentialFacts, of platform: Key<Platform>, version: Int64) async throws {
+        try await write { session in
+            let isNoted =
+                try session.prepared(PlatformStatements.noteFacts).run(facts.storedText, platform, version) > 0
+            if isNoted { session.registryChanged() }
         }
     }
 
@@ -159,8 +170,8 @@ enum PlatformStatements {
     static let insert: SQLText = """
         INSERT INTO platform /* platforms.insert */ (
             uuid, application_id, kind, mode, name, secret_hash, credentials, credentials_version, created_at_ms,
-            description)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, $9)
+            description, facts)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, $9, $10)
             ON CONFLICT (uuid) DO NOTHING
         RETURNING id
         """
@@ -169,7 +180,7 @@ enum PlatformStatements {
         SELECT platform.id, platform.uuid, application_id, kind, mode, platform.name, secret_hash, credentials,
                credentials_version, parked_cause, parked_detail, parked_since_ms, platform.created_at_ms,
                platform.description, has_imports, web_access, probe_at_ms, probe_count,
-               parked_services /* platforms.all */
+               parked_services, facts /* platforms.all */
           FROM platform JOIN application ON application.id = application_id
          WHERE NOT is_being_deleted AND NOT is_deleted
          ORDER BY platform.id
@@ -178,7 +189,7 @@ enum PlatformStatements {
     static let byKey: SQLText = """
         SELECT id, uuid, application_id, kind, mode, name, secret_hash, credentials,
                credentials_version, parked_cause, parked_detail, parked_since_ms, created_at_ms, description,
-               has_imports, web_access, probe_at_ms, probe_count, parked_services /* platforms.by_key */
+               has_imports, web_access, probe_at_ms, probe_count, parked_services, facts /* platforms.by_key */
           FROM platform
          WHERE id = $1
         """
@@ -211,8 +222,13 @@ enum PlatformStatements {
 
     static let replaceCredentials: SQLText = """
         UPDATE platform /* platforms.replace_credentials */
-           SET credentials = $1, credentials_version = credentials_version + 1
-         WHERE id = $2
+           SET credentials = $1, facts = $2, credentials_version = credentials_version + 1
+         WHERE id = $3
+        """
+
+    static let noteFacts: SQLText = """
+        UPDATE platform /* platforms.note_facts */ SET facts = $1
+         WHERE id = $2 AND credentials_version = $3
         """
 
     static let park: SQLText = """

@@ -15,7 +15,7 @@ enum Schema {
 extension Schema {
     /// The steps after the first, in the order of their numbers.
     static let migrations: [any SchemaMigration.Type] = [
-        NormalizedNames.self, UnknownFieldsMigration.self, ProbesMigration.self,
+        CredentialFactsMigration.self, NormalizedNames.self, UnknownFieldsMigration.self, ProbesMigration.self,
     ]
 }
 

@@ -16,15 +16,17 @@ package struct PlaintextCredentials: ProviderCredentials {
 
     package func sealed(
         _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID,
-        by author: CredentialsAuthor
-    ) throws -> Sealed {
+        by author: CredentialsAuthor, for holder: ShareHolder
+    ) async throws -> SealedCredentials {
         guard let topic = entered["topic"]?.stringValue else {
             throw InvalidInput(field: "credentials.topic", "is missing")
         }
         guard author == .operator || entered["endpoint"] == nil else {
             throw InvalidInput(field: "credentials.endpoint", "is for the operator")
         }
-        return try vault.seal(Array(topic.utf8), for: VaultPurpose.credentials(of: platform))
+        return SealedCredentials(
+            seal: try vault.seal(Array(topic.utf8), for: VaultPurpose.credentials(of: platform)),
+            facts: CredentialFacts(expiresAt: end, published: [:]))
     }
 
     package func parking(of kind: PlatformKind) -> Parking? { nil }
@@ -33,7 +35,7 @@ package struct PlaintextCredentials: ProviderCredentials {
 
     package var channels: any BroadcastChannels { registry }
 
-    package func expiry(of platform: Platform) throws -> Instant? { end }
-
-    package func published(of platform: Platform) throws -> [String: String] { [:] }
+    package func examine(_ platform: Platform) async throws -> ExaminedCredentials {
+        ExaminedCredentials(facts: CredentialFacts(expiresAt: end, published: [:]))
+    }
 }

@@ -20,8 +20,14 @@ extension WrappedStore {
     }
     package func platform(_ uuid: UUID) async throws -> Platform? { try await base.platform(uuid) }
     package func platform(_ key: Key<Platform>) async throws -> Platform? { try await base.platform(key) }
-    package func replaceCredentials(of platform: Key<Platform>, with credentials: Sealed) async throws {
-        try await base.replaceCredentials(of: platform, with: credentials)
+    package func replaceCredentials(
+        of platform: Key<Platform>, with credentials: Sealed, facts: CredentialFacts?
+    ) async throws {
+        try await base.replaceCredentials(of: platform, with: credentials, facts: facts)
+    }
+
+    package func note(_ facts: CredentialFacts, of platform: Key<Platform>, version: Int64) async throws {
+        try await base.note(facts, of: platform, version: version)
     }
     package func isNew(_ uuid: UUID) async throws -> Bool { try await base.isNew(uuid) }
     package func park(_ platform: Key<Platform>, _ parking: Parking) async throws {
@@ -36,6 +42,10 @@ extension WrappedStore {
     package func register(_ registration: Registration, as uuid: UUID?, on platform: Platform) async throws -> Device {
         try await base.register(registration, as: uuid, on: platform)
     }
+    package func delete(_ device: Device, on platform: Platform) async throws {
+        try await base.delete(device, on: platform)
+    }
+
     package func unregister(_ uuid: UUID, on platform: Key<Platform>) async throws {
         try await base.unregister(uuid, on: platform)
     }

@@ -55,7 +55,7 @@ extension MemoryStore {
             let platform = Platform(
                 key: contents.nextKey(), uuid: new.uuid, applicationKey: new.applicationKey, kind: new.kind,
                 mode: new.mode, name: new.name, secretHash: new.secretHash, credentials: new.credentials,
-                credentialsVersion: 1, parked: nil, createdAt: now, description: new.description)
+                credentialsVersion: 1, parked: nil, createdAt: now, description: new.description, facts: new.facts)
             contents.platforms[platform.key] = platform
             return platform
         }
@@ -71,10 +71,12 @@ extension MemoryStore {
 
     package func platform(_ key: Key<Platform>) async throws -> Platform? { contents.platforms[key] }
 
-    package func replaceCredentials(of platform: Key<Platform>, with credentials: Sealed) async throws {
+    package func replaceCredentials(
+        of platform: Key<Platform>, with credentials: Sealed, facts: CredentialFacts?
+    ) async throws {
         try transaction { contents in
             try contents.change(platform) {
-                $0.with(credentials, version: $0.credentialsVersion + 1, parked: $0.parked)
+                $0.with(credentials, version: $0.credentialsVersion + 1, parked: $0.parked, facts: .some(facts))
             }
             try contents.change(platform) { $0.with(parked: $0.parked, services: []) }
             if contents.platforms[platform]?.parked?.cause.endsWithNewCredentials == true {
@@ -82,6 +84,14 @@ extension MemoryStore {
             }
         }
         signals.fire(.all)
+    }
+
+    package func note(_ facts: CredentialFacts, of platform: Key<Platform>, version: Int64) async throws {
+        try transaction { contents in
+            guard let known = contents.platforms[platform], known.credentialsVersion == version else { return }
+            contents.platforms[platform] = known.with(
+                known.credentials, version: version, parked: known.parked, facts: facts)
+        }
     }
 
     package func park(_ platform: Key<Platform>, _ parking: Parking) async throws {
@@ -139,12 +149,13 @@ extension Platform {
     }
 
     func with(
-        _ credentials: Sealed, version: Int64, parked: Parking?, services: [ParkedService]? = nil
+        _ credentials: Sealed, version: Int64, parked: Parking?, services: [ParkedService]? = nil,
+        facts: CredentialFacts?? = nil
     ) -> Platform {
         Platform(
             key: key, uuid: uuid, applicationKey: applicationKey, kind: kind, mode: mode, name: name,
             secretHash: secretHash, credentials: credentials, credentialsVersion: version, parked: parked,
             createdAt: createdAt, description: description, hasImports: hasImports, webAccess: webAccess,
-            parkedServices: services ?? parkedServices)
+            parkedServices: services ?? parkedServices, facts: facts ?? self.facts)
     }
 }

@@ -43,6 +43,19 @@ extension MemoryStore {
         }
     }
 
+    package func delete(_ device: Device, on platform: Platform) async throws {
+        transaction { contents in
+            guard let known = contents.devices[device.key], known.platformKey == platform.key else { return }
+            contents.evict(device.key)
+            contents.devices[device.key] = nil
+            contents.deviceDetails[device.key] = nil
+            contents.events.heartbeats[platform.key]?[device.key] = nil
+            contents.carmaDevices.removeAll { $0.device == known.ownUUID }
+            contents.acrobitsRegistrations.removeAll { $0.device == known.ownUUID }
+            contents.mirrorEntries.removeAll { $0.device == device.key }
+        }
+    }
+
     package func unseenDevices(
         on platforms: [Key<Platform>], after: Key<Device>?, limit: Int
     ) async throws -> [Device] {

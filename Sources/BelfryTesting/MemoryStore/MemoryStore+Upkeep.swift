@@ -118,7 +118,7 @@ extension Platform {
             key: key, uuid: uuid, applicationKey: applicationKey, kind: kind, mode: mode, name: name,
             secretHash: secretHash, credentials: credentials, credentialsVersion: credentialsVersion, parked: parked,
             createdAt: createdAt, description: description, hasImports: hasImports, webAccess: webAccess,
-            parkedServices: parkedServices)
+            parkedServices: parkedServices, facts: facts)
     }
 
     fileprivate func with(webAccess: WebAccess?) -> Platform {
@@ -126,7 +126,7 @@ extension Platform {
             key: key, uuid: uuid, applicationKey: applicationKey, kind: kind, mode: mode, name: name,
             secretHash: secretHash, credentials: credentials, credentialsVersion: credentialsVersion, parked: parked,
             createdAt: createdAt, description: description, hasImports: hasImports, webAccess: webAccess,
-            parkedServices: parkedServices)
+            parkedServices: parkedServices, facts: facts)
     }
 
     fileprivate func with(_ edit: PlatformEdit) -> Platform {
@@ -136,6 +136,6 @@ extension Platform {
             name: edit.name?.text ?? name, secretHash: secretHash, credentials: credentials,
             credentialsVersion: credentialsVersion + (mode == self.mode ? 0 : 1), parked: parked, createdAt: createdAt,
             description: edit.description?.text ?? description, hasImports: hasImports, webAccess: webAccess,
-            parkedServices: parkedServices)
+            parkedServices: parkedServices, facts: facts)
     }
 }

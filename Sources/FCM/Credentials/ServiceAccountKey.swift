@@ -1,4 +1,5 @@
 import CryptoExtras
+import KeyFiles
 import Outbound
 
 #if canImport(FoundationEssentials)
@@ -15,6 +16,9 @@ struct ServiceAccountKey: Sendable {
     /// The longest lifetime that Google accepts.
     static let lifetime: Int64 = 3_600
 
+    /// A signature takes eight times as long with a key of twice the length.
+    static let bitsMax = 8_192
+
     private let key: _RSA.Signing.PrivateKey
     private let keyID: String?
     private let clientEmail: String
@@ -22,10 +26,11 @@ struct ServiceAccountKey: Sendable {
 
     init(pem: String, keyID: String?, clientEmail: String, audience: String) throws(FCMCredentialsError) {
         do {
-            key = try _RSA.Signing.PrivateKey(pemRepresentation: pem)
+            key = try _RSA.Signing.PrivateKey(derRepresentation: PEMFile(pem).privateKey())
+            guard key.keySizeInBits <= Self.bitsMax else { throw FCMCredentialsError(.key, "") }
         } catch {
             throw FCMCredentialsError(
-                .key, "private_key is not an RSA private key of 2,048 bits or more in PEM")
+                .key, "private_key is not an RSA private key of 2,048 to \(Self.bitsMax) bits in PEM")
         }
         self.keyID = keyID
         self.clientEmail = clientEmail

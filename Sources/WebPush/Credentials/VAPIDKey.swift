@@ -1,5 +1,5 @@
 import Crypto
-import Foundation
+import KeyFiles
 import Outbound
 
 /// The key pair that identifies the sender to push services. Browsers bind subscriptions to its public half.
@@ -14,11 +14,10 @@ public struct VAPIDKey: Sendable {
     /// - Parameter text: 32 bytes in Base64, as the tools of Web Push write it, or PEM.
     public init(_ text: String) throws(WebPushError) {
         do {
-            if text.contains("-----BEGIN") {
-                key = try P256.Signing.PrivateKey(pemRepresentation: text)
+            if let raw = Base64Text.decode(text.utf8), raw.count == 32 {
+                key = try P256.Signing.PrivateKey(rawRepresentation: raw)
             } else {
-                let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
-                key = try P256.Signing.PrivateKey(rawRepresentation: Base64URL.decode(trimmed.utf8) ?? [])
+                key = try P256.Signing.PrivateKey(derRepresentation: PEMFile(text).privateKey())
             }
         } catch {
             throw WebPushError("the VAPID key has to be a P-256 private key, 32 bytes in Base64 or PEM")

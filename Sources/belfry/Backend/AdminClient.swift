@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import BelfryCore
 import FoundationEssentials
+import KeyFiles
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -34,7 +35,7 @@ struct AdminClient: Sendable {
 
     private static func tls(trusting path: String) throws -> TLSConfiguration {
         let pem = try InputFile.contents(of: path, for: "--ca-file (or SSL_CERT_FILE)")
-        guard let roots = try? NIOSSLCertificate.fromPEMBytes(Array(pem)), !roots.isEmpty else {
+        guard let roots = try? PEMFile.certificates(in: Array(pem)) else {
             throw AdminFault("--ca-file (or SSL_CERT_FILE): \(path) holds no certificates in PEM")
         }
         var tls = TLSConfiguration.makeClientConfiguration()

@@ -56,12 +56,12 @@ struct LocalBackend: AdminBackend {
     private func reply(
         _ platform: Platform, of application: Application, secret: String? = nil
     ) async throws -> Admin.PlatformReply {
-        Admin.PlatformReply(
+        let facts = try? await service.admin.facts(of: platform)
+        return Admin.PlatformReply(
             platform, of: application, devices: try await store.deviceCount(on: platform.key),
             inactive: try await store.inactiveDeviceCount(on: platform.key),
             unseen: platform.hasImports ? try await store.unseenDeviceCount(on: [platform.key]) : 0,
-            expiry: service.admin.credentialsExpiry(of: platform), published: service.admin.published(of: platform),
-            secret: secret)
+            expiry: facts?.expiresAt, published: facts?.published ?? [:], secret: secret)
     }
 
     func edit(_ application: UUID, _ edit: ApplicationEdit) async throws -> Admin.ApplicationReply {

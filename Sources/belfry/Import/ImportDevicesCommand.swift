@@ -50,33 +50,35 @@ struct ImportDevicesCommand: AsyncParsableCommand {
             let app = try await application.uuid(from: backend)
             let input = try ImportInput(file)
             let journal = try run.journal(of: input.name, for: "\(app.lowercased) \(format.rawValue)")
-            let (target, sample) = try await self.target(app, format, journal, backend)
+            let (target, sample, isFirst) = try await self.target(app, format, journal, backend)
             var importRun = ImportRun(target: target, journal: journal, sample: sample)
             var reader = ImportReader(format, mapping: mapping, skipping: journal.state.rows)
             let tally = try await importRun.all { offer in
                 while let chunk = try input.next() { try await offer(try reader.read(chunk), input.share) }
                 try await offer(try reader.finish(), 1)
             }
+            if isFirst, !run.dryRun, let local = backend as? LocalBackend { try await local.service.awaitServers() }
             try run.report(tally, verdicts: journal.verdictsPath, sample: importRun.sample, json: output.json)
         }
     }
 
-    /// Where the rows go, and the sample of them for the provider to look at.
+    /// Where the rows go, the sample of them for the provider to look at, and whether servers of this database have yet to learn that
+    /// there are imports.
     private func target(
         _ app: UUID, _ format: ImportFormat, _ journal: ImportJournal, _ backend: any AdminBackend
-    ) async throws -> (any ImportTarget, ImportSample?) {
+    ) async throws -> (any ImportTarget, ImportSample?, Bool) {
         if let remote = backend as? RemoteBackend {
             let id = try await RemoteImport.id(after: journal, remote.client, app)
             journal.noteImport(id)
             let target = RemoteImport(
                 client: remote.client, application: app, platform: platform.first, isDryRun: run.dryRun, id: id)
-            return (target, nil)
+            return (target, nil, false)
         }
         guard let service = (backend as? LocalBackend)?.service else { throw ValidationError("no database is known") }
         let application = try await service.application(app)
         let platforms = try await service.platforms(platform, of: application)
         let target = try await service.beginImport(
             of: application, to: platforms, from: format.rawValue, isDryRun: run.dryRun)
-        return (target, run.sample(of: service, platforms))
+        return (target, run.sample(of: service, platforms), platforms.contains { !$0.hasImports })
     }
 }

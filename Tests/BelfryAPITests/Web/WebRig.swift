@@ -96,10 +96,11 @@ final class RecordingProvider: Provider {
 struct WebCredentials: ProviderCredentials {
     func sealed(
         _ entered: [String: JSONValue], kind: PlatformKind, mode: BelfryCore.Platform.Mode, platform: UUID,
-        by author: CredentialsAuthor
-    ) throws -> Sealed { Sealed(bytes: []) }
+        by author: CredentialsAuthor, for holder: ShareHolder
+    ) async throws -> SealedCredentials { SealedCredentials(seal: Sealed(bytes: []), facts: .none) }
+    func examine(_ platform: BelfryCore.Platform) async throws -> ExaminedCredentials {
+        ExaminedCredentials(facts: CredentialFacts(expiresAt: nil, published: ["vapid_public_key": "BKey"]))
+    }
     func parking(of kind: PlatformKind) -> Parking? { nil }
     func test(_ platform: BelfryCore.Platform, devices: [DeviceToken]) async -> CredentialsTest { .works }
-    func expiry(of platform: BelfryCore.Platform) throws -> Instant? { nil }
-    func published(of platform: BelfryCore.Platform) throws -> [String: String] { ["vapid_public_key": "BKey"] }
 }

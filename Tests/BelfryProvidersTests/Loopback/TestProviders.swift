@@ -43,7 +43,8 @@ struct TestProviders: Sendable {
 
     /// From fields as a person enters them, through seal and table as the server does it.
     func provider(_ kind: PlatformKind, _ entered: [String: String]) throws -> any DrainableProvider {
-        try Providers.make(platform(kind, entered), with: dependencies)
+        guard let credentials = kind.provider else { throw ProviderError.credentials("none") }
+        return try Providers.made(of: credentials, for: platform(kind, entered), with: dependencies)
     }
 
     func platform(_ kind: PlatformKind, _ entered: [String: String]) throws -> Platform {
@@ -52,7 +53,7 @@ struct TestProviders: Sendable {
             entered.mapValues { .string($0) }, kind: kind, mode: .production, platform: uuid, by: .operator)
         return Platform(
             key: Key(1), uuid: uuid, applicationKey: Key(1), kind: kind, mode: .production, name: "p", secretHash: [],
-            credentials: sealed, credentialsVersion: 1, parked: nil, createdAt: clock.now)
+            credentials: sealed.seal, credentialsVersion: 1, parked: nil, createdAt: clock.now)
     }
 
     func push(

@@ -68,7 +68,7 @@ enum FarSide: String, Sendable, CaseIterable {
             var (fields, tokens) = entered(simulator)
             fields["trust_root"] = simulator.trustRootPEM
             let platform = try providers.platform(kind, fields)
-            let provider = try Providers.make(platform, with: providers.dependencies)
+            let provider = try await Providers.make(platform, with: providers.dependencies)
             try await body(
                 Place(
                     provider: provider, platform: platform, tokens: tokens, port: simulator.port,
@@ -94,7 +94,7 @@ enum FarSide: String, Sendable, CaseIterable {
                     "topic": "org.example.system", "apns_key": key.p8, "key_id": key.keyID, "team_id": key.teamID,
                     "endpoint": "https://localhost:\(simulator.port)", "trust_root": simulator.trustRootPEM,
                 ])
-            let provider = try Providers.make(platform, with: providers.dependencies)
+            let provider = try await Providers.make(platform, with: providers.dependencies)
             let tokens = ["1", "2"].map { String(repeating: $0, count: 32) }
             try await body(
                 Place(

@@ -99,6 +99,31 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `what is shown of credentials is kept beside them`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, key) = (fixture.store, fixture.platform.key)
+            let facts = CredentialFacts(
+                expiresAt: fixture.clock.now + .seconds(60), published: ["topic": "com.example.app", "ü\"": "\\"])
+            #expect(try await store.platform(key)?.facts == nil)
+            try await store.note(facts, of: key, version: fixture.platform.credentialsVersion)
+            #expect(try await store.platform(key)?.facts == facts)
+            try await store.replaceCredentials(of: key, with: Sealed(bytes: [1]), facts: CredentialFacts.none)
+            // Those of credentials that were replaced meanwhile.
+            try await store.note(facts, of: key, version: fixture.platform.credentialsVersion)
+            let replaced = try #require(try await store.platform(key))
+            #expect(replaced.facts == CredentialFacts.none)
+            try await store.edit(key, PlatformEdit(name: try Name("Shop")))
+            #expect(try await store.platform(key)?.facts == CredentialFacts.none)
+            let made = try await store.create(
+                NewPlatform(
+                    uuid: UUID(), applicationKey: fixture.application.key, kind: .ios, mode: .production, name: "x",
+                    secretHash: [], credentials: Sealed(bytes: [2]), facts: facts))
+            #expect(made.facts == facts)
+            #expect(try await store.platform(made.uuid)?.facts == facts)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `new credentials have a new version, and end a parking because of refused or missing ones`(engine: Engine)
         async throws
     {

@@ -9,7 +9,15 @@ package struct CarmaAccount: Sendable, Hashable {
     package let createdAt: Instant
 
     package static let userBytesMax = 255
-    package static let passwordBytesMin = 8
+    /// Shorter passwords are guessed soon. They are taken all the same, since shipped apps have them built in.
+    package static let passwordBytesUsual = 8
+
+    /// The sentence for an operator who gives a short password; nil for one that is long enough.
+    package static func warning(of password: String) -> String? {
+        let count = password.utf8.count
+        return count < passwordBytesUsual
+            ? "the password has \(count) bytes; one of \(passwordBytesUsual) or more is guessed less soon" : nil
+    }
 
     package init(
         key: Key<CarmaAccount>, customerID: Int64, user: String, passwordHash: [UInt8], tokenHash: [UInt8],

@@ -25,9 +25,10 @@ struct CarmaCommand: AsyncParsableCommand {
             @Option(help: "A file that holds the password; - is standard input.") var passwordFile: String
 
             func run() async throws {
+                let password = try SecretFile.contents(of: passwordFile, for: "--password-file")
+                if let words = CarmaAccount.warning(of: password) { Notice.show(words) }
                 let body: [String: JSONValue] = [
-                    "customer_id": .integer(customerID), "user": .string(user),
-                    "password": .string(try SecretFile.contents(of: passwordFile, for: "--password-file")),
+                    "customer_id": .integer(customerID), "user": .string(user), "password": .string(password),
                 ]
                 try options.output.show(try await options.ask("POST", "accounts", body))
             }
@@ -54,7 +55,9 @@ struct CarmaCommand: AsyncParsableCommand {
             func run() async throws {
                 var body: [String: JSONValue] = [:]
                 if let passwordFile {
-                    body["password"] = .string(try SecretFile.contents(of: passwordFile, for: "--password-file"))
+                    let password = try SecretFile.contents(of: passwordFile, for: "--password-file")
+                    if let words = CarmaAccount.warning(of: password) { Notice.show(words) }
+                    body["password"] = .string(password)
                 }
                 try options.output.show(try await options.ask("POST", "accounts/\(id)/rotate", body))
             }

@@ -111,8 +111,10 @@ struct DeviceCommand: AsyncParsableCommand {
 
     struct Erase: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Deactivate a device, and forget its custom user id and its alias.",
-            discussion: "`belfry user erase` does it to all devices of a user, and deletes the profile too.")
+            abstract: "Delete a device with all that is kept of it.",
+            discussion:
+                "Its app may register anew. `belfry user erase` forgets a user, and deactivates the user's devices.",
+            aliases: ["delete"])
 
         @OptionGroup var options: ResourceOptions
         @Argument(help: "The device's UUID.", transform: UUID.parse) var device: UUID

@@ -57,6 +57,7 @@ struct ImportPCFCommand: AsyncParsableCommand {
                     sample: run.sample(of: service, platforms))
                 try await devices.take(of: platforms)
                 if schedules { counts.schedules = try await contents.takeSchedules() }
+                if !run.dryRun, platforms.contains(where: { !$0.hasImports }) { try await service.awaitServers() }
                 let tally = journal.state.tally
                 try journal.close()
                 try run.report(

@@ -2,6 +2,7 @@ import ArgumentParser
 import AsyncHTTPClient
 import BelfryCore
 import Foundation
+import KeyFiles
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -34,16 +35,20 @@ struct PCFServer: Sendable {
         guard let parsed = URL(string: url), ["http", "https"].contains(parsed.scheme), parsed.host() != nil else {
             throw ValidationError("--from is `\(url)`, it has to be https://host")
         }
-        if let trustRoot, ((try? NIOSSLCertificate.fromPEMFile(trustRoot)) ?? []).isEmpty {
-            throw ValidationError("--trust-root: \(trustRoot) holds no certificates in PEM")
+        let roots = try trustRoot.map { trustRoot in
+            let pem = FileManager.default.contents(atPath: trustRoot) ?? Data()
+            guard let roots = try? PEMFile.certificates(in: Array(pem)) else {
+                throw ValidationError("--trust-root: \(trustRoot) holds no certificates in PEM")
+            }
+            return roots
         }
         base = url.hasSuffix("/") ? String(url.dropLast()) : url
         var configuration = HTTPClient.Configuration()
         configuration.timeout.connect = .seconds(10)
         configuration.connectionPool.retryConnectionEstablishment = false
-        if let trustRoot {
+        if let roots {
             var tls = TLSConfiguration.makeClientConfiguration()
-            tls.trustRoots = .file(trustRoot)
+            tls.trustRoots = .certificates(roots)
             configuration.tlsConfiguration = tls
         }
         http = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)

@@ -1,0 +1,38 @@
+/// What lists and pages show of a platform's credentials. It is stored when the credentials are saved, so that no reader opens them.
+package struct CredentialFacts: Sendable, Hashable {
+    /// When the provider will stop accepting them, as far as they say.
+    package let expiresAt: Instant?
+    /// The public part, by name: what an app needs, what identifies the key to an operator, and what is wrong with them.
+    package let published: [String: String]
+
+    /// For platforms that have no credentials, or none that were looked into yet.
+    package static let none = CredentialFacts(expiresAt: nil, published: [:])
+
+    package init(expiresAt: Instant?, published: [String: String]) {
+        self.expiresAt = expiresAt
+        self.published = published
+    }
+
+    /// Decodes the stored form. Throws `InvalidInput` if it is malformed.
+    package init(stored text: String) throws(InvalidInput) {
+        var expiresAt: Instant?
+        var published: [String: String] = [:]
+        try JSONReader.document(Array(text.utf8)) { reader, name throws(InvalidInput) in
+            switch name {
+            case "expires_at_ms": expiresAt = try reader.integer(name).map { Instant(milliseconds: $0) }
+            case "public":
+                for (name, value) in try reader.members(name) ?? [:] { published[name] = value.stringValue }
+            default: try reader.skip()
+            }
+        }
+        self.init(expiresAt: expiresAt, published: published)
+    }
+
+    /// The stored form.
+    package var storedText: String {
+        JSONValue.object([
+            "expires_at_ms": expiresAt.map { .integer($0.milliseconds) } ?? .null,
+            "public": .object(published.mapValues { .string($0) }),
+        ]).storedText
+    }
+}

@@ -1,0 +1,38 @@
+import BelfryCore
+import NIOPosix
+import Synchronization
+
+/// Threads on which credentials are opened: a p12 file says itself how much work its keys are, a second of a core at most, and an
+/// event loop would serve nobody meanwhile.
+struct CredentialOpener: Sendable {
+    /// What somebody entered. Each caller, each tenant and all together have a share.
+    static let entered = CredentialOpener()
+    /// What is stored: delivery does not wait for what is entered.
+    static let stored = CredentialOpener()
+
+    private let threads: NIOThreadPool
+    private let counts = Counts()
+
+    private final class Counts: Sendable {
+        let shares = Mutex(ShareCounts())
+    }
+
+    private init() {
+        threads = NIOThreadPool(numberOfThreads: 1)
+        threads.start()
+    }
+
+    func open<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await threads.runIfActive(work)
+    }
+
+    /// Throws `ShareExceeded` when the holder has as many waiting as its share allows.
+    func open<Value: Sendable>(
+        for holder: ShareHolder, under limit: ShareLimit, _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        let excess = counts.shares.withLock { $0.take(1, of: .credentials, for: holder, under: limit) }
+        if let excess { throw ShareExceeded(share: .credentials, excess: excess, limit: limit) }
+        defer { counts.shares.withLock { $0.giveBack(1, of: .credentials, for: holder, under: limit) } }
+        return try await open(work)
+    }
+}

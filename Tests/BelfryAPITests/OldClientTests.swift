@@ -1,0 +1,95 @@
+import BelfryAPI
+import BelfryCore
+import Foundation
+import HTTPTypes
+import Testing
+
+/// What SDKs in the field send that newer ones would not.
+@Suite struct OldClientTests {
+    /// An app's update names a new platform, and its SDK sends the difference to what it registered before.
+    @Test func `a PUT by a UUID of another platform starts from that device`() async throws {
+        let (server, other) = try await Self.serverWithTwoPlatforms()
+        let old = try await server.device(
+            "token-1", on: .android, #","tags":["news","sports"],"device_alias":"Ada's phone","custom_user_id":"ada""#)
+        let body = #"{"registration_token":"token-1","tags":{"subscribe":["music"],"unsubscribe":["sports"]}}"#
+        let moved = try await server.send(.put, "/v1/registration/\(old.lowercased)", as: other, body)
+        #expect(moved.status == 200)
+        let uuid = try #require(moved["device_uuid"]?.stringValue)
+        #expect(uuid != old.lowercased)
+        #expect(moved["tags"] == Self.tags(["music", "news"]), "\(moved)")
+        #expect(
+            moved["custom_user_id"] == .string("ada") && moved["device_alias"] == .string("Ada's phone"), "\(moved)")
+        // An answer that was lost on the way is asked for again.
+        let again = try await server.send(.put, "/v1/registration/\(old.lowercased)", as: other, body)
+        #expect(again["device_uuid"]?.stringValue == uuid && again["tags"] == moved["tags"], "\(again)")
+        // From here on it goes its own way.
+        let later = #"{"registration_token":"token-1","tags":{"subscribe":["art"],"unsubscribe":["news"]}}"#
+        let next = try await server.send(.put, "/v1/registration/\(uuid)", as: other, later)
+        #expect(next["tags"] == Self.tags(["art", "music"]), "\(next)")
+        let stale = try await server.send(.put, "/v1/registration/\(old.lowercased)", as: other, later)
+        #expect(stale["tags"] == Self.tags(["art", "music"]), "\(stale)")
+    }
+
+    @Test func `what the PUT says of the user and the alias counts more`() async throws {
+        let (server, other) = try await Self.serverWithTwoPlatforms()
+        let old = try await server.device(
+            "t", on: .android, #","tags":["a"],"device_alias":"x","custom_user_id":"ada""#)
+        let body = #"{"registration_token":"t","device_alias":"y","custom_user_id":"bob","tags":["b"]}"#
+        let moved = try await server.send(.put, "/v1/registration/\(old.lowercased)", as: other, body)
+        #expect(moved["tags"] == Self.tags(["b"]) && moved["custom_user_id"] == .string("bob"), "\(moved)")
+        #expect(moved["device_alias"] == .string("y"))
+    }
+
+    @Test func `a device of another application stays unknown`() async throws {
+        let server = try await TestServer()
+        let stranger = try await server.store.create(.test(server.vault))
+        let platform = try await server.store.create(.test(.androidFCM, of: stranger))
+        let old = try await server.device("t", on: .android, #","tags":["a"]"#)
+        let user = TestServer.User.raw(TestServer.User.basic(platform.uuid.uuidString, TestServer.secret))
+        let moved = try await server.send(
+            .put, "/v1/registration/\(old.lowercased)", as: user,
+            #"{"registration_token":"t","tags":{"subscribe":["b"],"unsubscribe":[]}}"#)
+        #expect(moved.status == 200 && moved["tags"] == Self.tags(["b"]), "\(moved)")
+    }
+
+    @Test func `equal Authorization headers are one and different ones are refused`() async throws {
+        let server = try await TestServer()
+        let right = try #require(TestServer.User.android.header(server))
+        let wrong = TestServer.User.basic(server.fcm.uuid.uuidString, "wrong")
+        func ask(_ values: [String]) async throws -> TestAnswer {
+            var headers = HTTPFields()
+            for value in values { headers.append(HTTPField(name: .authorization, value: value)) }
+            return try await server.send(.get, "/v1/registration/count", as: .nobody, nil, headers: headers)
+        }
+        for values in [
+            [right], [right, right], ["\(right), \(right)"], [right, right.replacing("Basic ", with: "Basic  ")],
+        ] {
+            #expect(try await ask(values).status == 200, "\(values)")
+        }
+        for values in [[right, wrong], [wrong, right], ["\(right), \(wrong)"], ["\(right),\(wrong)"]] {
+            let answer = try await ask(values)
+            #expect(
+                answer.status == 401 && answer.message?.contains("2 different Authorization headers") == true,
+                "\(answer)")
+        }
+    }
+
+    @Test(arguments: ["BLACKLISTED", "undefined", "null", "Undefined", "NULL", "nil", "(null)", "blacklisted", "NaN"])
+    func `a token that stands for none is refused`(token: String) async throws {
+        let server = try await TestServer()
+        let answer = try await server.register(#"{"registration_token":"\#(token)"}"#, on: .android)
+        #expect(answer.status == 400 && answer.message?.contains("an app sends that has no token") == true, "\(answer)")
+    }
+
+    /// With a second platform for Android, whose caller it returns.
+    private static func serverWithTwoPlatforms() async throws -> (TestServer, TestServer.User) {
+        var server = try await TestServer()
+        server.options.verifiesCustomUserIDs = false
+        let platform = try await server.store.create(.test(.androidFCM, of: server.application))
+        return (server, .raw(TestServer.User.basic(platform.uuid.uuidString, TestServer.secret)))
+    }
+
+    private static func tags(_ names: [String]) -> JSONValue {
+        .array(names.map { .object(["text": .string($0)]) })
+    }
+}

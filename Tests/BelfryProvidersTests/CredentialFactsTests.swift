@@ -1,0 +1,144 @@
+import BelfryCore
+import BelfryTesting
+import Dispatch
+import Foundation
+import Testing
+
+@testable import BelfryProviders
+
+/// Stored credentials are opened once, and what is shown of them is stored.
+@Suite struct CredentialFactsTests {
+    @Test func `a p12 that is saved is stored opened, with its facts`() async throws {
+        let p12 = try Self.p12()
+        try await TestProviders.run { providers in
+            let service = CredentialsService(dependencies: providers.dependencies)
+            let (uuid, holder) = (UUID(), ShareHolder(application: Key(1)))
+            let entered: [String: JSONValue] = [
+                "topic": .string("com.example.app"), "passphrase": .string("x"),
+                // As `base64` prints it.
+                "apns_certificate": .string(
+                    Data(p12).base64EncodedString(options: [.lineLength76Characters, .endLineWithLineFeed]) + "\n"),
+            ]
+            let saved = try await service.sealed(
+                entered, kind: .ios, mode: .development, platform: uuid, by: .tenant, for: holder)
+            #expect(saved.facts.published["topic"] == "com.example.app")
+            let expiresAt = try #require(saved.facts.expiresAt)
+            #expect(expiresAt > Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000)))
+            let platform = Self.platform(uuid, saved.seal, facts: saved.facts)
+            let stored = try APNsPlatformCredentials(opening: platform, with: providers.dependencies.vault)
+            guard case .pair(let certificates, _) = stored.identity else {
+                Issue.record("the passphrase is still needed")
+                return
+            }
+            #expect(certificates.count == 1)
+            #expect(try await service.examine(platform).seal == nil)
+        }
+    }
+
+    @Test func `a p12 that an older version stored is opened once`() async throws {
+        let p12 = try Self.p12()
+        try await TestProviders.run { providers in
+            let clock = providers.clock
+            let store = MemoryStore(clock: clock)
+            let application = try await store.create(.numbered(1))
+            let uuid = UUID()
+            let old = APNsPlatformCredentials(
+                identity: .certificate(p12: p12, passphrase: "x"), topic: "com.example.app")
+            let seal = try old.sealed(by: providers.dependencies.vault, platform: uuid)
+            let platform = try await store.create(
+                NewPlatform(
+                    uuid: uuid, applicationKey: application.key, kind: .ios, mode: .development, name: "x",
+                    secretHash: [], credentials: seal))
+            let service = CredentialsService(dependencies: providers.dependencies)
+            let facts = try await service.facts(of: platform, in: store)
+            #expect(facts.published["topic"] == "com.example.app" && facts.expiresAt != nil)
+            let kept = try #require(try await store.platform(platform.key))
+            #expect(kept.facts == facts && kept.credentials != seal)
+            #expect(kept.credentialsVersion == platform.credentialsVersion)
+            let stored = try APNsPlatformCredentials(opening: kept, with: providers.dependencies.vault)
+            #expect(try stored.opened() == stored)
+        }
+    }
+
+    @Test func `a stored p12 that cannot be opened is noted as such and is looked at no more`() async throws {
+        try await TestProviders.run { providers in
+            let store = MemoryStore(clock: providers.clock)
+            let application = try await store.create(.numbered(1))
+            let uuid = UUID()
+            let old = APNsPlatformCredentials(
+                identity: .certificate(p12: [0x30, 3, 2, 1, 3], passphrase: ""), topic: "com.example.app")
+            let platform = try await store.create(
+                NewPlatform(
+                    uuid: uuid, applicationKey: application.key, kind: .ios, mode: .development, name: "x",
+                    secretHash: [],
+                    credentials: try old.sealed(by: providers.dependencies.vault, platform: uuid)))
+            let service = CredentialsService(dependencies: providers.dependencies)
+            let facts = try await service.facts(of: platform, in: store)
+            #expect(facts.published["problem"]?.contains("apns_certificate cannot be used") == true, "\(facts)")
+            #expect(try await store.platform(platform.key)?.facts == facts)
+            await #expect(throws: ProviderError.self) {
+                try await Providers.make(platform, with: providers.dependencies)
+            }
+        }
+    }
+
+    @Test func `a caller with too many files waiting is refused`() async throws {
+        let opener = CredentialOpener()
+        let (holder, limit) = (ShareHolder(application: Key(1)), ShareLimit(perCaller: 1, total: 2))
+        let (starts, started) = AsyncStream<Void>.makeStream()
+        let gate = DispatchSemaphore(value: 0)
+        async let first: Void = opener.open(for: holder, under: limit) {
+            started.yield()
+            gate.wait()
+        }
+        for await _ in starts { break }
+        await #expect(throws: ShareExceeded.self) { try await opener.open(for: holder, under: limit) {} }
+        gate.signal()
+        try await first
+        try await opener.open(for: holder, under: limit) {}
+    }
+
+    @Test(arguments: [
+        ("apnsKey", "apns_key"), ("apns_certificat", "apns_certificate"), ("teamid", "team_id"),
+        ("pasphrase", "passphrase"),
+    ])
+    func `an unknown field is named with the nearest`(field: String, nearest: String) throws {
+        let error = #expect(throws: InvalidInput.self) {
+            try APNsPlatformCredentials(entered: ["topic": .string("a.b"), field: .string("x")])
+        }
+        #expect(error?.problem.hasSuffix("; did you mean \(nearest)?") == true, "\(error?.problem ?? "")")
+    }
+
+    private static func platform(_ uuid: UUID, _ seal: Sealed, facts: CredentialFacts?) -> Platform {
+        Platform(
+            key: Key(1), uuid: uuid, applicationKey: Key(1), kind: .ios, mode: .development, name: "p", secretHash: [],
+            credentials: seal, credentialsVersion: 1, parked: nil, createdAt: .zero, facts: facts)
+    }
+
+    /// By openssl, for ten days.
+    private static func p12() throws -> [UInt8] {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "facts-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = { (name: String) in folder.appending(path: name).path }
+        for arguments in [
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "10",
+                "-subj",
+                "/UID=com.example.app/CN=x", "-keyout", path("key"), "-out", path("pem"),
+            ],
+            [
+                "pkcs12", "-export", "-in", path("pem"), "-inkey", path("key"), "-out", path("p12"), "-passout",
+                "pass:x",
+            ],
+        ] {
+            let process = Process()
+            process.executableURL = URL(filePath: "/usr/bin/env")
+            process.arguments = ["openssl"] + arguments
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+            process.waitUntilExit()
+        }
+        return Array(try Data(contentsOf: folder.appending(path: "p12")))
+    }
+}

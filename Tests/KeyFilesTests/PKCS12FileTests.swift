@@ -1,0 +1,140 @@
+import Foundation
+import KeyFiles
+import NIOSSL
+import Testing
+
+@Suite struct PKCS12FileTests {
+    @Test(arguments: [
+        [], ["-certpbe", "AES-128-CBC", "-keypbe", "AES-192-CBC"], ["-macalg", "sha512"], ["-macalg", "sha1"],
+        ["-nomac"],
+        ["-nomaciter", "-noiter"], ["-legacy"],
+        ["-legacy", "-certpbe", "PBE-SHA1-RC2-40", "-keypbe", "PBE-SHA1-3DES"],
+        ["-legacy", "-certpbe", "PBE-SHA1-RC2-128", "-keypbe", "PBE-SHA1-RC2-128"],
+        ["-legacy", "-certpbe", "PBE-SHA1-2DES", "-keypbe", "PBE-SHA1-2DES"],
+        ["-legacy", "-certpbe", "PBE-SHA1-RC4-128", "-keypbe", "PBE-SHA1-RC4-40"],
+        ["-legacy", "-certpbe", "PBE-SHA1-RC2-128", "-keypbe", "PBE-SHA1-3DES", "-nomac"],
+        ["-certpbe", "NONE", "-keypbe", "NONE"], ["-certpbe", "DES-EDE3-CBC", "-keypbe", "DES-EDE3-CBC"],
+        ["-iter", "600000"],
+    ])
+    func `a file of openssl opens in every encryption and spelling`(options: [String]) throws {
+        try OpenSSLFiles.with { files in
+            try files.makePair()
+            for passphrase in ["secret", "", "pässwörd", "пароль", "密碼", "🔑🗝️", "  two words "] {
+                try files.openssl(
+                    [
+                        "pkcs12", "-export", "-in", files.path("own.pem"), "-inkey", files.path("own.key"), "-out",
+                        files.path("own.p12"), "-passout", "pass:\(passphrase)",
+                    ] + options)
+                let file = try PKCS12File(try files.bytes("own.p12"), passphrase: passphrase)
+                let expected = try PEMFile(try files.text("own.pem")).certificates()
+                #expect(file.certificates == expected, "\(passphrase)")
+                #expect(throws: Never.self) { try NIOSSLPrivateKey(bytes: file.key, format: .der) }
+            }
+        }
+    }
+
+    @Test func `a file is read as base64 prints it and in PEM`() throws {
+        try OpenSSLFiles.with { files in
+            let bytes = try files.p12("x")
+            let plain = try PKCS12File(bytes, passphrase: "x")
+            let data = Data(bytes)
+            for text in [
+                data.base64EncodedString(),
+                data.base64EncodedString(options: [.lineLength76Characters, .endLineWithLineFeed]),
+                data.base64EncodedString(options: [.lineLength64Characters, .endLineWithCarriageReturn]) + "\r\n",
+                "-----BEGIN PKCS12-----\n\(data.base64EncodedString())\n-----END PKCS12-----\n",
+            ] {
+                #expect(try PKCS12File(Array(text.utf8), passphrase: "x").key == plain.key)
+            }
+        }
+    }
+
+    @Test func `a file that asks for too many iterations is refused before anything is derived`() throws {
+        try OpenSSLFiles.with { files in
+            try files.makePair()
+            let key = Self.shrouded(iterations: 50_000_000)
+            let bags = Self.p12(bags: (0..<3).map { _ in Self.shrouded(iterations: 900_000) }, mac: 1)
+            for (name, bytes) in [
+                ("a key's", Self.p12(bags: [key], mac: 1)),
+                ("the code's", Self.p12(bags: [Self.shrouded(iterations: 1)], mac: 50_000_000)),
+                (
+                    "beyond an Int",
+                    Self.p12(
+                        bags: [Self.shrouded(iterations: 1)], macBytes: [0x7F] + [UInt8](repeating: 0xFF, count: 11))
+                ),
+                ("of many keys", bags),
+                ("in an inner list", Self.p12(bags: [Self.nested(Self.nested(key))], mac: 1)),
+            ] {
+                let error = #expect(throws: KeyFileError.self, "\(name)") { try PKCS12File(bytes, passphrase: "x") }
+                #expect(error?.kind == .cost, "\(name): \(error?.reason ?? "opened")")
+            }
+        }
+    }
+
+    @Test func `a file of many parts or with a key of another length is refused`() throws {
+        let many = Self.p12(bags: (0..<200).map { _ in Self.shrouded(iterations: 1) }, mac: 1)
+        #expect(#expect(throws: KeyFileError.self) { try PKCS12File(many, passphrase: "x") }?.kind == .cost)
+        let long = Self.p12(bags: [Self.shrouded(iterations: 900_000, keyLength: 1 << 30)], mac: 1)
+        let error = #expect(throws: KeyFileError.self) { try PKCS12File(long, passphrase: "x") }
+        #expect(error?.reason.contains("is 1073741824 bytes long where 32 are needed") == true)
+        let deep = (0..<500).reduce(Self.shrouded(iterations: 1)) { bag, _ in Self.nested(bag) }
+        #expect(throws: KeyFileError.self) { try PKCS12File(Self.p12(bags: [deep], mac: 1), passphrase: "x") }
+    }
+
+    @Test func `cut and changed files are refused and trap nothing`() throws {
+        try OpenSSLFiles.with { files in
+            let bytes = try files.p12("x", "-iter", "1", "-macsaltlen", "8")
+            for place in stride(from: 0, to: bytes.count, by: 3) {
+                #expect(throws: KeyFileError.self) { try PKCS12File(Array(bytes.prefix(place)), passphrase: "x") }
+                var changed = bytes
+                changed[place] ^= 0x41
+                _ = try? PKCS12File(changed, passphrase: "x")
+            }
+            #expect(throws: KeyFileError.self) { try PKCS12File(bytes, passphrase: "y") }
+        }
+    }
+
+    // MARK: Files made by hand
+
+    private static func value(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
+        let count = content.count
+        let length: [UInt8] =
+            count < 0x80 ? [UInt8(count)] : [0x83, UInt8(count >> 16), UInt8(count >> 8 & 0xFF), UInt8(count & 0xFF)]
+        return [tag] + length + content
+    }
+
+    private static func oid(_ rest: UInt8...) -> [UInt8] { value(6, [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D] + rest) }
+
+    private static func number(_ number: Int) -> [UInt8] {
+        value(2, [0] + (0..<7).reversed().map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) })
+    }
+
+    /// A bag with a key that is encrypted by PBES2.
+    private static func shrouded(iterations: Int, keyLength: Int? = nil) -> [UInt8] {
+        let derivation = value(
+            0x30, value(4, [1, 2, 3, 4, 5, 6, 7, 8]) + number(iterations) + (keyLength.map(number) ?? []))
+        let scheme = value(
+            0x30, value(6, [0x60, 0x86, 0x48, 0x01, 0x65, 3, 4, 1, 42]) + value(4, [UInt8](repeating: 0, count: 16)))
+        let parameters = value(0x30, value(0x30, oid(1, 5, 12) + derivation) + scheme)
+        let key = value(0x30, value(0x30, oid(1, 5, 13) + parameters) + value(4, [UInt8](repeating: 7, count: 32)))
+        return value(0x30, oid(1, 12, 10, 1, 2) + value(0xA0, key))
+    }
+
+    private static func nested(_ bag: [UInt8]) -> [UInt8] {
+        value(0x30, oid(1, 12, 10, 1, 6) + value(0xA0, value(0x30, bag)))
+    }
+
+    private static func p12(bags: [[UInt8]], mac: Int) -> [UInt8] {
+        p12(bags: bags, macBytes: (0..<8).reversed().map { UInt8(truncatingIfNeeded: mac >> ($0 * 8)) })
+    }
+
+    private static func p12(bags: [[UInt8]], macBytes: [UInt8]) -> [UInt8] {
+        let safe = value(0x30, bags.flatMap(\.self))
+        let list = value(0x30, value(0x30, oid(1, 7, 1) + value(0xA0, value(4, safe))))
+        let digest = value(
+            0x30,
+            value(0x30, value(6, [0x2B, 0x0E, 3, 2, 0x1A]) + [5, 0]) + value(4, [UInt8](repeating: 0, count: 20)))
+        let code = value(0x30, digest + value(4, [1, 2, 3, 4, 5, 6, 7, 8]) + value(2, macBytes))
+        return value(0x30, value(2, [3]) + value(0x30, oid(1, 7, 1) + value(0xA0, value(4, list))) + code)
+    }
+}
