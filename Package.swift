@@ -142,7 +142,10 @@ let package = Package(
         module("BelfryDelivery", ["BelfryCore", logging, metrics, lifecycle]),
         module(
             "BelfryAPI",
-            ["BelfryCore", "CContract", "CWebSDK", nioCore, httpTypes, hummingbird, logging, metrics, crypto]),
+            [
+                "BelfryCore", "CContract", "CWebSDK", nioCore, httpTypes, hummingbird, logging, metrics, crypto, x509,
+                asn1,
+            ]),
 
         module(
             "BelfryGateway",
@@ -237,7 +240,7 @@ let package = Package(
             "BelfryAPITests",
             [
                 "BelfryCore", "BelfryAPI", "BelfryStore", "BelfryTesting", nioCore, nioPosix, httpTypes, hummingbird,
-                .product(name: "HummingbirdTesting", package: "hummingbird"), logging, crypto,
+                .product(name: "HummingbirdTesting", package: "hummingbird"), logging, crypto, x509, asn1,
             ], resources: [.copy("Recorded/Examples")]),
         tests(
             "BelfryDashboardTests",

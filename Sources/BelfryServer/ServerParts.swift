@@ -145,7 +145,7 @@ struct ServerParts: Sendable {
         ).add(to: router)
         MediatorRoutes(
             store: resources.store, clock: clock, relay: configuration.mediatorRelayURL.map { MediatorClient(url: $0) },
-            requestLimiter: requestLimiter, shares: shares, pushObserver: events
+            requestLimiter: requestLimiter, pushObserver: events
         ).add(to: router)
         GeneroRoutes(store: resources.store, clock: clock, requestLimiter: requestLimiter).add(to: router)
         WebRoutes(

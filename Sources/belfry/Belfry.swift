@@ -16,6 +16,7 @@ enum Main {
             } else {
                 try parsed?.run()
             }
+            LogQueue.standardError.drain()
         } catch {
             end(with: error, of: parsed.map { type(of: $0) })
         }
@@ -31,8 +32,8 @@ enum Main {
         }
         text = UsageText.shortened(text)
         let code = Belfry.exitCode(for: error)
-        let stream = code.isSuccess ? FileHandle.standardOutput : FileHandle.standardError
-        if !text.isEmpty { stream.write(Data("\(text)\n".utf8)) }
+        LogQueue.standardError.drain()
+        if !text.isEmpty { code.isSuccess ? print(text) : StandardError.write("\(text)\n") }
         exit(code.rawValue)
     }
 }

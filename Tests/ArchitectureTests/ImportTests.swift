@@ -33,6 +33,15 @@ import Testing
         }
     }
 
+    @Test func `the command line prints at one place`() throws {
+        let doors = #/Swift\.print|FileHandle\.standard(Output|Error)|fputs|debugPrint|FileDescriptor\.standard/#
+        let command = try Manifest.targets().first { $0.name == "belfry" }
+        for file in try #require(command).files where file.lastPathComponent != "Output.swift" {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            #expect(text.firstMatch(of: doors) == nil, "\(file.lastPathComponent)")
+        }
+    }
+
     private static func imports(of file: URL) throws -> Set<String> {
         let line = #/^(?:@testable |@preconcurrency )*(?:(?:public|package|internal|private) )?import (?:\w+ )?(\w+)/#
         let text = try String(contentsOf: file, encoding: .utf8)

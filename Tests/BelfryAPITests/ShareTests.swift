@@ -39,7 +39,7 @@ import Testing
 
     @Test func `a list that is written as it is read counts until its end`() async throws {
         let shares = ShareLimiter([.exports: ShareLimit(perCaller: 1, total: 4)])
-        let holder = ShareHolder(application: Key(1))
+        let holder = ShareHolder(application: Key(1), tenant: nil)
         let response = try await shares.streaming(.exports, for: holder) {
             Response(status: .ok, body: ResponseBody { try await $0.finish(nil) })
         }
@@ -59,7 +59,9 @@ import Testing
         let shares = ShareLimiter([.batches: ShareLimit(perCaller: 1, total: 4)])
         for _ in 0..<3 {
             await #expect(throws: CancellationError.self) {
-                try await shares.holding(.batches, for: ShareHolder(application: Key(1))) { throw CancellationError() }
+                try await shares.holding(.batches, for: ShareHolder(application: Key(1), tenant: nil)) {
+                    throw CancellationError()
+                }
             }
         }
         #expect(shares.used(of: .batches) == 0)
@@ -67,11 +69,14 @@ import Testing
 
     @Test func `when all there is is in use, others are told to come again`() async throws {
         let shares = ShareLimiter([.tests: ShareLimit(perCaller: 1, total: 1)])
-        let lease = try shares.take(.tests, for: ShareHolder(application: Key(1)))
-        let refused = await refusal { _ = try shares.take(.tests, for: ShareHolder(application: Key(2))) }
+        let leases = try (1...4).map { number in
+            try shares.take(.tests, for: ShareHolder(application: Key(number), tenant: Key(number)))
+        }
+        let refused = await refusal {
+            _ = try shares.take(.tests, for: ShareHolder(application: Key(5), tenant: Key(5)))
+        }
         #expect(refused?.status == .serviceUnavailable && refused?.headers[.retryAfter] == "1")
-        lease.end()
-        lease.end()
+        for lease in leases + leases { lease.end() }
         #expect(shares.used(of: .tests) == 0)
     }
 
@@ -113,7 +118,7 @@ import Testing
 
     @Test func `bodies of one application take no more than its part together`() async throws {
         let shares = ShareLimiter([.uploads: ShareLimit(perCaller: 1_024, total: 8_192)])
-        let holder = ShareHolder(application: Key(1))
+        let holder = ShareHolder(application: Key(1), tenant: nil)
         func request(_ length: Int?) -> Request {
             var head = HTTPRequest(method: .post, scheme: nil, authority: nil, path: "/v1/push")
             if let length { head.headerFields[.contentLength] = String(length) }

@@ -142,4 +142,43 @@ import Testing
         row = ImportRow()
         #expect(try ImportPlatforms([platform(1, .ios)]).platform(for: row).key == Key(1))
     }
+
+    @Test(arguments: [ImportFormat.jsonl, .csv, .pinpoint])
+    func `a piece of a text makes few rows at a time`(format: ImportFormat) async throws {
+        var reader = ImportReader(format)
+        let text = "registration_token\n" + String(repeating: "a\n", count: 100_000)
+        var (most, count) = (0, 0)
+        try await reader.read(Array(text.utf8)) { rows in
+            most = max(most, rows.count)
+            count += rows.count
+        }
+        count += try reader.finish().count
+        #expect(most <= ImportReader.pieceBytes / 2 && count >= 100_000)
+    }
+
+    @Test func `a window is full by its rows or by their bytes`() {
+        func row(_ number: Int, _ bytes: Int) -> ImportReader.Row {
+            ImportReader.Row(number: number, outcome: .failure(InvalidInput(field: "row", "is none")), bytes: bytes)
+        }
+        var window = ImportWindow(rowsMax: 3)
+        #expect(window.add(row(1, 2)) == nil && window.add(row(2, 2)) == nil)
+        #expect(window.add(row(3, 2))?.map(\.number) == [1, 2, 3])
+        #expect(window.add(row(4, 1 << 20)) == nil)
+        #expect(window.add(row(5, 1 << 20))?.map(\.number) == [4, 5])
+        #expect(window.rest().isEmpty)
+    }
+
+    @Test func `what is kept of a row's texts is short`() {
+        let long = String(repeating: "ä", count: 600_000)
+        let verdict = ImportService.Verdict(row: 1, id: long, platform: nil, outcome: .refused(long))
+        #expect(verdict.id?.utf8.count == ImportService.Verdict.idBytesMax)
+        #expect(verdict.outcome == .refused(String(repeating: "ä", count: 256)))
+    }
+
+    @Test func `a list of very many columns is refused`() throws {
+        let columns = String(repeating: ",", count: 100_000)
+        #expect(throws: InvalidInput.self) { try Self.read("registration_token\(columns)\n", as: .csv) }
+        let rows = try Self.read("registration_token\n\(columns)\n", as: .csv, piece: 4_096)
+        #expect(Self.faults(rows) == [1: "row has more values than 1024, the limit"])
+    }
 }

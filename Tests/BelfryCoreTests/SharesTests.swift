@@ -29,6 +29,21 @@ import Testing
         #expect(limit.tenant == 3)
     }
 
+    @Test(arguments: [(1, 1), (4, 32), (32, 32), (64, 32), (1_024, 256)])
+    func `a tenant has a quarter, however much one application may have`(perCaller: Int, total: Int) {
+        let limit = ShareLimit(perCaller: perCaller, total: total)
+        #expect(limit.tenant * 4 <= limit.total && limit.tenant >= perCaller && limit.total >= total)
+    }
+
+    @Test func `an account has its part over all its customer's applications`() {
+        var counts = ShareCounts()
+        let taken = (1...3).map { _ in
+            counts.take(
+                1, of: .uploads, for: ShareHolder(application: nil, tenant: nil, account: Key(5)), under: limit)
+        }
+        #expect(taken == [nil, nil, .account])
+    }
+
     @Test func `all have no more than there is`() {
         var counts = ShareCounts()
         let taken = (1...13).map { counts.take(1, of: .streams, for: holder($0, tenant: $0), under: limit) }

@@ -257,6 +257,15 @@ import Testing
         #expect(form == nil || form?.raw("csrf") == "")
     }
 
+    @Test func `a form of very many fields is refused, of whatever names`() throws {
+        let many = String(repeating: "a=&", count: 1_000_000)
+        #expect(throws: InvalidInput.self) { try FormData(urlEncoded: many) }
+        let part = "--edge\r\nContent-Disposition: form-data; name=\"a\"; filename=\"f\"\r\n\r\nx\r\n"
+        let parts = Array((String(repeating: part, count: FormData.fieldsMax + 1) + "--edge--").utf8)
+        #expect(throws: InvalidInput.self) { try FormData(multipart: parts, boundary: "edge") }
+        #expect(try FormData(urlEncoded: String(repeating: "a=b&", count: FormData.fieldsMax)).all("a").count == 512)
+    }
+
     @Test func `an import shows what it would do, and does it when it is told to`() async throws {
         let dashboard = try TestDashboard()
         let browser = try await dashboard.browser("root@a.example")

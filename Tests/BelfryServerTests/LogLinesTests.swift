@@ -1,4 +1,5 @@
 import BelfryCore
+import Dispatch
 import Foundation
 import Logging
 import Synchronization
@@ -47,7 +48,52 @@ import Testing
         #expect(!output.written.unicodeScalars.dropLast().contains { $0.properties.generalCategory == .control })
     }
 
+    @Test func `whoever logs does not wait for who reads, and hears what was dropped`() async {
+        let gate = DispatchSemaphore(value: 0)
+        let output = Output()
+        let queue = LogQueue { bytes in
+            gate.wait()
+            output.write(String(decoding: bytes, as: UTF8.self))
+        }
+        // What the thread has taken is no longer in the queue.
+        let told = (0..<3 * LogQueue.linesMax).map { queue.write("line \($0)\n") }
+        #expect(told.allSatisfy { $0 == 0 })
+        queue.drain(within: .zero)
+        for _ in 0..<1_000 { gate.signal() }
+        queue.drain(within: .seconds(60))
+        let dropped = queue.write("after\n")
+        queue.drain(within: .seconds(60))
+        let lines = output.written.split(separator: "\n")
+        #expect(dropped >= LogQueue.linesMax && lines.count == 3 * LogQueue.linesMax - dropped + 1)
+        #expect(lines.first == "line 0" && lines.last == "after")
+    }
+
+    @Test func `an error that repeats is one line, with the number of those it stands for`() {
+        let output = Output()
+        let folds = LogFolds()
+        let event = { (words: String) in
+            LogEvent(
+                level: .error, message: "\(words)", metadata: nil, source: nil, file: "", function: "", line: 1)
+        }
+        let start = ContinuousClock.now
+        for second in 0..<10 {
+            for event in folds.admit(event("the database is away"), ["error": "x"], at: start + .seconds(second)) {
+                output.write("\(event.message) \(event.metadata?["repeated"] ?? "")\n")
+            }
+        }
+        for (words, details, second) in [
+            ("another", "x", 1), ("the database is away", "y", 2), ("the database is away", "x", 10), ("later", "", 30),
+        ] {
+            for event in folds.admit(event(words), ["error": "\(details)"], at: start + .seconds(second)) {
+                output.write("\(event.message) \(event.metadata?["repeated"] ?? "")\n")
+            }
+        }
+        #expect(
+            output.written == "the database is away \nanother \nthe database is away \nthe database is away 9\nlater \n"
+        )
+    }
+
     @Test func `other texts are as they were written`() {
-        #expect(LogLines.escaped(#"Grüße \n "x" 日本 🎉"#) == #"Grüße \n "x" 日本 🎉"#)
+        #expect(#"Grüße \n "x" 日本 🎉"#.withoutControls() == #"Grüße \n "x" 日本 🎉"#)
     }
 }

@@ -25,7 +25,8 @@ extension ServerTests.SoftphoneTests {
                 AcrobitsAppID(name: "phone.calls", applicationKey: application.key, platformKey: platform.key))
             _ = try await server.store.create(
                 try NewOpenEndpoint(
-                    kind: .acrobitsMediator, application: application.key, keyHash: [1], allowed: ["127.0.0.0/8"]))
+                    kind: .acrobitsMediator, application: application.key, keyHash: [1], allowed: ["127.0.0.0/8"],
+                    isPlain: true))
             let before = Int64(Date().timeIntervalSince1970)
             let call =
                 #"{"verb":"NotifyIncomingCall","AppId":"phone.calls","DeviceToken":"\#(Self.token)","Selector":"S1","Id":"77"}"#
@@ -87,6 +88,6 @@ extension ServerTests.SoftphoneTests {
         _ = try await server.store.create(
             try NewOpenEndpoint(
                 kind: .acrobitsMediator, application: application.key, keyHash: Array(appID.utf8),
-                allowed: ["127.0.0.0/8"]))
+                allowed: ["127.0.0.0/8"], isPlain: true))
     }
 }

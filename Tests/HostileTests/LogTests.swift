@@ -31,6 +31,38 @@ extension HostileTests {
             }
         }
 
+        /// A pipe that was full before the server wrote its first line.
+        @Test(arguments: ["text", "json"])
+        func `a log that nobody reads holds nothing up`(format: String) async throws {
+            let folder = NSTemporaryDirectory() + "/hostile-\(UUID().uuidString)"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            let pipe = folder + "/pipe"
+            try #require(mkfifo(pipe, 0o600) == 0)
+            let reader = open(pipe, O_RDWR | O_NONBLOCK)
+            defer { close(reader) }
+            let filling = [UInt8](repeating: 0x78, count: 4_096)
+            while write(reader, filling, filling.count) > 0 {}
+            let port = try Listener().port
+            let process = try BelfryProcess(
+                ["serve", "--data-directory", folder + "/data"],
+                environment: [
+                    "BELFRY_HTTP_PORT": "\(port)", "BELFRY_MANAGEMENT_PORT": "0", "BELFRY_LOG_FORMAT": format,
+                    "BELFRY_LOG_LEVEL": "trace", "PIPE": pipe,
+                ], behind: ["/bin/sh", "-c", #"exec "$0" "$@" 2>"$PIPE""#], log: folder + "/log")
+            defer { process.kill() }
+            for request in 0..<500 {
+                let answer = try waitUntil("the server answers") { () -> HTTPAnswer? in
+                    guard let connection = try? RawConnection(port: port) else { return nil }
+                    try connection.send(HTTPText.request("GET", "/health"))
+                    return connection.answer()
+                }
+                #expect(answer.status == 200, "\(request)")
+            }
+            kill(process.id, SIGTERM)
+            #expect(try waitUntil("the server ends") { process.endedWith } == 0)
+        }
+
         /// Row 12: what is wrong with the database is for the log and the management port.
         @Test func `the health page says nothing of the database but that it is away`() async throws {
             try await PostgresServer.with { database in

@@ -3,19 +3,19 @@ import HTTPTypes
 package import Hummingbird
 import Metrics
 
-/// The mediator's interface for senders: `POST /pnm2/send` with JSON, and `POST /pnm2` with a form.
+/// The mediator's interface for senders: `POST /pnm2/<key>/send` with JSON, and `POST /pnm2/<key>` with a form, where the key is that of
+/// an application's mediator.
 ///
-/// It knows no credentials, so it serves only addresses that an operator named. Source: Acrobits, "HTTP push" and "Form HTTP
-/// push".
+/// The paths without a key, as Acrobits has them, know no credentials, and all applications share them: they serve only addresses that an
+/// operator named, and an address leads to the applications of one tenant. Source: Acrobits, "HTTP push" and "Form HTTP push".
 package struct MediatorRoutes: Sendable {
     private let store: any Store
     private let acrobits: AcrobitsService
     private let relay: (any MediatorRelay)?
     private let requestLimiter: RequestLimiter
     private let endpoints: OpenEndpointCheck
-    private let shares: ShareLimiter
     private let accepted = AcceptedPushes()
-    private let answers = Dictionary(
+    private let counters = Dictionary(
         uniqueKeysWithValues: MediatorAnswer.codes.map {
             ($0, Counter(metric: .acrobitsCalls, [("code", String($0))]))
         })
@@ -23,23 +23,22 @@ package struct MediatorRoutes: Sendable {
     /// - Parameters:
     ///   - relay: takes messages for app ids that nobody has here; nil refuses them.
     ///   - requestLimiter: one for all APIs; nil limits only failed logins.
-    ///   - shares: one for all APIs.
     package init(
         store: any Store, clock: any WallClock, relay: (any MediatorRelay)? = nil,
-        requestLimiter: RequestLimiter? = nil, shares: ShareLimiter = ShareLimiter(),
-        pushObserver: any PushObserver = NoPushObserver()
+        requestLimiter: RequestLimiter? = nil, pushObserver: any PushObserver = NoPushObserver()
     ) {
         self.store = store
         self.relay = relay
         self.requestLimiter = requestLimiter ?? RequestLimiter(clock: clock)
         endpoints = OpenEndpointCheck(store: store, requestLimiter: self.requestLimiter)
-        self.shares = shares
         acrobits = AcrobitsService(store: store, pushObserver: pushObserver, clock: clock)
     }
 
     package func add(to router: Router<APIContext>) {
-        router.serve("pnm2/send", [.post: serving { try await answerJSON($0, $1, $2) }])
-        router.serve("pnm2", [.post: serving { try await answerForm($0, $1, $2) }])
+        for path in ["pnm2", "pnm2/:key"] {
+            router.serve(RouterPath("\(path)/send"), [.post: serving { try await answerJSON($0, $1, $2) }])
+            router.serve(RouterPath(path), [.post: serving { try await answerForm($0, $1, $2) }])
+        }
     }
 
     /// The mediators that serve the caller.
@@ -47,33 +46,50 @@ package struct MediatorRoutes: Sendable {
         let applications: Set<Key<Application>>
         /// Those that answer 404 in HTTP too.
         let strict: Set<Key<Application>>
+        /// Whether the application was charged for the request as its key was looked at.
+        let isAdmitted: Bool
+
+        init(_ mediators: [OpenEndpoint], isAdmitted: Bool = false) {
+            applications = Set(mediators.map(\.application))
+            strict = Set(mediators.filter { $0.options[AcrobitsOption.notFound] == "404" }.map(\.application))
+            self.isAdmitted = isAdmitted
+        }
     }
 
     private func serving(
         _ answer: @escaping @Sendable ([UInt8], Served, APIContext) async throws -> Response
     ) -> Router<APIContext>.Handler {
         { request, context in
+            // Not larger than what every connection may hold.
             let served = try await served(request, context)
-            let holder = ShareHolder(application: served.applications.min())
-            return try await shares.uploading(request, atMost: Acrobits.callBytesMax, for: holder) {
-                try await answer(try await request.bytes(atMost: Acrobits.callBytesMax), served, context)
-            }
+            return try await answer(try await request.bytes(atMost: Acrobits.callBytesMax), served, context)
         }
     }
 
     /// Throws a 404, as if there were no mediator, where none serves the caller.
     private func served(_ request: Request, _ context: APIContext) async throws -> Served {
-        let mediators = try await store.openEndpoints(.acrobitsMediator).filter {
-            // None is for everybody, since nothing else is asked of callers.
-            !$0.allowed.isEmpty && endpoints.admits($0, request, context)
+        if let key = context.parameters.get("key") {
+            let (mediator, _) = try await endpoints.endpoint(.acrobitsMediator, key: key, of: request, context)
+            return Served([mediator], isAdmitted: true)
         }
-        guard !mediators.isEmpty else { throw APIError(.notFound, WrongPath.explained(request.uri.path)) }
+        let mediators = try await store.plainOpenEndpoints(.acrobitsMediator).filter {
+            endpoints.admits($0, request, context)
+        }
+        var tenants: Set<Key<Tenant>> = []
         for mediator in mediators {
-            try requestLimiter.admit(Principal(.sender, mediator.application.rawValue))
+            if let tenant = try await store.application(mediator.application)?.tenantKey { tenants.insert(tenant) }
         }
-        let strict = mediators.filter { $0.options[AcrobitsOption.notFound] == "404" }
-        return Served(
-            applications: Set(mediators.map(\.application)), strict: Set(strict.map(\.application)))
+        guard tenants.count == 1 else { throw APIError(.notFound, WrongPath.explained(request.uri.path)) }
+        return Served(mediators)
+    }
+
+    /// Charges a request to the applications that its messages are for, and to one that serves the caller where they are for none.
+    private func admit(_ routes: [AcrobitsService.Route], _ served: Served) throws(APIError) {
+        guard !served.isAdmitted else { return }
+        let named = routes.reduce(into: Set()) { $0.formUnion($1.applications) }
+        for application in named.isEmpty ? Set(served.applications.min().map { [$0] } ?? []) : named {
+            try requestLimiter.admit(Principal(.sender, application.rawValue))
+        }
     }
 
     // MARK: The two forms
@@ -82,48 +98,69 @@ package struct MediatorRoutes: Sendable {
         let value: JSONValue
         do { value = try JSONValue(json: body) } catch { return MediatorAnswer(error).response() }
         guard case .array(let items) = value else {
-            return try await answer(served, context, relaying: (body, false)) { () throws(InvalidInput) in
-                try AcrobitsCall(json: value)
-            }.response()
+            let message = Message(body: body, isForm: false) { () throws(InvalidInput) in try AcrobitsCall(json: value)
+            }
+            return try await answers([message], served, context)[0].response()
         }
         guard items.count <= Acrobits.callsPerBatch else {
             return MediatorAnswer(
                 InvalidInput(field: "body", "has \(items.count) messages, the limit is \(Acrobits.callsPerBatch)")
             ).response()
         }
-        var answers: [JSONValue] = []
-        for item in items {
-            let answer = try await answer(served, context, relaying: (item.encoded, false)) { () throws(InvalidInput) in
-                try AcrobitsCall(json: item)
-            }
-            answers.append(answer.json)
+        let messages = items.map { item in
+            Message(body: item.encoded, isForm: false) { () throws(InvalidInput) in try AcrobitsCall(json: item) }
         }
-        return Response(json: ByteBuffer(bytes: JSONValue.array(answers).encoded))
+        let answers = try await answers(messages, served, context)
+        return Response(json: ByteBuffer(bytes: JSONValue.array(answers.map(\.json)).encoded))
     }
 
     private func answerForm(_ body: [UInt8], _ served: Served, _ context: APIContext) async throws -> Response {
         let text = String(decoding: body, as: UTF8.self)
-        return try await answer(served, context, relaying: (body, true)) { () throws(InvalidInput) in
-            try AcrobitsCall(form: text[...])
-        }.response()
+        let message = Message(body: body, isForm: true) { () throws(InvalidInput) in try AcrobitsCall(form: text[...]) }
+        return try await answers([message], served, context)[0].response()
     }
 
-    /// - Parameter message: what a relay gets, and whether it is a form.
-    private func answer(
-        _ served: Served, _ context: APIContext, relaying message: (body: [UInt8], isForm: Bool),
-        _ read: () throws(InvalidInput) -> AcrobitsCall
-    ) async throws -> MediatorAnswer {
-        let answer = try await sent(served, context, relaying: message, read)
-        answers[answer.code]?.increment()
-        return answer
+    private struct Message {
+        /// As a relay gets it.
+        let body: [UInt8]
+        let isForm: Bool
+        let call: Result<AcrobitsCall, InvalidInput>
+
+        init(body: [UInt8], isForm: Bool, _ read: () throws(InvalidInput) -> AcrobitsCall) {
+            self.body = body
+            self.isForm = isForm
+            do throws(InvalidInput) { call = .success(try read()) } catch { call = .failure(error) }
+        }
+    }
+
+    /// All messages are charged for before the first of them is sent.
+    private func answers(
+        _ messages: [Message], _ served: Served, _ context: APIContext
+    ) async throws -> [MediatorAnswer] {
+        var routes: [Result<AcrobitsService.Route, InvalidInput>] = []
+        for message in messages {
+            switch message.call {
+            case .success(let call):
+                routes.append(.success(try await acrobits.route(call, among: served.applications)))
+            case .failure(let error): routes.append(.failure(error))
+            }
+        }
+        try admit(routes.compactMap { try? $0.get() }, served)
+        var all: [MediatorAnswer] = []
+        for (message, route) in zip(messages, routes) {
+            let answer = try await sent(route, message, served, context)
+            counters[answer.code]?.increment()
+            all.append(answer)
+        }
+        return all
     }
 
     private func sent(
-        _ served: Served, _ context: APIContext, relaying message: (body: [UInt8], isForm: Bool),
-        _ read: () throws(InvalidInput) -> AcrobitsCall
+        _ route: Result<AcrobitsService.Route, InvalidInput>, _ message: Message, _ served: Served,
+        _ context: APIContext
     ) async throws -> MediatorAnswer {
         do {
-            switch try await acrobits.send(try read(), of: served.applications) {
+            switch try await acrobits.send(try route.get()) {
             case .sent(let push):
                 accepted.note(push, context.logger)
                 return .sent

@@ -34,10 +34,12 @@ extension Admin {
         private func enableMediator(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: NewMediator.self)
             guard !body.allowed.isEmpty else { throw InvalidInput.missing("allowed") }
+            if body.isPlain == true { try call.requireOperator(for: "plain_path") }
             let options = body.answersNotFound ? [AcrobitsOption.notFound: "404"] : [:]
             let made = try await factory.openEndpoints.create(
-                .acrobitsMediator, of: application, allowed: body.allowed, options: options, by: call.author)
-            return try .created(AcrobitsMediatorReply(made.endpoint))
+                .acrobitsMediator, of: application, allowed: body.allowed, options: options,
+                isPlain: body.isPlain ?? (call.key.scope == .operator), by: call.author)
+            return try .created(AcrobitsMediatorReply(made.endpoint, key: made.key))
         }
 
         private func listAppIDs(_ call: Call, _ application: Application) async throws -> Response {
@@ -89,19 +91,22 @@ extension Admin {
     }
 
     private struct NewMediator: Body, Sendable {
-        static let fields = ["allowed", "dead_token_status"]
+        static let fields = ["allowed", "dead_token_status", "plain_path"]
         private(set) var allowed: [String] = []
         private(set) var answersNotFound = false
+        /// Whether the path without a key leads to it too; nil where the key of the admin API says it.
+        private(set) var isPlain: Bool?
 
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
-            guard field == "dead_token_status" else {
-                allowed = try reader.networks(field)
-                return
-            }
-            switch try reader.integer(field) {
-            case nil, 200: answersNotFound = false
-            case 404: answersNotFound = true
-            default: throw InvalidInput(field: field, "has to be 200 or 404")
+            switch field {
+            case "allowed": allowed = try reader.networks(field)
+            case "plain_path": isPlain = try reader.bool(field)
+            default:
+                switch try reader.integer(field) {
+                case nil, 200: answersNotFound = false
+                case 404: answersNotFound = true
+                default: throw InvalidInput(field: field, "has to be 200 or 404")
+                }
             }
         }
     }

@@ -32,11 +32,9 @@ extension Admin {
             let part = ImportPart(keepsVerdicts: try query.bool("verdicts"))
             let skipped = try number(query, "skip", from: 0) ?? 0
             let platforms = try await factory.platforms(query.text("platform_uuid"), of: application)
-            return try await factory.shares.holding(.batches, for: ShareHolder(call.key, application)) {
-                let recorded = try await factory.admin.recordImport(
-                    .timeOrdered(), of: application, to: platforms, from: source, position: skipped, by: call.author)
-                return try await read(call.request, part, of: application.tenantKey, into: recorded)
-            }
+            let recorded = try await factory.admin.recordImport(
+                .timeOrdered(), of: application, to: platforms, from: source, position: skipped, by: call.author)
+            return try await read(call, part, of: application, into: recorded)
         }
 
         /// Begins an import under an id of the caller's, or goes on with it.
@@ -48,19 +46,16 @@ extension Admin {
                 firstRow: try number(query, "first_row", from: 1) ?? 1, isLast: try !query.bool("more"),
                 keepsVerdicts: try query.bool("verdicts"))
             let platforms = try await factory.platforms(query.text("platform_uuid"), of: application)
-            return try await factory.shares.holding(.batches, for: ShareHolder(call.key, application)) {
-                guard let job = try await factory.store.importJob(uuid, of: application.key) else {
-                    let recorded = try await factory.admin.recordImport(
-                        uuid, of: application, to: platforms, from: source, position: part.firstRow - 1,
-                        by: call.author)
-                    return try await read(call.request, part, of: application.tenantKey, into: recorded)
-                }
-                try check(part, source, against: job)
-                let recorded = try await factory.admin.resume(
-                    job, of: application, to: platforms, with: try trial(of: job), by: call.author)
-                guard let recorded else { return try Response(ImportReply(job, at: factory.clock.now)) }
-                return try await read(call.request, part, of: application.tenantKey, into: recorded)
+            guard let job = try await factory.store.importJob(uuid, of: application.key) else {
+                let recorded = try await factory.admin.recordImport(
+                    uuid, of: application, to: platforms, from: source, position: part.firstRow - 1, by: call.author)
+                return try await read(call, part, of: application, into: recorded)
             }
+            try check(part, source, against: job)
+            let recorded = try await factory.admin.resume(
+                job, of: application, to: platforms, with: try trial(of: job), by: call.author)
+            guard let recorded else { return try Response(ImportReply(job, at: factory.clock.now)) }
+            return try await read(call, part, of: application, into: recorded)
         }
 
         /// Throws where the request does not go on with what the import is.
@@ -88,55 +83,65 @@ extension Admin {
 
         /// Reads until the list ends, or the request has little time left.
         private func read(
-            _ request: Request, _ part: ImportPart, of tenant: Key<Tenant>, into begun: RecordedImport
+            _ call: Call, _ begun: ImportPart, of application: Application, into recorded: RecordedImport
         ) async throws -> Response {
-            var (recorded, part) = (begun, part)
+            var part = begun
+            var intake = try ImportIntake(into: recorded, behind: part.firstRow - 1)
             if recorded.job.source.isDryRun {
-                factory.importTrials.keep(recorded.service, of: recorded.job.key, for: tenant)
+                factory.importTrials.keep(recorded.service, of: recorded.job.key, for: application.tenantKey)
             }
             do {
-                let isWhole = try await read(request, &part, &recorded)
-                try await recorded.end(as: isWhole && part.isLast ? .completed : .waiting)
-                if recorded.job.state.isEnded { factory.importTrials.forget(recorded.job.key) }
-                let reply = ImportReply(recorded.job, at: factory.clock.now, part)
+                let holder = ShareHolder(call.key, application)
+                let isWhole = try await read(call.request, &part, &intake, for: holder)
+                try await intake.recorded.end(as: isWhole && part.isLast ? .completed : .waiting)
+                if intake.recorded.job.state.isEnded { factory.importTrials.forget(recorded.job.key) }
+                let reply = ImportReply(intake.recorded.job, at: factory.clock.now, part)
                 return try Response(status: isWhole ? .ok : .accepted, reply)
             } catch let error as InvalidInput {
-                try await recorded.end(as: .failed, reason: error.description)
+                try await intake.recorded.end(as: .failed, reason: error.description)
                 factory.importTrials.forget(recorded.job.key)
                 throw error
             } catch {
                 // Where this is not written down any more, the import waits once its lease is over.
-                try? await recorded.end(as: .waiting)
+                try? await intake.recorded.end(as: .waiting)
                 throw error
             }
         }
 
-        /// Returns false where the list may not have ended.
+        /// Returns false where the list may not have ended. A share is held while rows are written alone: a list that comes slowly
+        /// holds none. Where there is none for the first rows the import is refused, later the answer says how far it has come.
         private func read(
-            _ request: Request, _ part: inout ImportPart, _ recorded: inout RecordedImport
+            _ request: Request, _ part: inout ImportPart, _ intake: inout ImportIntake, for holder: ShareHolder
         ) async throws -> Bool {
-            let source = recorded.job.source
-            let before = part.firstRow - 1
-            var reader = ImportReader(
-                source.format, mapping: try source.mapping.map { try ImportMapping($0) } ?? .standard,
-                skipping: recorded.job.position - before)
             let deadline = ContinuousClock.now + factory.verdictDeadline
-            var waiting: [ImportReader.Row] = []
+            func write(_ recorded: inout RecordedImport, _ rows: [ImportReader.Row]) async throws -> Bool {
+                guard !rows.isEmpty else { return true }
+                guard let lease = try lease(for: holder, isRefusing: !part.hasRows) else { return false }
+                defer { lease.end() }
+                part.note(try await recorded.run(rows))
+                return true
+            }
             var chunks = request.body.makeAsyncIterator()
             while true {
                 let chunk: ByteBuffer?
                 do { chunk = try await chunks.next() } catch { throw BodyUnreadable(cause: error) }
                 guard let chunk else { break }
-                waiting += try reader.read(chunk.readableBytesView).map { $0.moved(by: before) }
-                while waiting.count >= RecordedImport.windowRows {
-                    part.note(try await recorded.run(Array(waiting.prefix(RecordedImport.windowRows))))
-                    waiting.removeFirst(RecordedImport.windowRows)
-                    guard ContinuousClock.now < deadline else { return false }
+                let goesOn = try await intake.take(chunk.readableBytesView) {
+                    try await write(&$0, $1) && ContinuousClock.now < deadline
                 }
+                guard goesOn else { return false }
             }
-            waiting += try reader.finish().map { $0.moved(by: before) }
-            part.note(try await recorded.run(waiting))
-            return true
+            return try await intake.finish(write)
+        }
+
+        /// - Parameter isRefusing: whether it throws where no share is left; else it returns nil.
+        private func lease(for holder: ShareHolder, isRefusing: Bool) throws(APIError) -> ShareLease? {
+            do throws(APIError) {
+                return try factory.shares.take(.batches, for: holder)
+            } catch {
+                if isRefusing { throw error }
+                return nil
+            }
         }
 
         // MARK: Looking at imports
@@ -214,7 +219,11 @@ extension Admin {
             self.keepsVerdicts = keepsVerdicts
         }
 
+        /// Whether rows were done.
+        private(set) var hasRows = false
+
         mutating func note(_ new: [ImportService.Verdict]) {
+            hasRows = true
             if keepsVerdicts {
                 verdicts += new.prefix(ImportReply.verdictsMax - verdicts.count).map(ImportReply.Verdict.init)
             }
@@ -225,12 +234,6 @@ extension Admin {
                 refusals.append(ImportReply.Refusal(row: verdict.row, id: verdict.id, reason: reason))
             }
         }
-    }
-}
-
-extension ImportReader.Row {
-    fileprivate func moved(by rows: Int) -> ImportReader.Row {
-        ImportReader.Row(number: number + rows, outcome: outcome)
     }
 }
 

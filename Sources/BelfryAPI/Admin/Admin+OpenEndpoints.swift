@@ -22,8 +22,10 @@ extension Admin {
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: NewEndpoint.self)
+            let kind = try body.required()
+            let isPlain = kind == .acrobitsMediator && !body.allowed.isEmpty && call.key.scope == .operator
             let made = try await factory.openEndpoints.create(
-                try body.required(), of: application, allowed: body.allowed, options: body.options, by: call.author)
+                kind, of: application, allowed: body.allowed, options: body.options, isPlain: isPlain, by: call.author)
             return try .created(OpenEndpointReply(made.endpoint, key: made.key))
         }
 

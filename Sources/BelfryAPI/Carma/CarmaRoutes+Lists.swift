@@ -97,8 +97,8 @@ extension CarmaRoutes {
     private func bringIn(_ call: Call) async throws -> Response {
         let app = try await app(ofList: call)
         guard let uuid = UUID(uuidString: call.part("import_id")) else { throw APIError.missing("import") }
-        return try await shares.holding(.batches, for: ShareHolder(application: app.applicationKey)) {
-            let bytes = try await call.request.bytes(atMost: Carma.listBytesMax)
+        let bytes = try await call.request.bytes(atMost: Carma.listBytesMax)
+        return try await shares.holding(.batches, for: try await .of(app.applicationKey, in: store)) {
             let list = try await carma.run(uuid, in: app, bytes)
             return Self.reply(.object(["batchId": .integer(list.key.rawValue)]))
         }

@@ -7,6 +7,7 @@ import Metrics
 /// The routes of Carma's REST API that pushes need, and the pages that its pushes lead to.
 package struct CarmaRoutes: Sendable {
     let carma: CarmaService
+    let store: any ApplicationStore
     let shares: ShareLimiter
     private let authenticator: CarmaAuthenticator
     private let requestLimiter: RequestLimiter
@@ -25,6 +26,7 @@ package struct CarmaRoutes: Sendable {
         self.requestLimiter = requestLimiter ?? RequestLimiter(clock: clock)
         authenticator = CarmaAuthenticator(
             store: store, requestLimiter: self.requestLimiter, passwords: KnownPasswords(passwords))
+        self.store = store
         carma = CarmaService(store: store, pushObserver: pushObserver, clock: clock, hash: SecretHash.of)
         self.shares = shares
         self.options = options
@@ -74,7 +76,8 @@ package struct CarmaRoutes: Sendable {
                 let account = try await authenticator.account(customerID, of: request, context)
                 try requestLimiter.admit(Principal(.sender, -account.key.rawValue))
                 return try await shares.uploading(
-                    request, atMost: bytesMax, for: ShareHolder(application: nil)
+                    request, atMost: bytesMax,
+                    for: ShareHolder(application: nil, tenant: nil, account: account.key)
                 ) {
                     try await answer(
                         Call(request: request, parameters: context.parameters, customerID: customerID))

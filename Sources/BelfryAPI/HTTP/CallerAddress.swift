@@ -34,26 +34,6 @@ extension NetworkAddress {
         }
         return (try? SocketAddress(packedIPAddress: packed, port: 0))?.ipAddress
     }
-
-    /// Reads `192.0.2.1` or `2001:db8::1`; nil for anything else.
-    package init?(_ text: String) {
-        guard let socket = try? SocketAddress(ipAddress: text, port: 0) else { return nil }
-        self.init(socket)
-    }
-}
-
-extension NetworkBlock {
-    /// Reads `10.0.0.0/8`, or one address.
-    package init?(_ text: String) {
-        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        guard let address = parts.first.flatMap({ NetworkAddress(String($0)) }) else { return nil }
-        guard parts.count == 2 else {
-            self.init(address)
-            return
-        }
-        guard let prefix = Int(parts[1]) else { return nil }
-        self.init(address, prefix: prefix)
-    }
 }
 
 /// Reverse proxies whose `X-Forwarded-For` is trusted.

@@ -64,14 +64,17 @@ package final class ShareLimiter: Sendable {
 
     /// Holds as much as the request's body may take while `handler` reads and processes it.
     ///
-    /// - Parameter bytesMax: the assumed length of a body without one.
+    /// - Parameters:
+    ///   - bytesMax: the assumed length of a body without one.
+    ///   - holder: looked up for large bodies alone.
     package func uploading(
-        _ request: Request, atMost bytesMax: Int, for holder: ShareHolder, _ handler: () async throws -> Response
+        _ request: Request, atMost bytesMax: Int, for holder: @autoclosure () async throws -> ShareHolder,
+        _ handler: () async throws -> Response
     ) async throws -> Response {
         guard let bytes = request.bodyBytes(atMost: bytesMax), bytes > Self.smallBodyBytes else {
             return try await handler()
         }
-        return try await holding(.uploads, (bytes + 1_023) / 1_024, for: holder, handler)
+        return try await holding(.uploads, (bytes + 1_023) / 1_024, for: try await holder(), handler)
     }
 }
 
@@ -93,8 +96,14 @@ final class ShareLease: Sendable {
 }
 
 extension ShareHolder {
-    /// Devices count for their application.
-    init(_ platform: Platform) { self.init(application: platform.applicationKey) }
+    /// Devices count for their application and its tenant.
+    static func of(_ platform: Platform, in store: any ApplicationStore) async throws -> ShareHolder {
+        try await of(platform.applicationKey, in: store)
+    }
+
+    static func of(_ application: Key<Application>, in store: any ApplicationStore) async throws -> ShareHolder {
+        ShareHolder(application: application, tenant: try await store.application(application)?.tenantKey)
+    }
 
     init(_ key: AdminKey, _ application: Application? = nil) {
         let bound: Key<Tenant>? =
@@ -124,6 +133,7 @@ extension APIError {
             switch excess {
             case .application: ("this application", limit.perCaller)
             case .key: ("this key", limit.perCaller)
+            case .account: ("this account", limit.perCaller)
             case .tenant: ("this tenant", limit.tenant)
             case .total: ("all callers together", limit.total)
             }

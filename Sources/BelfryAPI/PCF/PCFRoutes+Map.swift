@@ -69,11 +69,11 @@ extension PCFRoutes {
     private func asPlatform(
         _ handler: @escaping @Sendable (Request, Platform) async throws -> Response
     ) -> Handler {
-        { [authenticator, shares, options] request, context in
+        { [authenticator, shares, options, store] request, context in
             let platform = try await authenticator.platform(of: request, context)
-            return try await shares.uploading(request, atMost: options.bodyBytesMax, for: ShareHolder(platform)) {
-                try await handler(request, platform)
-            }
+            return try await shares.uploading(
+                request, atMost: options.bodyBytesMax, for: try await .of(platform, in: store)
+            ) { try await handler(request, platform) }
         }
     }
 

@@ -63,8 +63,8 @@ package struct PCFRoutes: Sendable {
         serve(
             "v1/registration/count", on: router,
             [
-                .get: asPlatform { [shares] _, _, platform, _ in
-                    try await shares.holding(.searches, for: ShareHolder(platform)) {
+                .get: asPlatform { [shares, store] _, _, platform, _ in
+                    try await shares.holding(.searches, for: try await .of(platform, in: store)) {
                         try await registrations.count(on: platform)
                     }
                 }
@@ -81,8 +81,8 @@ package struct PCFRoutes: Sendable {
         serve(
             "v1/registration/:device_uuid/messages", on: router,
             [
-                .get: asPlatform { [shares] request, uuid, platform, _ in
-                    try await shares.holding(.searches, for: ShareHolder(platform)) {
+                .get: asPlatform { [shares, store] request, uuid, platform, _ in
+                    try await shares.holding(.searches, for: try await .of(platform, in: store)) {
                         try await messages.list(uuid, request, on: platform)
                     }
                 }
@@ -111,12 +111,12 @@ package struct PCFRoutes: Sendable {
     private func asPlatform(
         _ handler: @escaping @Sendable (Request, UUID?, Platform, Logger) async throws -> Response
     ) -> Handler {
-        { [authenticator, shares, options] request, context in
+        { [authenticator, shares, options, store] request, context in
             let platform = try await authenticator.platform(of: request, context)
             let uuid = context.parameters.get("device_uuid").flatMap { UUID(uuidString: $0) }
-            return try await shares.uploading(request, atMost: options.bodyBytesMax, for: ShareHolder(platform)) {
-                try await handler(request, uuid, platform, context.logger)
-            }
+            return try await shares.uploading(
+                request, atMost: options.bodyBytesMax, for: try await .of(platform, in: store)
+            ) { try await handler(request, uuid, platform, context.logger) }
         }
     }
 
@@ -145,12 +145,15 @@ package struct PCFRoutes: Sendable {
         }
     }
 
-    /// A handler that uses a share while it runs.
+    /// A handler that uses a share while it runs, once the whole body is there.
     func asApplication(
         using share: Share, _ handler: @escaping @Sendable (Request, Application) async throws -> Response
     ) -> Handler {
-        asApplication { [shares] request, application in
-            try await shares.holding(share, for: ShareHolder(application)) { try await handler(request, application) }
+        asApplication { [shares, options] request, application in
+            let whole = try await request.whole(atMost: options.bodyBytesMax)
+            return try await shares.holding(share, for: ShareHolder(application)) {
+                try await handler(whole, application)
+            }
         }
     }
 

@@ -74,7 +74,7 @@ extension Web {
 
         /// Pushes what the browser has to send back, and says so.
         private func prove(_ token: DeviceToken, on platform: Platform) async throws -> Response {
-            let outcome = try await shares.holding(.proofs, for: ShareHolder(platform)) {
+            let outcome = try await shares.holding(.proofs, for: try await .of(platform, in: store)) {
                 try await proofs.send(to: token, on: platform)
             }
             if let fault = outcome.proofFault { throw fault }

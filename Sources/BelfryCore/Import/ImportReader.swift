@@ -4,10 +4,13 @@ package struct ImportReader: Sendable {
     package struct Row: Sendable, Hashable {
         package let number: Int
         package let outcome: Result<ImportRow, InvalidInput>
+        /// The length of the text that it comes of.
+        package let bytes: Int
 
-        package init(number: Int, outcome: Result<ImportRow, InvalidInput>) {
+        package init(number: Int, outcome: Result<ImportRow, InvalidInput>, bytes: Int = 0) {
             self.number = number
             self.outcome = outcome
+            self.bytes = bytes
         }
     }
 
@@ -50,6 +53,19 @@ package struct ImportReader: Sendable {
         }
     }
 
+    /// What is read at once: a row takes two bytes at least, and some hundred in memory.
+    package static let pieceBytes = 4_096
+
+    /// Reads a text of any length, and hands its rows over some at a time, so that no more of them are in memory.
+    package mutating func read(_ bytes: some Collection<UInt8>, _ take: ([Row]) async throws -> Void) async throws {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let piece = rest.prefix(Self.pieceBytes)
+            rest = rest[piece.endIndex...]
+            try await take(try read(piece))
+        }
+    }
+
     /// Throws `InvalidInput` where what follows cannot be read.
     package mutating func read(_ bytes: some Sequence<UInt8>) throws(InvalidInput) -> [Row] {
         try splitter.feed(bytes, into: &pieces)
@@ -71,7 +87,7 @@ package struct ImportReader: Sendable {
             }
             count += 1
             guard count > skipped else { continue }
-            rows.append(Row(number: count, outcome: outcome(of: piece)))
+            rows.append(Row(number: count, outcome: outcome(of: piece), bytes: piece.bytes))
         }
         pieces.removeAll(keepingCapacity: true)
         return rows
@@ -122,7 +138,8 @@ private struct CSVHeader: Sendable {
         let names = try CSVSplitter.fields(of: bytes)
         for name in required where !names.contains(name) {
             throw InvalidInput(
-                field: "the file", "has no column '\(name)', it has \(names.prefix(40).joined(separator: ", "))")
+                field: "the file",
+                "has no column '\(name)', it has \(names.prefix(40).joined(separator: ", ").prefix(bytes: 1_024))")
         }
         self.names = names
     }

@@ -1,3 +1,5 @@
+import Glibc
+
 /// An IP address. IPv4 addresses are held as mapped IPv6 addresses: `::ffff:a.b.c.d`.
 package struct NetworkAddress: Sendable, Hashable {
     package let high: UInt64
@@ -35,11 +37,47 @@ package struct NetworkBlock: Sendable, Hashable {
     }
 
     package func contains(_ address: NetworkAddress) -> Bool { address.keeping(bits) == first }
+
+    package func overlaps(_ other: NetworkBlock) -> Bool { contains(other.first) || other.contains(first) }
 }
 
 extension NetworkAddress {
     fileprivate func keeping(_ bits: Int) -> NetworkAddress {
         // A shift by 64 gives zero, as intended.
         NetworkAddress(high: high & UInt64.max << max(0, 64 - bits), low: low & UInt64.max << min(64, 128 - bits))
+    }
+}
+
+// MARK: As text
+
+extension NetworkAddress {
+    /// Reads `192.0.2.1` or `2001:db8::1`; nil for anything else.
+    package init?(_ text: String) {
+        var v4 = in_addr()
+        if inet_pton(AF_INET, text, &v4) == 1 {
+            self.init(v4: UInt32(bigEndian: v4.s_addr))
+            return
+        }
+        var v6 = in6_addr()
+        guard inet_pton(AF_INET6, text, &v6) == 1 else { return nil }
+        self = withUnsafeBytes(of: v6) { bytes in
+            NetworkAddress(
+                high: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self)),
+                low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+        }
+    }
+}
+
+extension NetworkBlock {
+    /// Reads `10.0.0.0/8`, or one address.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let address = parts.first.flatMap({ NetworkAddress(String($0)) }) else { return nil }
+        guard parts.count == 2 else {
+            self.init(address)
+            return
+        }
+        guard let prefix = Int(parts[1]) else { return nil }
+        self.init(address, prefix: prefix)
     }
 }

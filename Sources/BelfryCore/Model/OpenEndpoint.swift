@@ -9,6 +9,9 @@ package struct OpenEndpoint: Sendable, Hashable {
     package let allowed: [String]
     /// What the kind needs besides, such as a template.
     package let options: [String: String]
+    /// Whether the path without a key leads here too, which all applications share: for callers of `allowed` alone, whose networks
+    /// are then those of one tenant.
+    package let isPlain: Bool
     package let createdAt: Instant
 
     /// What is served there.
@@ -21,19 +24,46 @@ package struct OpenEndpoint: Sendable, Hashable {
         case acrobitsMediator = "acrobits-mediator"
     }
 
+    /// The most of one application, and of all applications of one tenant.
+    package static let countMax = 64
+    package static let tenantCountMax = 512
     package static let allowedMax = 64
     package static let optionBytesMax = 4_096
 
     package init(
         key: Key<OpenEndpoint>, kind: Kind, application: Key<Application>, allowed: [String],
-        options: [String: String], createdAt: Instant
+        options: [String: String], isPlain: Bool = false, createdAt: Instant
     ) {
         self.key = key
         self.kind = kind
         self.application = application
         self.allowed = allowed
         self.options = options
+        self.isPlain = isPlain
         self.createdAt = createdAt
+    }
+
+    /// Throws where one more endpoint is not allowed.
+    ///
+    /// - Parameters:
+    ///   - count: of the application, and of all applications of its tenant.
+    ///   - plain: those of other tenants that the path without a key leads to.
+    package static func check(
+        _ new: NewOpenEndpoint, count: (application: Int, tenant: Int), plain: [OpenEndpoint]
+    ) throws(StoreError) {
+        for (count, limit, whose) in [
+            (count.application, countMax, "application"), (count.tenant, tenantCountMax, "tenant"),
+        ] where count >= limit {
+            throw .conflict("the \(whose) has \(count) open endpoints, the limit is \(limit)")
+        }
+        guard new.isPlain else { return }
+        let taken = plain.flatMap(\.allowed).compactMap { NetworkBlock($0) }
+        for text in new.allowed {
+            guard let block = NetworkBlock(text), taken.contains(where: { $0.overlaps(block) }) else { continue }
+            throw .conflict(
+                "the path without a key serves another tenant at addresses of \(text): a network there is of one tenant, and "
+                    + "others take the path with their key")
+        }
     }
 }
 
@@ -44,15 +74,18 @@ package struct NewOpenEndpoint: Sendable, Hashable {
     package let keyHash: [UInt8]
     package let allowed: [String]
     package let options: [String: String]
+    package let isPlain: Bool
 
     package init(
         kind: OpenEndpoint.Kind, application: Key<Application>, keyHash: [UInt8], allowed: [String] = [],
-        options: [String: String] = [:]
+        options: [String: String] = [:], isPlain: Bool = false
     ) throws(InvalidInput) {
         guard allowed.count <= OpenEndpoint.allowedMax else {
             throw InvalidInput(
                 field: "allowed", "has \(allowed.count) networks, the limit is \(OpenEndpoint.allowedMax)")
         }
+        // Nothing else is asked of callers there.
+        if isPlain, allowed.isEmpty { throw InvalidInput(field: "allowed", "is missing") }
         for (name, value) in options where name.utf8.count + value.utf8.count > OpenEndpoint.optionBytesMax {
             throw InvalidInput(field: "options.\(name)", "is longer than \(OpenEndpoint.optionBytesMax) bytes")
         }
@@ -61,5 +94,6 @@ package struct NewOpenEndpoint: Sendable, Hashable {
         self.keyHash = keyHash
         self.allowed = allowed
         self.options = options
+        self.isPlain = isPlain
     }
 }

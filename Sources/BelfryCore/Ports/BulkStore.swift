@@ -318,7 +318,7 @@ extension BulkTable {
         "open_endpoint",
         [
             "id": .integer, "application_id": .integer, "kind": .text, "key_hash": .bytes, "allowed": .text,
-            "options": .text, "created_at_ms": .integer,
+            "options": .text, "created_at_ms": .integer, "is_plain": .flag,
         ])
 
     private static let gatewayCredential = BulkTable(

@@ -18,8 +18,8 @@ extension String {
         return String(decoding: written, as: UTF8.self)
     }
 
-    /// Kept from being a formula to a spreadsheet. Source: OWASP, CSV Injection.
+    /// Kept from being a formula to a spreadsheet, which takes the wide forms of East Asia too. Source: OWASP, CSV Injection.
     package var withoutFormula: String {
-        utf8.first.map { "=+-@\t\r".utf8.contains($0) } ?? false ? "'" + self : self
+        unicodeScalars.first.map { "=+-@\t\r\n＝＋－＠".unicodeScalars.contains($0) } ?? false ? "'" + self : self
     }
 }

@@ -27,14 +27,17 @@ package struct ShareLimit: Sendable, Hashable {
     package let total: Int
 
     /// - Parameters:
-    ///   - perCaller: 1 or more; a larger number than `total` raises that.
-    ///   - total: a tenant has a quarter of it, or as much as one application if that is more.
+    ///   - perCaller: 1 or more; a larger number than a quarter of `total` raises that.
+    ///   - total: a tenant has a quarter of it, whatever one application has.
     package init(perCaller: Int, total: Int) {
         precondition(perCaller > 0, "a share is at least 1")
         self.perCaller = perCaller
-        self.total = max(perCaller, total)
-        tenant = max(perCaller, self.total / 4)
+        self.total = max(perCaller * Self.tenantsAtOnce, total)
+        tenant = self.total / Self.tenantsAtOnce
     }
+
+    /// So many tenants have their whole part at once.
+    private static let tenantsAtOnce = 4
 
     /// Generous for one application, and small compared with what there is for all.
     package static let standard: [Share: ShareLimit] = [
@@ -64,11 +67,17 @@ package struct ShareHolder: Sendable, Hashable {
     package let application: Key<Application>?
     package let tenant: Key<Tenant>?
     package let key: Key<AdminKey>?
+    package let account: Key<CarmaAccount>?
 
-    package init(application: Key<Application>?, tenant: Key<Tenant>? = nil, key: Key<AdminKey>? = nil) {
+    /// - Parameter tenant: nil for operators, whose customers' apps may belong to several tenants.
+    package init(
+        application: Key<Application>?, tenant: Key<Tenant>?, key: Key<AdminKey>? = nil,
+        account: Key<CarmaAccount>? = nil
+    ) {
         self.application = application
         self.tenant = tenant
         self.key = key
+        self.account = account
     }
 
     package init(_ application: Application) {
@@ -80,12 +89,13 @@ package struct ShareHolder: Sendable, Hashable {
 package struct ShareCounts: Sendable {
     /// The limit that was reached.
     package enum Excess: Sendable, Hashable {
-        case application, key, tenant, total
+        case application, key, account, tenant, total
     }
 
     private enum Party: Hashable {
         case application(Key<Application>)
         case key(Key<AdminKey>)
+        case account(Key<CarmaAccount>)
         case tenant(Key<Tenant>)
         case all
     }
@@ -129,6 +139,7 @@ package struct ShareCounts: Sendable {
         let own: [(Party, Int, Excess)?] = [
             holder.application.map { (.application($0), limit.perCaller, .application) },
             holder.key.map { (.key($0), limit.perCaller, .key) },
+            holder.account.map { (.account($0), limit.perCaller, .account) },
             holder.tenant.map { (.tenant($0), limit.tenant, .tenant) },
         ]
         return own.compactMap(\.self) + [(.all, limit.total, .total)]

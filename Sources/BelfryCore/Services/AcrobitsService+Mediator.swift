@@ -10,13 +10,26 @@ extension AcrobitsService {
         case unknownAppID
     }
 
+    /// A message with the platforms that it may be for.
+    package struct Route: Sendable {
+        let call: AcrobitsCall
+        let places: [Place]
+
+        /// Those that have the app id: the message is charged to them.
+        package var applications: Set<Key<Application>> { Set(places.map(\.platform.applicationKey)) }
+    }
+
+    /// - Parameter applications: those whose mediator serves the caller.
+    package func route(_ call: AcrobitsCall, among applications: Set<Key<Application>>) async throws -> Route {
+        let appIDs = try await store.acrobitsAppIDs(named: call.appID)
+        let own = appIDs.filter { applications.contains($0.applicationKey) }
+        return Route(call: call, places: try await places(own, for: call.token))
+    }
+
     /// Accepts what a back end asks for as an urgent push. A token that no softphone reported here is registered first: the back
     /// end may have kept it for long.
-    ///
-    /// - Parameter applications: those whose mediator serves the caller.
-    package func send(_ call: AcrobitsCall, of applications: Set<Key<Application>>) async throws -> Verdict {
-        let appIDs = try await store.acrobitsAppIDs(named: call.appID)
-        let places = try await places(appIDs.filter { applications.contains($0.applicationKey) }, for: call.token)
+    package func send(_ route: Route) async throws -> Verdict {
+        let (call, places) = (route.call, route.places)
         var dead: Key<Application>?
         for place in places {
             guard let token = try? call.token.deviceToken(for: place.platform.kind) else { continue }
@@ -28,9 +41,7 @@ extension AcrobitsService {
         }
         if let dead { return .dead(dead) }
         // With several applications nobody can say whose an unknown token is.
-        guard let place = places.first, Set(places.map(\.platform.applicationKey)).count == 1 else {
-            return .unknownAppID
-        }
+        guard let place = places.first, route.applications.count == 1 else { return .unknownAppID }
         let token = try call.token.deviceToken(for: place.platform.kind)
         let registration = try Registration(
             token: token, about: Device.About(), customUserID: .keep, topics: .keep)

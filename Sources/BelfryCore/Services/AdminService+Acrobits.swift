@@ -15,12 +15,26 @@ extension AdminService {
             else { continue }
             throw StoreError.conflict("the app id stands for the platform \(known.uuid.lowercased) already")
         }
+        try await checkClaim(name, of: application, by: author)
         let appID = AcrobitsAppID(
             name: name, applicationKey: application.key, platformKey: platform.key, payload: payload)
         let details = ["app_id": name, "platform": platform.uuid.lowercased]
         let change = AuditedChange(by: author, "acrobits_app_id.set", application, details)
         try await store.audited(change) { try await store.set(appID) }
         return appID
+    }
+
+    /// Throws where the path without a key leads to this application and to another that has the app id: one of them would get what is
+    /// meant for the other, so an operator has to say that both are meant.
+    private func checkClaim(_ name: String, of application: Application, by author: AuditAuthor) async throws {
+        guard author.credentials != .operator else { return }
+        let plain = Set(try await store.plainOpenEndpoints(.acrobitsMediator).map(\.application))
+        guard plain.contains(application.key) else { return }
+        let others = try await store.acrobitsAppIDs(named: name).filter { $0.applicationKey != application.key }
+        guard others.contains(where: { plain.contains($0.applicationKey) }) else { return }
+        throw StoreError.conflict(
+            "another application that the mediator's path without a key leads to has the app id: an operator has to set it"
+        )
     }
 
     package func deleteAcrobitsAppID(

@@ -7,7 +7,8 @@ package import FoundationEssentials
 package struct AdminService: Sendable {
     package typealias Stores = ApplicationStore & RegistryUpkeep & TenantStore & AdminKeyStore & DeviceStore
         & DirectoryStore & TopicStore & LocationStore & GeofenceStore & DamageStore & AuditStore & AcrobitsStore
-        & CarmaStore & UserStore & QuotaStore & ImportJobStore & DeviceDetailStore & PersonStore & SealStore
+        & CarmaStore & OpenEndpointStore & UserStore & QuotaStore & ImportJobStore & DeviceDetailStore
+        & PersonStore & SealStore
 
     let store: any Stores
     let vault: any Vault

@@ -183,13 +183,3 @@ extension CarmaService {
         }
     }
 }
-
-extension String {
-    /// The characters that fit.
-    fileprivate func prefix(bytes: Int) -> String {
-        guard utf8.count > bytes else { return self }
-        var text = Substring(self).prefix(bytes)
-        while text.utf8.count > bytes { text.removeLast() }
-        return String(text)
-    }
-}

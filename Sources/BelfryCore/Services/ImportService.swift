@@ -21,10 +21,17 @@ package struct ImportService: Sendable {
 
         package init(row: Int, id: String?, platform: UUID?, outcome: ImportVerdict) {
             self.row = row
-            self.id = id
+            self.id = id?.prefix(bytes: Self.idBytesMax)
             self.platform = platform
-            self.outcome = outcome
+            self.outcome =
+                if case .refused(let reason) = outcome { .refused(reason.prefix(bytes: Self.reasonBytesMax)) } else {
+                    outcome
+                }
         }
+
+        /// What is kept of texts of the list, of which a row may have 1 MiB.
+        package static let idBytesMax = 256
+        package static let reasonBytesMax = 512
     }
 
     /// Imports devices to platforms of one application.

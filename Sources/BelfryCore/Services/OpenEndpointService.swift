@@ -12,14 +12,18 @@ package struct OpenEndpointService: Sendable {
     }
 
     /// Returns the key too: it is shown once.
+    ///
+    /// - Parameter isPlain: see `OpenEndpoint.isPlain`; to be an operator's word, since the path is everybody's.
     package func create(
         _ kind: OpenEndpoint.Kind, of application: Application, allowed: [String] = [],
-        options: [String: String] = [:], by author: AuditAuthor
+        options: [String: String] = [:], isPlain: Bool = false, by author: AuditAuthor
     ) async throws -> (endpoint: OpenEndpoint, key: String) {
         let key = UUID().lowercased.replacing("-", with: "")
         let new = try NewOpenEndpoint(
-            kind: kind, application: application.key, keyHash: hash(key), allowed: allowed, options: options)
-        let details = ["kind": kind.rawValue, "allowed": allowed.joined(separator: ", ")]
+            kind: kind, application: application.key, keyHash: hash(key), allowed: allowed, options: options,
+            isPlain: isPlain)
+        var details = ["kind": kind.rawValue, "allowed": allowed.joined(separator: ", ")]
+        if isPlain { details["plain_path"] = "true" }
         let change = AuditedChange(by: author, "open_endpoint.create", application, details)
         return (try await store.audited(change) { try await store.create(new) }, key)
     }

@@ -5,6 +5,8 @@ package import BelfryCore
 package struct FormData: Sendable {
     private var values: [String: [String]] = [:]
     private var files: [String: [UInt8]] = [:]
+    /// Of fields and files, also where several have one name.
+    private var count = 0
 
     /// More than any form of the dashboard has.
     package static let fieldsMax = 512
@@ -45,8 +47,9 @@ package struct FormData: Sendable {
         try check()
     }
 
-    private func check() throws(InvalidInput) {
-        guard values.count + files.count <= Self.fieldsMax else {
+    private mutating func check() throws(InvalidInput) {
+        count += 1
+        guard count <= Self.fieldsMax else {
             throw InvalidInput(field: "form", "has more than \(Self.fieldsMax) fields")
         }
     }
@@ -55,7 +58,8 @@ package struct FormData: Sendable {
 extension FormData {
     /// `application/x-www-form-urlencoded`. Source: WHATWG URL §5.1.
     package init(urlEncoded text: String) throws(InvalidInput) {
-        for item in text.split(separator: "&") {
+        // The rest of a longer form is one item, and is refused with it.
+        for item in text.split(separator: "&", maxSplits: Self.fieldsMax) {
             let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             try add(
                 String(percentDecoding: parts[0], plusIsSpace: true),

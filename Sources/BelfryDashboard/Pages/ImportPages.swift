@@ -83,20 +83,17 @@ struct ImportPages {
         return try await visit.trying(form, on: { Self.page(application, $0) }) {
             let format = try ImportFormat(visit.form["format"], field: "format")
             guard let list = visit.form.file("list") else { throw InvalidInput(field: "list", "is missing or empty") }
-            let mapping = visit.form["map"].isEmpty ? ImportMapping.standard : try ImportMapping(visit.form["map"])
+            if !visit.form["map"].isEmpty { _ = try ImportMapping(visit.form["map"]) }
             let isDryRun = visit.form.isChecked("dry_run")
             let all = try await visit.services.store.platforms(of: application.key)
             let chosen = visit.form["platform"]
             let source = ImportJob.Source(
                 format: format, mapping: visit.form["map"].isEmpty ? nil : visit.form["map"],
                 platform: UUID(uuidString: chosen), isDryRun: isDryRun)
-            let (job, refusals) = try await visit.services.shares.holding(.batches, for: visit.holder(application)) {
-                let recorded = try await visit.services.admin.recordImport(
-                    .timeOrdered(), of: application,
-                    to: all.filter { chosen.isEmpty || $0.uuid.lowercased == chosen }, from: source, position: 0,
-                    by: visit.author)
-                return try await Self.read(list, format, mapping, into: recorded)
-            }
+            let recorded = try await visit.services.admin.recordImport(
+                .timeOrdered(), of: application, to: all.filter { chosen.isEmpty || $0.uuid.lowercased == chosen },
+                from: source, position: 0, by: visit.author)
+            let (job, refusals) = try await read(list, into: recorded, of: application, visit)
             var again = form
             again.keep(visit.form)
             return .page(
@@ -106,25 +103,29 @@ struct ImportPages {
         }
     }
 
-    private static func read(
-        _ list: [UInt8], _ format: ImportFormat, _ mapping: ImportMapping, into begun: RecordedImport
+    private func read(
+        _ list: [UInt8], into recorded: RecordedImport, of application: Application, _ visit: Visit
     ) async throws -> (job: ImportJob, refusals: [ImportService.Verdict]) {
-        var (recorded, refusals) = (begun, [ImportService.Verdict]())
-        do {
-            var reader = ImportReader(format, mapping: mapping)
-            let rows = try reader.read(list) + (try reader.finish())
-            for start in stride(from: 0, to: rows.count, by: RecordedImport.windowRows) {
-                let window = Array(rows[start..<min(start + RecordedImport.windowRows, rows.count)])
-                for verdict in try await recorded.run(window) {
-                    if case .refused = verdict.outcome, refusals.count < refusalsShown { refusals.append(verdict) }
-                }
+        var (intake, refusals) = (try ImportIntake(into: recorded), [ImportService.Verdict]())
+        func write(_ recorded: inout RecordedImport, _ rows: [ImportReader.Row]) async throws -> Bool {
+            let verdicts = try await visit.services.shares.holding(.batches, for: visit.holder(application)) {
+                try await recorded.run(rows)
             }
+            for verdict in verdicts {
+                guard case .refused = verdict.outcome, refusals.count < Self.refusalsShown else { continue }
+                refusals.append(verdict)
+            }
+            return true
+        }
+        do {
+            _ = try await intake.take(list, write)
+            _ = try await intake.finish(write)
         } catch let error as InvalidInput {
-            try await recorded.end(as: .failed, reason: error.description)
+            try await intake.recorded.end(as: .failed, reason: error.description)
             throw error
         }
-        try await recorded.end(as: .completed)
-        return (recorded.job, refusals)
+        try await intake.recorded.end(as: .completed)
+        return (intake.recorded.job, refusals)
     }
 
     static func section(_ jobs: [ImportJob], of application: Application, at now: Instant) -> Section {

@@ -38,6 +38,13 @@ package struct ClientCertificate: Sendable {
         self.key = Array(key.pkcs8DERRepresentation)
     }
 
+    /// Made by the key over the text, with SHA-256: it shows that the certificate is the caller's.
+    package func signature(of text: String) throws -> [UInt8] {
+        let key = try _RSA.Signing.PrivateKey(derRepresentation: key)
+        return Array(
+            try key.signature(for: SHA256.hash(data: Array(text.utf8)), padding: .insecurePKCS1v1_5).rawRepresentation)
+    }
+
     /// Both in a file of PKCS #12 that the passphrase opens.
     package func p12(passphrase: String) throws -> [UInt8] {
         try PKCS12(certificate: certificate, key: key, passphrase: passphrase).bytes

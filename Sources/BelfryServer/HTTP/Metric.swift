@@ -46,11 +46,15 @@ enum Metric {
     static func damagedBatches() -> Meter { Meter(label: "belfry_batches_damaged") }
     static func damagedFanOuts() -> Meter { Meter(label: "belfry_fan_outs_damaged") }
 
+    /// Made as metrics are declared, or with the first line that is dropped.
+    static let logLinesDropped = Counter(label: "belfry_log_lines_dropped_total")
+
     /// Makes the series that nothing else makes before they change, so that the page shows them from the start with 0.
     static func declare() {
         for listener in ["http", "management", "gateway", "dashboard"] {
             for outcome in ["taken", "refused"] { _ = certificateReloads(listener, outcome) }
         }
+        logLinesDropped.increment(by: 0)
         nodes().set(1)
         nodesGone().set(0)
         damagedBatches().set(0)

@@ -1,3 +1,4 @@
+import BelfryCore
 import FoundationEssentials
 package import Logging
 
@@ -15,17 +16,23 @@ package struct JSONLogHandler: LogHandler {
     }
 
     package func log(event: LogEvent) {
-        var entry: [String: String] = [
-            "time": Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
-            "level": event.level.rawValue, "logger": label, "message": event.message.description,
-        ]
+        var entry: [String: String] = [:]
         for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { _, new in new }) {
             entry[key] = value.description
         }
+        guard let line = line(event.level, event.message.description, entry) else { return }
+        LogLines.writeToStandardError(line + "\n") { self.line(.warning, $0) ?? "" }
+    }
+
+    private func line(_ level: Logger.Level, _ message: String, _ details: [String: String] = [:]) -> String? {
+        let entry = details.merging([
+            "time": Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
+            "level": level.rawValue, "logger": label, "message": message,
+        ]) { detail, _ in detail }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let line = try? encoder.encode(entry) else { return }
+        guard let line = try? encoder.encode(entry) else { return nil }
         // The encoder leaves controls above U+007E as they are; its own escapes have none.
-        LogLines.writeToStandardError(LogLines.escaped(String(decoding: line, as: UTF8.self)) + "\n")
+        return String(decoding: line, as: UTF8.self).withoutControls()
     }
 }

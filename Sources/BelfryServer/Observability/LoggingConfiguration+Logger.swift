@@ -11,7 +11,7 @@ extension LoggingConfiguration {
                 case .text: StreamLogHandler.lines(label: label)
                 case .json: JSONLogHandler(label: label)
                 }
-            return ring.map { KeepingLogHandler(handler, in: $0) } ?? handler
+            return FoldingLogHandler(ring.map { KeepingLogHandler(handler, in: $0) } ?? handler, in: .shared)
         }
         logger.logLevel = level
         return logger

@@ -3,16 +3,26 @@ import FoundationEssentials
 
 extension SQLStore {
     package func create(_ new: NewOpenEndpoint) async throws -> OpenEndpoint {
-        try await write { session in
+        try await write { [damagedRows] session in
             try session.check(new.application)
+            let count = (
+                application: Int(try session.prepared(OpenEndpointStatements.count).number(new.application) ?? 0),
+                tenant: Int(try session.prepared(OpenEndpointStatements.countOfTenant).number(new.application) ?? 0)
+            )
+            let plain =
+                new.isPlain
+                ? try session.prepared(OpenEndpointStatements.plainOfOthers).all(
+                    new.kind.rawValue, new.application, as: damagedRows.openEndpoint
+                ).compactMap(\.self) : []
+            try OpenEndpoint.check(new, count: count, plain: plain)
             let now = session.now
             let options = JSONValue.object(new.options.mapValues(JSONValue.string))
             let key = try session.insert(
                 OpenEndpointStatements.insert, new.application, new.kind.rawValue, new.keyHash,
-                new.allowed.joined(separator: ","), String(decoding: options.encoded, as: UTF8.self), now)
+                new.allowed.joined(separator: ","), String(decoding: options.encoded, as: UTF8.self), now, new.isPlain)
             return OpenEndpoint(
                 key: Key(key), kind: new.kind, application: new.application, allowed: new.allowed,
-                options: new.options, createdAt: now)
+                options: new.options, isPlain: new.isPlain, createdAt: now)
         }
     }
 
@@ -22,9 +32,9 @@ extension SQLStore {
         }
     }
 
-    package func openEndpoints(_ kind: OpenEndpoint.Kind) async throws -> [OpenEndpoint] {
+    package func plainOpenEndpoints(_ kind: OpenEndpoint.Kind) async throws -> [OpenEndpoint] {
         try await readCommitted { [damagedRows] db in
-            try db.prepared(OpenEndpointStatements.ofKind).all(kind.rawValue, as: damagedRows.openEndpoint)
+            try db.prepared(OpenEndpointStatements.plain).all(kind.rawValue, as: damagedRows.openEndpoint)
                 .compactMap(\.self)
         }
     }
@@ -62,7 +72,7 @@ extension OpenEndpoint {
         }
         self.init(
             key: Key(row.integer(0)), kind: kind, application: Key(row.integer(1)),
-            allowed: row.text(3).split(separator: ",").map(String.init), options: options,
+            allowed: row.text(3).split(separator: ",").map(String.init), options: options, isPlain: row.bool(6),
             createdAt: Instant(milliseconds: row.integer(5)))
     }
 }
@@ -70,30 +80,49 @@ extension OpenEndpoint {
 enum OpenEndpointStatements {
     static let insert: SQLText = """
         INSERT INTO open_endpoint /* open_endpoints.insert */ (
-            application_id, kind, key_hash, allowed, options, created_at_ms)
-        VALUES ($1, $2, $3, $4, $5, $6)
+            application_id, kind, key_hash, allowed, options, created_at_ms, is_plain)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
         RETURNING id
         """
 
     static let byHash: SQLText = """
-        SELECT open_endpoint.id, application_id, kind, allowed, options, open_endpoint.created_at_ms
-               /* open_endpoints.by_hash */
+        SELECT open_endpoint.id, application_id, kind, allowed, options, open_endpoint.created_at_ms,
+               is_plain /* open_endpoints.by_hash */
           FROM open_endpoint JOIN application ON application.id = application_id
          WHERE key_hash = $1 AND kind = $2 AND NOT is_being_deleted
         """
 
-    /// Scans `open_endpoint_kind`.
-    static let ofKind: SQLText = """
-        SELECT open_endpoint.id, application_id, kind, allowed, options, open_endpoint.created_at_ms
-               /* open_endpoints.of_kind */
+    /// Scans `open_endpoint_plain`.
+    static let plain: SQLText = """
+        SELECT open_endpoint.id, application_id, kind, allowed, options, open_endpoint.created_at_ms, is_plain
+               /* open_endpoints.plain */
           FROM open_endpoint JOIN application ON application.id = application_id
-         WHERE kind = $1 AND NOT is_being_deleted
+         WHERE is_plain AND kind = $1 AND NOT is_being_deleted
          ORDER BY open_endpoint.id
+        """
+
+    /// Those of other tenants than the application's. Scans `open_endpoint_plain`.
+    static let plainOfOthers: SQLText = """
+        SELECT open_endpoint.id, application_id, kind, allowed, options, open_endpoint.created_at_ms, is_plain
+               /* open_endpoints.plain_of_others */
+          FROM open_endpoint JOIN application ON application.id = application_id
+         WHERE is_plain AND kind = $1 AND NOT is_being_deleted
+           AND tenant_id <> (SELECT tenant_id FROM application WHERE id = $2)
+        """
+
+    static let count: SQLText = """
+        SELECT count(*) /* open_endpoints.count */ FROM open_endpoint WHERE application_id = $1
+        """
+
+    static let countOfTenant: SQLText = """
+        SELECT count(*) /* open_endpoints.count_of_tenant */
+          FROM application JOIN open_endpoint ON open_endpoint.application_id = application.id
+         WHERE tenant_id = (SELECT tenant_id FROM application WHERE id = $1)
         """
 
     /// Scans `open_endpoint_application`.
     static let ofApplication: SQLText = """
-        SELECT id, application_id, kind, allowed, options, created_at_ms /* open_endpoints.of_application */
+        SELECT id, application_id, kind, allowed, options, created_at_ms, is_plain /* open_endpoints.of_application */
           FROM open_endpoint
          WHERE application_id = $1
          ORDER BY id

@@ -33,8 +33,8 @@ extension WrappedStore {
     package func openEndpoint(_ kind: OpenEndpoint.Kind, keyHash: [UInt8]) async throws -> OpenEndpoint? {
         try await base.openEndpoint(kind, keyHash: keyHash)
     }
-    package func openEndpoints(_ kind: OpenEndpoint.Kind) async throws -> [OpenEndpoint] {
-        try await base.openEndpoints(kind)
+    package func plainOpenEndpoints(_ kind: OpenEndpoint.Kind) async throws -> [OpenEndpoint] {
+        try await base.plainOpenEndpoints(kind)
     }
     package func openEndpoints(of application: Key<Application>) async throws -> [OpenEndpoint] {
         try await base.openEndpoints(of: application)

@@ -4,10 +4,19 @@ extension MemoryStore {
     package func create(_ new: NewOpenEndpoint) async throws -> OpenEndpoint {
         let now = clock.now
         return try transaction { contents in
-            guard contents.applications[new.application] != nil else { throw StoreError.unknown("application") }
+            guard let tenant = contents.applications[new.application]?.tenantKey else {
+                throw StoreError.unknown("application")
+            }
+            let all = contents.openEndpoints.values.map(\.endpoint)
+            func isOfTenant(_ endpoint: OpenEndpoint) -> Bool {
+                contents.applications[endpoint.application]?.tenantKey == tenant
+            }
+            try OpenEndpoint.check(
+                new, count: (all.count { $0.application == new.application }, all.count(where: isOfTenant)),
+                plain: all.filter { $0.isPlain && $0.kind == new.kind && !isOfTenant($0) })
             let endpoint = OpenEndpoint(
                 key: contents.nextKey(), kind: new.kind, application: new.application, allowed: new.allowed,
-                options: new.options, createdAt: now)
+                options: new.options, isPlain: new.isPlain, createdAt: now)
             contents.openEndpoints[endpoint.key] = (endpoint, new.keyHash)
             return endpoint
         }
@@ -17,8 +26,10 @@ extension MemoryStore {
         contents.openEndpoints.values.first { $0.keyHash == keyHash && $0.endpoint.kind == kind }?.endpoint
     }
 
-    package func openEndpoints(_ kind: OpenEndpoint.Kind) async throws -> [OpenEndpoint] {
-        contents.openEndpoints.values.map(\.endpoint).filter { $0.kind == kind }.sorted { $0.key < $1.key }
+    package func plainOpenEndpoints(_ kind: OpenEndpoint.Kind) async throws -> [OpenEndpoint] {
+        contents.openEndpoints.values.map(\.endpoint).filter { $0.kind == kind && $0.isPlain }.sorted {
+            $0.key < $1.key
+        }
     }
 
     package func openEndpoints(of application: Key<Application>) async throws -> [OpenEndpoint] {

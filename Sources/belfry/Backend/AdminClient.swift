@@ -124,7 +124,7 @@ struct AdminClient: Sendable {
         let words =
             (try? JSONDecoder().decode(Envelope.self, from: body).message)
             ?? (sentence.isEmpty || sentence.hasPrefix("<") ? status.reasonPhrase : String(sentence))
-        return AdminFault("\(base) answered \(status.code): \(words)", status: Int(status.code))
+        return AdminFault("\(base) answered \(status.code): \(words.withoutControls())", status: Int(status.code))
     }
 }
 

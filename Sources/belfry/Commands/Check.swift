@@ -12,7 +12,7 @@ struct Check: AsyncParsableCommand {
         let (faults, strayOldNames) = await common.faults()
         for name in strayOldNames { print("· \(name) means nothing here: \(OldNames.reason(for: name)).") }
         guard faults.isEmpty else {
-            for fault in faults { FileHandle.standardError.write(Data("✗ \(fault)\n".utf8)) }
+            for fault in faults { StandardError.write("✗ \(fault)\n") }
             throw ExitCode(1)
         }
         print("✓ The configuration is sound.")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BelfryAPI
 import BelfryCore
 import BelfryGateway
 import BelfryServer
@@ -25,7 +26,9 @@ struct GatewayCommand: AsyncParsableCommand {
         @Option(
             help: ArgumentHelp("A file with the passphrase of the PKCS #12; - is standard input.", valueName: "file"))
         var passphraseFile: String?
-        @Option(help: ArgumentHelp("Of a certificate that a sender has already: its SHA-256.", valueName: "hex"))
+        @Option(
+            help: ArgumentHelp(
+                "Of a certificate that a sender has already: its SHA-256. For operators.", valueName: "hex"))
         var fingerprint: String?
         @Option(help: "For how many days the certificate is valid.") var days = 3_650
 
@@ -48,6 +51,9 @@ struct GatewayCommand: AsyncParsableCommand {
                 try Data(try made.p12(passphrase: passphrase)).write(
                     to: URL(filePath: out), options: .withoutOverwriting)
                 body["fingerprint"] = .string(made.fingerprint.hex)
+                let proof = try made.signature(of: CertificateProof.text(for: options.platform))
+                body["certificate"] = .string(Data(made.certificate).base64EncodedString())
+                body["proof"] = .string(Data(proof).base64EncodedString())
                 body["expires_at"] = .string(
                     Instant(milliseconds: Int64(made.expiresAt.timeIntervalSince1970) * 1_000).text)
             }

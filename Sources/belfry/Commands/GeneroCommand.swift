@@ -66,7 +66,10 @@ struct GeneroCommand: AsyncParsableCommand {
                 let reply = try await options.ask(
                     "GET", ["genero-tokens"], query: [("limit", "200"), ("cursor", cursor)])
                 if case .array(let rows)? = reply?["tokens"] {
-                    for row in rows { print(Self.columns.map { (row[$0] ?? .null).flat.csv }.joined(separator: ",")) }
+                    for row in rows {
+                        print(
+                            Self.columns.map { (row[$0] ?? .null).flat.withoutFormula.csv }.joined(separator: ","))
+                    }
                 }
                 cursor = reply?["next_cursor"]?.stringValue
             } while cursor != nil

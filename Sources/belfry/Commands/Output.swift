@@ -1,4 +1,23 @@
-import FoundationEssentials
+import BelfryCore
+import Foundation
+
+/// The one way to standard output: texts of strangers, such as the alias of a device, reach a terminal without control characters.
+func print(_ text: String) { Swift.print(text.withoutControls(keepsLines: true)) }
+
+/// The one way to standard error, likewise.
+enum StandardError {
+    static let isTerminal = isatty(STDERR_FILENO) == 1
+
+    static func write(_ text: String) {
+        FileHandle.standardError.write(Data(text.withoutControls(keepsLines: true).utf8))
+    }
+
+    /// Writes in the place of the last line of a terminal.
+    static func rewrite(_ text: String) {
+        FileHandle.standardError.write(Data("\r\u{1B}[K".utf8))
+        write(text)
+    }
+}
 
 /// Prints values as aligned lines or tables, or for scripts as JSON.
 enum Output {
@@ -13,6 +32,7 @@ enum Output {
 
     /// `name  value` lines with aligned values; on a terminal long values go on in the next line.
     static func fields(_ fields: [(String, String)]) {
+        let fields = fields.map { ($0.withoutControls(), $1.withoutControls()) }
         let width = fields.map(\.0.columns).max() ?? 0
         for (name, value) in fields {
             let value = value.isEmpty && !name.isEmpty ? nothing : value
@@ -59,7 +79,7 @@ extension String {
     var columns: Int { reduce(0) { $0 + ($1.unicodeScalars.contains(where: \.isWide) ? 2 : 1) } }
 
     /// A cell has one line, whatever stands in it.
-    fileprivate var onOneLine: String { String(map { $0.isNewline || $0 == "\t" ? " " : $0 }) }
+    fileprivate var onOneLine: String { String(map { $0.isNewline || $0 == "\t" ? " " : $0 }).withoutControls() }
 
     fileprivate var isFigure: Bool {
         utf8.contains { 0x30...0x39 ~= $0 } && utf8.allSatisfy { 0x30...0x39 ~= $0 || ",.-+%".utf8.contains($0) }

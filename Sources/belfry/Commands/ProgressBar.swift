@@ -1,10 +1,8 @@
 import BelfryAPI
-import Foundation
 import Synchronization
 
 /// One line on the terminal that fills up while a push is delivered; without a terminal, a line a second.
 final class ProgressBar: Sendable {
-    private let isTerminal = isatty(STDERR_FILENO) == 1
     /// When the last line was written.
     private let lastLineAt = Mutex<ContinuousClock.Instant?>(nil)
 
@@ -15,9 +13,9 @@ final class ProgressBar: Sendable {
         let devices = receipt.devices
         let total = receipt.fanned_out ? devices.grouped : "\(devices.grouped) found so far"
         let line = "\(receipt.answered.grouped) of \(total)  \(receipt.state)"
-        guard isTerminal else { return writeLine(line) }
+        guard StandardError.isTerminal else { return writeLine(line) }
         let share = devices == 0 ? 0 : Double(receipt.answered) / Double(devices)
-        write("\r\u{1B}[K\(Self.bar(share))\(line)")
+        StandardError.rewrite("\(Self.bar(share))\(line)")
     }
 
     /// The bar alone; empty where the share is not known.
@@ -28,11 +26,12 @@ final class ProgressBar: Sendable {
     }
 
     /// A line that stays above the bar.
-    func tell(_ text: String) { write((isTerminal ? "\r\u{1B}[K" : "") + text + "\n") }
+    func tell(_ text: String) {
+        StandardError.isTerminal ? StandardError.rewrite(text + "\n") : StandardError.write(text + "\n")
+    }
 
     func end() {
-        guard isTerminal else { return }
-        write("\r\u{1B}[K")
+        if StandardError.isTerminal { StandardError.rewrite("") }
     }
 
     private func writeLine(_ line: String) {
@@ -42,8 +41,6 @@ final class ProgressBar: Sendable {
             last = now
             return true
         }
-        if isDue { write(line + "\n") }
+        if isDue { StandardError.write(line + "\n") }
     }
-
-    private func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
 }

@@ -153,9 +153,9 @@ struct PushCommand: AsyncParsableCommand {
             inactive.count == meant.count
             ? "Send to all \((devices - inactive.reduce(0, +)).grouped) active devices of \(name)? [y/N] "
             : "Send to all active devices of \(name)? It has \(devices.grouped), inactive ones included. [y/N] "
-        FileHandle.standardError.write(Data(question.utf8))
+        StandardError.write(question.withoutControls())
         guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
-            FileHandle.standardError.write(Data("nothing was sent\n".utf8))
+            StandardError.write("nothing was sent\n")
             throw ExitCode.failure
         }
     }

@@ -54,7 +54,9 @@ struct ImportDevicesCommand: AsyncParsableCommand {
             var importRun = ImportRun(target: target, journal: journal, sample: sample)
             var reader = ImportReader(format, mapping: mapping, skipping: journal.state.rows)
             let tally = try await importRun.all { offer in
-                while let chunk = try input.next() { try await offer(try reader.read(chunk), input.share) }
+                while let chunk = try input.next() {
+                    try await reader.read(chunk) { try await offer($0, input.share) }
+                }
                 try await offer(try reader.finish(), 1)
             }
             if isFirst, !run.dryRun, let local = backend as? LocalBackend { try await local.service.awaitServers() }

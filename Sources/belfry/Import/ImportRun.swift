@@ -21,7 +21,7 @@ struct ImportRun {
 
     /// - Parameter read: offers all rows, in order.
     mutating func all(_ read: (Offer) async throws -> Void) async throws -> ImportTally {
-        var waiting: [ImportReader.Row] = []
+        var waiting = ImportWindow(rowsMax: target.windowRows)
         try await withThrowingTaskGroup(of: [ImportService.Verdict].self) { group in
             var isWriting = false
             func write(_ rows: [ImportReader.Row], _ share: Double?) async throws {
@@ -31,13 +31,11 @@ struct ImportRun {
             }
             try await read { rows, share in
                 sample?.take(rows)
-                waiting += rows
-                while waiting.count >= target.windowRows {
-                    try await write(Array(waiting.prefix(target.windowRows)), share)
-                    waiting.removeFirst(target.windowRows)
+                for row in rows {
+                    if let full = waiting.add(row) { try await write(full, share) }
                 }
             }
-            try await write(waiting, 1)
+            try await write(waiting.rest(), 1)
             for try await done in group { try note(done, 1) }
         }
         try await target.end()

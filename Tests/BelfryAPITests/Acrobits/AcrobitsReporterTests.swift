@@ -307,7 +307,7 @@ import Testing
             #expect(challenge.status == 401)
             let header = try #require(challenge.headers["www-authenticate"])
             let nonce = try #require(header.firstMatch(of: /nonce="([^"]+)"/)).1
-            let endpoint = try #require(try await server.store.openEndpoints(.acrobitsReporter).first)
+            let endpoint = try #require(try await server.store.openEndpoints(of: server.application.key).first)
             let secret = try #require([UInt8](hex: TestServer.sharedSecret.utf8))
             let known = Acrobits.Digest(of: endpoint, sharedSecret: secret)
             func authorization(_ password: String, _ method: String) -> String {

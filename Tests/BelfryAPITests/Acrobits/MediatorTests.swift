@@ -1,6 +1,9 @@
 import BelfryCore
 import BelfryTesting
 import FoundationEssentials
+import Hummingbird
+import HummingbirdTesting
+import NIOCore
 import Testing
 
 @testable import BelfryAPI
@@ -220,13 +223,97 @@ import Testing
         }
     }
 
+    /// A tenant that claims the victim's app id, with a mediator for the whole net, whose path has the key `thief`.
+    private static func thief(_ server: SoftphoneServer) async throws -> BelfryCore.Application {
+        let tenant = try await server.store.create(try NewTenant(uuid: UUID(), name: Name("Thief")))
+        let thief = try await server.store.create(.test(PlaintextVault(), tenant: tenant.key))
+        let platform = try await server.store.create(.test(.ios, of: thief))
+        try await server.store.set(
+            AcrobitsAppID(name: SoftphoneServer.appID, applicationKey: thief.key, platformKey: platform.key))
+        _ = try await server.store.create(
+            try NewOpenEndpoint(
+                kind: .acrobitsMediator, application: thief.key, keyHash: SecretHash.of("thief"),
+                allowed: ["0.0.0.0/0"]))
+        return thief
+    }
+
+    @Test func `another tenant that claims an app id gets nothing of it`() async throws {
+        try await SoftphoneServer.with { server in
+            let thief = try await Self.thief(server)
+            Self.expectSent(try await server.post("/pnm2/send", Self.json, Self.call("NotifyTextMessage")))
+            Self.expectSent(try await server.post("/pnm2/mediator/send", Self.json, Self.call("NotifyTextMessage")))
+            #expect(server.pushes.allSatisfy { $0.applicationKey == server.application.key })
+            Self.expectSent(try await server.post("/pnm2/thief/send", Self.json, Self.call("NotifyTextMessage")))
+            #expect(server.pushes.count { $0.applicationKey == thief.key } == 1)
+            for key in ["unknown", SoftphoneServer.key] {
+                let answer = try await server.post("/pnm2/\(key)/send", Self.json, Self.call("NotifyTextMessage"))
+                #expect(answer.status == 404)
+            }
+        }
+    }
+
+    @Test func `a call is charged to the application that has the app id`() async throws {
+        let clock = ManualClock()
+        let store = MemoryStore(clock: clock)
+        let limiter = RequestLimiter(
+            options: RequestLimiter.Options(limits: [.sender: RateLimit(perSecond: 1, burst: 2)]), clock: clock)
+        let router = ResponseMiddleware.router(clock: clock)
+        MediatorRoutes(store: store, clock: clock, requestLimiter: limiter).add(to: router)
+        for name in ["a", "b"] {
+            let application = try await store.create(.test(PlaintextVault()))
+            let platform = try await store.create(.test(.ios, of: application))
+            try await store.set(
+                AcrobitsAppID(name: name, applicationKey: application.key, platformKey: platform.key))
+            _ = try await store.create(
+                try NewOpenEndpoint(
+                    kind: .acrobitsMediator, application: application.key, keyHash: SecretHash.of(name),
+                    allowed: ["127.0.0.0/8"], isPlain: true))
+        }
+        let app = Hummingbird.Application(
+            router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)))
+        try await app.test(.live) { client in
+            func statuses(_ appID: String, _ path: String, count: Int) async throws -> [Int] {
+                let call =
+                    #"{"verb":"NotifyTextMessage","AppId":"\#(appID)","Selector":"S","#
+                    + #""DeviceToken":"\#(SoftphoneServer.callsToken)"}"#
+                var statuses: [Int] = []
+                for _ in 0..<count {
+                    statuses.append(
+                        try await client.execute(uri: path, method: .post, body: ByteBuffer(string: call)).status.code)
+                }
+                return statuses
+            }
+            let answered = [
+                try await statuses("a", "/pnm2/send", count: 3), try await statuses("a", "/pnm2/a/send", count: 1),
+                try await statuses("b", "/pnm2/send", count: 2),
+            ]
+            #expect(answered == [[200, 200, 429], [429], [200, 200]])
+        }
+    }
+
+    @Test(arguments: ["127.0.0.1/32", "0.0.0.0/0", "127.0.0.0/9"])
+    func `a network without a key is of one tenant`(network: String) async throws {
+        try await SoftphoneServer.with { server in
+            let thief = try await Self.thief(server)
+            func plain(_ network: String, of application: BelfryCore.Application) throws -> NewOpenEndpoint {
+                try NewOpenEndpoint(
+                    kind: .acrobitsMediator, application: application.key, keyHash: SecretHash.of(network),
+                    allowed: ["192.0.2.\(application.key)", network], isPlain: true)
+            }
+            await #expect(throws: StoreError.self) { try await server.store.create(plain(network, of: thief)) }
+            _ = try await server.store.create(plain("10.0.0.0/8", of: thief))
+            _ = try await server.store.create(plain(network, of: server.application))
+            Self.expectSent(try await server.post("/pnm2/send", Self.json, Self.call("NotifyTextMessage")))
+        }
+    }
+
     @Test func `what the mediator has no app id for goes to another one`() async throws {
         let relay = RecordingRelay()
         let clock = ManualClock()
         let store = MemoryStore(clock: clock)
         let service = AcrobitsService(store: store, clock: clock)
         let call = try AcrobitsCall(json: try JSONValue(json: Self.call("NotifyTextMessage").utf8))
-        #expect(try await service.send(call, of: []) == .unknownAppID)
+        #expect(try await service.send(try await service.route(call, among: [])) == .unknownAppID)
         let answer = MediatorAnswer(try await relay.relay([1], isForm: true))
         #expect(answer.status == 200 && answer.code == 404)
         #expect(MediatorAnswer(.unreachable).code == 500)

@@ -57,7 +57,8 @@ struct SoftphoneServer {
             _ = try await store.create(
                 try NewOpenEndpoint(
                     kind: .acrobitsMediator, application: application.key, keyHash: SecretHash.of("mediator"),
-                    allowed: mediators, options: deadTokenStatus.map { ["dead_token_status": $0] } ?? [:]))
+                    allowed: mediators, options: deadTokenStatus.map { ["dead_token_status": $0] } ?? [:],
+                    isPlain: !mediators.isEmpty))
         }
         let router = RecordedServer.router(store, vault, clock, PCFv1.Options())
         let app = Hummingbird.Application(

@@ -128,12 +128,15 @@ struct TestAnswer: CustomStringConvertible {
 }
 
 extension NewApplication {
-    static func test(_ vault: some Vault, key: String = TestServer.apiKey) throws -> Self {
+    static func test(
+        _ vault: some Vault, key: String = TestServer.apiKey, tenant: Key<Tenant> = Tenant.first
+    ) throws -> Self {
         let uuid = UUID()
         let secret = try #require([UInt8](hex: TestServer.sharedSecret.utf8))
         return NewApplication(
             uuid: uuid, name: "test", apiKeyHash: Array(SHA256.hash(data: Data(key.utf8))),
-            sharedSecret: try vault.seal(secret, for: VaultPurpose.sharedSecret(of: uuid)))
+            sharedSecret: try vault.seal(secret, for: VaultPurpose.sharedSecret(of: uuid)),
+            tenantKey: tenant)
     }
 }
 

@@ -23,6 +23,18 @@ final class Listener {
 
     deinit { close(socket) }
 
+    /// Answers the next request that comes, and closes.
+    func answer(_ text: String) throws {
+        let connection = try waitUntil("somebody connects") { () -> Int32? in
+            let connection = accept(socket, nil, nil)
+            return connection >= 0 ? connection : nil
+        }
+        defer { close(connection) }
+        var buffer = [UInt8](repeating: 0, count: 16_384)
+        _ = recv(connection, &buffer, buffer.count, 0)
+        _ = send(connection, text, text.utf8.count, Int32(MSG_NOSIGNAL))
+    }
+
     func connections() -> Int {
         var count = 0
         while true {

@@ -38,13 +38,15 @@ extension Admin {
         package let endpoint_id: Int64
         package let allowed: [String]
         package let dead_token_status: Int
+        package let plain_path: Bool
         package let paths: [String]
 
-        init(_ endpoint: OpenEndpoint) {
+        init(_ endpoint: OpenEndpoint, key: String) {
             endpoint_id = endpoint.key.rawValue
             allowed = endpoint.allowed
             dead_token_status = endpoint.options[AcrobitsOption.notFound] == nil ? 200 : 404
-            paths = ["/pnm2/send", "/pnm2"]
+            plain_path = endpoint.isPlain
+            paths = ["/pnm2/\(key)/send", "/pnm2/\(key)"] + (endpoint.isPlain ? ["/pnm2/send", "/pnm2"] : [])
         }
     }
 

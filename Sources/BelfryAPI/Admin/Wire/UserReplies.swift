@@ -102,6 +102,8 @@ extension Admin {
         package let kind: String
         package let allowed: [String]
         package let options: [String: String]
+        /// Whether the path without a key leads there too.
+        package let plain_path: Bool
         package let created_at: String
         /// Told once.
         package let key: String?
@@ -111,6 +113,7 @@ extension Admin {
             kind = endpoint.kind.rawValue
             allowed = endpoint.allowed
             options = endpoint.options
+            plain_path = endpoint.isPlain
             created_at = endpoint.createdAt.text
             self.key = key
         }

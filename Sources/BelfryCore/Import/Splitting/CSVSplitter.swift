@@ -47,6 +47,9 @@ struct CSVSplitter: RowSplitter {
         isQuoted = false
     }
 
+    /// More than any list has.
+    static let columnsMax = 1_024
+
     /// The values of one record.
     static func fields(of record: [UInt8]) throws(InvalidInput) -> [String] {
         var fields: [String] = []
@@ -78,6 +81,9 @@ struct CSVSplitter: RowSplitter {
                     throw InvalidInput(field: "column \(fields.count + 1)", "goes on behind its closing quote")
                 }
             } else if record[index] == comma {
+                guard fields.count < columnsMax - 1 else {
+                    throw InvalidInput(field: "row", "has more values than \(columnsMax), the limit")
+                }
                 fields.append(try text())
                 field.removeAll(keepingCapacity: true)
                 index += 1

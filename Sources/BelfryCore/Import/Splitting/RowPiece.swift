@@ -5,6 +5,8 @@ package enum RowPiece: Sendable, Hashable {
 
     /// A device of 1,024 topics with 255 bytes each has a quarter of it.
     static let bytesMax = 1 << 20
+    var bytes: Int { if case .row(let bytes) = self { bytes.count } else { 0 } }
+
     static let tooLong = RowPiece.fault("is longer than \(bytesMax) bytes")
 }
 

@@ -109,7 +109,8 @@ struct AcrobitsCommand: AsyncParsableCommand {
 
     struct Mediator: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Let back ends send by /pnm2/send and /pnm2.", subcommands: [Enable.self, Disable.self])
+            abstract: "Let back ends send by /pnm2/<key>/send and /pnm2/<key>, or without a key.",
+            subcommands: [Enable.self, Disable.self])
 
         struct Enable: AsyncParsableCommand {
             static let configuration = CommandConfiguration(
@@ -119,12 +120,17 @@ struct AcrobitsCommand: AsyncParsableCommand {
             @Option(help: "Addresses and networks, such as 10.0.0.0/8, with commas between.") var allow: String
             @Option(help: "The HTTP status where a token is dead: 200 with code 404 in the body, or 404.")
             var deadTokenStatus = 200
+            @Flag(
+                inversion: .prefixedNo,
+                help: "Serve /pnm2/send and /pnm2 too: for operators alone. [default: as an operator]")
+            var plainPath: Bool?
 
             func run() async throws {
                 let networks = allow.split(separator: ",").map { $0.filter { !$0.isWhitespace } }
-                let body: [String: JSONValue] = [
+                var body: [String: JSONValue] = [
                     "allowed": .strings(networks), "dead_token_status": .integer(Int64(deadTokenStatus)),
                 ]
+                if let plainPath { body["plain_path"] = .bool(plainPath) }
                 try options.show(try await options.ask("POST", ["acrobits", "mediator"], body))
             }
         }
