@@ -93,6 +93,8 @@ let package = Package(
         // Layer 0: system libraries.
         .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
 
+        .systemLibrary(name: "CAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
+
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
         .systemLibrary(name: "CQrencode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
@@ -110,12 +112,14 @@ let package = Package(
 
         // Layer 1: the nouns, the rules and the ports; and clients a stranger can use alone.
         module("BelfryCore"),
+        module("DNS", ["CAres", nioCore]),
         module("Tunnel", [nioCore, nioPosix]),
         module("HTTP2Client", ["CNghttp2", "Tunnel", nioCore, nioPosix, nioTLS, nioSSL, logging]),
         module("KeyFiles", [nioSSL, crypto]),
         module("APNs", ["HTTP2Client", "KeyFiles", nioCore, nioSSL, logging, crypto, x509, asn1]),
         module(
-            "Outbound", ["HTTP2Client", "KeyFiles", "Tunnel", nioCore, nioPosix, nioHTTP1, nioSSL, asyncHTTP, logging]),
+            "Outbound",
+            ["DNS", "HTTP2Client", "KeyFiles", "Tunnel", nioCore, nioPosix, nioHTTP1, nioSSL, logging]),
         module("WebPush", outbound + ["KeyFiles", nioCore, nioPosix, nioHTTP1, crypto]),
         module("WNS", outbound + [nioHTTP1]),
         module("MPNS", outbound + [nioHTTP1]),
@@ -134,8 +138,8 @@ let package = Package(
         module(
             "BelfryProviders",
             [
-                "BelfryCore", "HTTP2Client", "Tunnel", "APNs", "Outbound", "WebPush", "WNS", "MPNS", "ADM", "PAP",
-                "Webhook", "FCM", "GCM", "HMS", "KeyFiles", nioCore, nioPosix, nioSSL, asyncHTTP, logging,
+                "BelfryCore", "DNS", "HTTP2Client", "Tunnel", "APNs", "Outbound", "WebPush", "WNS", "MPNS", "ADM",
+                "PAP", "Webhook", "FCM", "GCM", "HMS", "KeyFiles", nioCore, nioPosix, nioSSL, logging,
             ]),
 
         // Layer 3: the flows and the HTTP APIs.
@@ -167,9 +171,8 @@ let package = Package(
             "BelfryServer",
             [
                 "BelfryCore", "BelfryStore", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "BelfryGateway",
-                "BelfryDashboard", "KeyFiles",
-                "Tunnel",
-                nioCore, nioPosix, nioHTTP1, nioSSL, httpTypes, nioHTTPTypes, hummingbird, asyncHTTP, logging, metrics,
+                "BelfryDashboard", "HTTP2Client", "KeyFiles", "Outbound", "Tunnel",
+                nioCore, nioPosix, nioHTTP1, nioSSL, httpTypes, nioHTTPTypes, hummingbird, logging, metrics,
                 coreMetrics, crypto, lifecycle,
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
@@ -198,7 +201,8 @@ let package = Package(
             ]),
         module("BelfryTesting", ["BelfryCore", logging]),
 
-        tests("TunnelTests", ["Tunnel", nioCore, nioPosix, nioEmbedded]),
+        tests("DNSTests", ["DNS", nioCore, nioPosix]),
+        tests("TunnelTests", ["Tunnel", nioCore, nioEmbedded]),
         tests(
             "HTTP2ClientTests",
             ["HTTP2Client", "Tunnel", "CNghttp2", nioCore, nioPosix, nioEmbedded, nioSSL, logging]),
@@ -207,8 +211,8 @@ let package = Package(
         tests(
             "OutboundTests",
             [
-                "Outbound", "HTTP2Client", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", nioCore, nioPosix,
-                nioHTTP1, asyncHTTP, crypto,
+                "Outbound", "DNS", "HTTP2Client", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", nioCore, nioPosix,
+                nioHTTP1, crypto,
             ]),
         tests("FCMTests", ["FCM", "HTTP2Client", cryptoExtras]),
         tests("GCMTests", ["GCM", "Outbound", nioHTTP1]),

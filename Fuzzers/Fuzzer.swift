@@ -9,6 +9,7 @@ struct Fuzzer {
         "HTTPConnections": httpConnections,
         "FCMAnswers": fcmAnswers,
         "GCMAnswers": gcmAnswers,
+        "GatewayHTTP2": gatewayHTTP2,
         "GatewayRecords": gatewayRecords,
         "HMSAnswers": hmsAnswers,
         "Names": names,
@@ -28,7 +29,7 @@ struct Fuzzer {
 
     /// What a byte may cost where it is not the usual: each piece of a connection, of a byte even, goes through all of its
     /// handlers and a turn of the event loop, and may be answered by a piece that does so too.
-    private static let nanosecondsPerByte = ["HTTPConnections": 300_000]
+    private static let nanosecondsPerByte = ["GatewayHTTP2": 300_000, "HTTPConnections": 300_000]
 
     nonisolated(unsafe) fileprivate static var judge = CostJudge { _ in }
 

@@ -28,13 +28,14 @@ package struct FeedbackListener: Service {
     }
 
     package func run() async throws {
-        let server = try await TLSServer.bind(address, options) { channel in
+        let checks = SenderChecks(senders)
+        let server = try await TLSServer.bind(address, options, checks) { channel in
             try channel.pipeline.syncOperations.addHandler(HandshakeHandler(timeout: options.handshakeTimeout))
             return try NIOAsyncChannel<[UInt8], ByteBuffer>(
                 wrappingChannelSynchronously: channel, configuration: .init(isOutboundHalfClosureEnabled: true))
         }
         await withGracefulShutdownHandler {
-            await TLSServer.serve(server) { await serve($0) }
+            await TLSServer.serve(server, checks) { await serve($0) }
         } onGracefulShutdown: {
             server.channel.close(promise: nil)
         }

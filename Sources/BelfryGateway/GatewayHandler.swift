@@ -1,12 +1,11 @@
 import NIOCore
 import NIOSSL
 import NIOTLS
-import Synchronization
 
 /// What a connection's handler tells the one that serves the connection, in order.
 enum GatewayInbound: Sendable {
     /// The handshake is done: the certificate of the sender in DER, if it can be read.
-    case certificate([UInt8], isHTTP2: Bool = false)
+    case certificate([UInt8])
     case records([GatewayRecord])
     /// Of a sender that speaks HTTP/2.
     case requests([GatewayRequest])
@@ -43,7 +42,7 @@ final class GatewayHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private enum State { case handshaking, judged, open, stopping, ended }
 
     private let options: GatewayOptions
-    private let held: HeldRecords
+    private let held: HeldBytes.Share
     private var state = State.handshaking
     private var decoder = GatewayDecoder()
     private var hasFault = false
@@ -56,8 +55,10 @@ final class GatewayHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var isReadHeld = false
     private var context: ChannelHandlerContext?
     private var deadline: Scheduled<Void>?
+    /// When the connection is closed unless the record that has begun is whole.
+    private var recordDeadline: Scheduled<Void>?
 
-    init(_ options: GatewayOptions, held: HeldRecords) {
+    init(_ options: GatewayOptions, held: HeldBytes.Share) {
         self.options = options
         self.held = held
     }
@@ -69,6 +70,7 @@ final class GatewayHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         deadline?.cancel()
+        recordDeadline?.cancel()
         held.release(outstandingBytes)
         outstandingBytes = 0
         self.context = nil
@@ -114,10 +116,24 @@ final class GatewayHandler: ChannelDuplexHandler, RemovableChannelHandler {
             }
             pass(records, context)
             passEnd(context)
+            limitRecord(isNew: !records.isEmpty)
         } catch {
             hasFault = true
+            recordDeadline?.cancel()
             pass(records, context)
             pass(.fault(error), context)
+        }
+    }
+
+    /// A record that has begun has to be whole in time, however often a byte of it comes.
+    private func limitRecord(isNew: Bool) {
+        let isBegun = decoder.heldBytes > 0 && outstanding < options.window
+        guard !isBegun || isNew || recordDeadline == nil else { return }
+        recordDeadline?.cancel()
+        recordDeadline = nil
+        guard isBegun else { return }
+        recordDeadline = context?.eventLoop.assumeIsolated().scheduleTask(in: options.recordTimeout) { [weak self] in
+            self?.context?.close(promise: nil)
         }
     }
 
@@ -232,19 +248,4 @@ final class GatewayHandler: ChannelDuplexHandler, RemovableChannelHandler {
 extension GatewayRecord {
     /// About what it takes in memory.
     fileprivate var heldBytes: Int { token.count + payload.count + 128 }
-}
-
-/// The bytes of records that connections hold and that are not durable yet, for all connections together.
-final class HeldRecords: Sendable {
-    private let bytes = Atomic(0)
-    private let limit: Int
-
-    init(limit: Int) { self.limit = limit }
-
-    /// Then connections that hold any read no more until theirs are durable.
-    var isFull: Bool { bytes.load(ordering: .relaxed) >= limit }
-
-    func hold(_ count: Int) { bytes.add(count, ordering: .relaxed) }
-
-    func release(_ count: Int) { bytes.subtract(count, ordering: .relaxed) }
 }

@@ -27,15 +27,18 @@ package struct GatewayListener: Service {
 
     package func run() async throws {
         let open = OpenChannels()
-        let held = HeldRecords(limit: options.heldBytesMax)
-        let server = try await TLSServer.bind(address, options) { channel in
-            let binary = GatewayHandler(options, held: held)
-            try channel.pipeline.syncOperations.addHandlers(GatewayProtocolHandler(binary: binary), binary)
+        let held = HeldBytes(limit: options.heldBytesMax)
+        let checks = SenderChecks(senders)
+        let server = try await TLSServer.bind(address, options, checks) { channel in
+            let share = held.share(of: channel.remoteAddress)
+            let binary = GatewayHandler(options, held: share)
+            let http2 = GatewayProtocolHandler(binary: binary) { GatewayHTTP2Handler(options, held: share) }
+            try channel.pipeline.syncOperations.addHandlers(http2, binary)
             // Without half closure: a channel without output ends its output at once.
             return try NIOAsyncChannel<GatewayInbound, Never>(wrappingChannelSynchronously: channel)
         }
         await withGracefulShutdownHandler {
-            await TLSServer.serve(server) { connection in
+            await TLSServer.serve(server, checks) { connection in
                 open.add(connection.channel)
                 await serve(connection)
                 open.remove(connection.channel)

@@ -5,8 +5,14 @@ package import NIOSSL
 package struct GatewayOptions: Sendable {
     /// Records of a connection that are not durable yet; then no more are read.
     package var window = 1_000
-    /// The same in bytes, for all connections together.
+    /// The same in bytes, for all connections together; those of one address may have a quarter of it. Requests of HTTP/2 count too.
     package var heldBytesMax = 64 << 20
+    /// How long a record may take from its first byte to its last.
+    package var recordTimeout = TimeAmount.seconds(30)
+    /// How long a request of HTTP/2 may take until it is whole, and its answer until the sender has taken it.
+    package var streamTimeout = TimeAmount.seconds(10)
+    /// How long a sender may read nothing that it is answered.
+    package var writeTimeout = TimeAmount.seconds(30)
     package var handshakeTimeout = TimeAmount.seconds(10)
     /// Without a byte.
     package var idleTimeout = TimeAmount.minutes(15)

@@ -22,13 +22,10 @@ actor GatewaySession {
 
     func handle(_ event: GatewayInbound) async throws {
         switch event {
-        case .certificate(let der, let isHTTP2):
+        case .certificate(let der):
+            // The handshake has asked too, but for a session that is resumed, and a certificate may be revoked since.
             platform = try await senders.platform(of: der)
-            if platform == nil, !isHTTP2 {
-                try await channel.close()
-            } else {
-                tell(.admit)
-            }
+            if platform == nil { try await channel.close() } else { tell(.admit) }
         case .records(let records): await take(records)
         // Answered beside the events.
         case .requests: return

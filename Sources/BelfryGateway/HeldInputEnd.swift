@@ -1,7 +1,8 @@
 import NIOCore
 
 /// Keeps from TLS that the sender has closed its side until the handshake is over: a sender that does so at once sends its end
-/// together with the last of the handshake, and TLS would take it for a broken one.
+/// together with the last of the handshake, and TLS would take it for a broken one. Nor is a sender read while its certificate is
+/// looked up.
 final class HeldInputEnd: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -11,11 +12,29 @@ final class HeldInputEnd: ChannelDuplexHandler {
 
     private var isOver = false
     private var isHeld = false
+    private var (areReadsHeld, isReadHeld) = (false, false)
     private var context: ChannelHandlerContext?
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    // MARK: Reads
+
+    func holdReads() { areReadsHeld = true }
+
+    func readOn() {
+        areReadsHeld = false
+        guard isReadHeld else { return }
+        isReadHeld = false
+        context?.read()
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if areReadsHeld { isReadHeld = true } else { context.read() }
+    }
+
+    // MARK: The end
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .inputClosed? = event as? ChannelEvent, !isOver {

@@ -10,9 +10,10 @@ enum TLSServer {
 
     /// Listens. A connection that is not let in is closed at once, and is nil.
     ///
-    /// Any certificate is taken in the handshake: whether it is known is looked up afterwards, by its fingerprint alone.
+    /// Whether a certificate is known is looked up in the handshake, by its fingerprint alone: with an unknown one the handshake
+    /// ends with an alert of TLS.
     static func bind<Inbound: Sendable, Outbound: Sendable>(
-        _ address: GatewayAddress, _ options: GatewayOptions,
+        _ address: GatewayAddress, _ options: GatewayOptions, _ checks: SenderChecks,
         _ furnish: @escaping @Sendable (any Channel) throws -> NIOAsyncChannel<Inbound, Outbound>
     ) async throws -> Connections<Inbound, Outbound> {
         let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -32,11 +33,21 @@ enum TLSServer {
                         return NIOAsyncChannel<Inbound, Outbound>?.none
                     }
                     channel.closeFuture.whenComplete { _ in address.left(peer) }
-                    try channel.pipeline.syncOperations.addHandler(HeldInputEnd())
+                    let input = HeldInputEnd()
+                    try channel.pipeline.syncOperations.addHandler(input)
+                    let bound = NIOLoopBound(input, eventLoop: channel.eventLoop)
                     try channel.pipeline.syncOperations.addHandlers(
                         NIOSSLServerHandler(
                             context: address.context(),
-                            customVerificationCallback: { _, promise in promise.succeed(.certificateVerified) }),
+                            customVerificationCallback: { certificates, promise in
+                                bound.value.holdReads()
+                                let certificate = (try? certificates.first?.toDERBytes()) ?? []
+                                checks.isKnown(certificate, on: channel.eventLoop).whenComplete { found in
+                                    let isKnown = if case .success(true) = found { true } else { false }
+                                    promise.succeed(isKnown ? .certificateVerified : .failed)
+                                    bound.value.readOn()
+                                }
+                            }),
                         IdleStateHandler(readTimeout: options.idleTimeout))
                     return try furnish(channel)
                 }
@@ -47,10 +58,12 @@ enum TLSServer {
 
     /// Serves each connection until it is over, and returns when none is left and no more come.
     static func serve<Inbound: Sendable, Outbound: Sendable>(
-        _ server: Connections<Inbound, Outbound>,
+        _ server: Connections<Inbound, Outbound>, _ checks: SenderChecks,
         _ body: @escaping @Sendable (NIOAsyncChannel<Inbound, Outbound>) async -> Void
     ) async {
         await withDiscardingTaskGroup { group in
+            group.addTask { await checks.run() }
+            defer { checks.finish() }
             try? await server.executeThenClose { connections in
                 for try await connection in connections {
                     if let connection { group.addTask { await body(connection) } }

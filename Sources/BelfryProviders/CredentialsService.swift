@@ -1,4 +1,5 @@
 package import BelfryCore
+import DNS
 package import FoundationEssentials
 import KeyFiles
 
@@ -84,8 +85,11 @@ package struct CredentialsService: ProviderCredentials {
         let began = dependencies.clock.now
         do {
             let provider = try await Providers.make(platform, with: dependencies)
-            var result = await provider.test()
-            if case .refused = result {} else { result = await provider.testConnection(to: devices) ?? result }
+            let result = await NameCaller.$current.withValue(await dependencies.caller(.doors, platform)) {
+                let result = await provider.test()
+                if case .refused = result { return result }
+                return await provider.testConnection(to: devices) ?? result
+            }
             await provider.shutdown(within: .seconds(1))
             guard case .unknown = result else { return result }
             return dependencies.routes.trouble(of: platform.kind.families, since: began).map { .unknown($0) } ?? result

@@ -1,4 +1,5 @@
 package import BelfryCore
+import DNS
 package import Logging
 package import NIOCore
 
@@ -11,17 +12,27 @@ package struct ProviderDependencies: Sendable {
     package let routes: OutboundRoutes
     package let logger: Logger
     package let fcmQuotas = FCMQuotas()
+    /// The tenant of an application, if it is known.
+    private let tenant: @Sendable (Key<Application>) async -> Key<Tenant>?
 
     package init(
         vault: any Vault, clock: any WallClock, options: ProviderOptions, eventLoopGroup: any EventLoopGroup,
-        routes: OutboundRoutes, logger: Logger
+        routes: OutboundRoutes, logger: Logger,
+        tenant: @escaping @Sendable (Key<Application>) async -> Key<Tenant>? = { _ in nil }
     ) {
+        self.tenant = tenant
         self.vault = vault
         self.clock = clock
         self.options = options
         self.eventLoopGroup = eventLoopGroup
         self.routes = routes
         self.logger = logger
+    }
+
+    /// Whom the look-ups for a platform are counted for.
+    func caller(_ lane: NameCaller.Lane, _ platform: Platform) async -> NameCaller {
+        let application = platform.applicationKey
+        return NameCaller(lane, application: application.rawValue, tenant: await tenant(application)?.rawValue)
     }
 }
 
@@ -36,7 +47,18 @@ package struct ProviderOptions: Sendable {
     /// Whether Android apps find the receipt id in what they get through FCM or `gcm/send`.
     package var sendsAndroidReceiptID = true
 
+    /// Asked for the addresses of names instead of the machine's name servers; none for those.
+    package private(set) var nameServers: [String] = []
+
     package init() {}
+
+    /// - Parameter onFault: called with each text that is no address with or without a port.
+    package mutating func setNameServers(_ texts: [String], onFault: (String) -> Void) {
+        nameServers = texts.filter { text in
+            if !NameResolver.isServer(text) { onFault(text) }
+            return NameResolver.isServer(text)
+        }
+    }
 
     /// The longest deadline of any provider for a batch.
     package var deadlineMax: Duration {

@@ -1,4 +1,5 @@
 package import BelfryCore
+import DNS
 import Synchronization
 
 /// Keeps one provider for each platform, and replaces it when the platform's credentials change.
@@ -8,6 +9,7 @@ package final class Providers: ProviderDirectory {
     private struct Entry {
         let version: Int64
         let provider: any DrainableProvider
+        let counted: CountedProvider
     }
 
     private let entries = Mutex<[Key<Platform>: Entry]>([:])
@@ -17,11 +19,15 @@ package final class Providers: ProviderDirectory {
 
     package func provider(for platform: Platform) async throws -> any Provider {
         let known = entries.withLock { $0[platform.key] }
-        if let known, known.version == platform.credentialsVersion { return known.provider }
+        if let known, known.version == platform.credentialsVersion { return known.counted }
         // Opening a seal and reading certificates takes milliseconds: no lock is held meanwhile, since workers of all
         // platforms would wait for it.
+        let provider = try await Self.make(platform, with: dependencies)
         let made = Entry(
-            version: platform.credentialsVersion, provider: try await Self.make(platform, with: dependencies))
+            version: platform.credentialsVersion, provider: provider,
+            counted: CountedProvider(
+                provider: provider, door: await dependencies.caller(.doors, platform),
+                delivery: await dependencies.caller(.delivery, platform)))
         let (kept, superfluous) = entries.withLock { entries -> (Entry, (any DrainableProvider)?) in
             let known = entries[platform.key]
             // Another worker was faster.
@@ -30,7 +36,7 @@ package final class Providers: ProviderDirectory {
             return (made, known?.provider)
         }
         await superfluous?.retire()
-        return kept.provider
+        return kept.counted
     }
 
     package func room() -> [Key<Platform>: Int] {
@@ -65,5 +71,24 @@ package final class Providers: ProviderDirectory {
         of kind: any PlatformCredentials.Type, for platform: Platform, with dependencies: ProviderDependencies
     ) throws -> any DrainableProvider {
         try kind.init(opening: platform, with: dependencies.vault).makeProvider(for: platform, with: dependencies)
+    }
+}
+
+/// Counts the names that are looked up for what is sent, for the application and its tenant.
+private struct CountedProvider: Provider {
+    let provider: any DrainableProvider
+    let door: NameCaller
+    let delivery: NameCaller
+
+    var room: Int { provider.room }
+
+    /// For somebody who waits for the answer.
+    func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome] {
+        await NameCaller.$current.withValue(door) { await provider.send(push, to: recipients) }
+    }
+
+    /// For workers of the delivery.
+    func send(_ pushes: [(push: Push, recipients: [Recipient])]) async -> [[Outcome]] {
+        await NameCaller.$current.withValue(delivery) { await provider.send(pushes) }
     }
 }

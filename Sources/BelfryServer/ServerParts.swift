@@ -84,7 +84,7 @@ struct ServerParts: Sendable {
         self.delivery = delivery
         self.verdicts = verdicts
         self.events = events
-        self.oldServer = configuration.mirror.map { OldServer($0) }
+        self.oldServer = configuration.mirror.map { OldServer($0, outbound: resources.dependencies.routes.own) }
         self.systemdNotifier = systemdNotifier
         self.shutdown = shutdown
         self.heartbeat = heartbeat
@@ -144,8 +144,11 @@ struct ServerParts: Sendable {
             shares: shares
         ).add(to: router)
         MediatorRoutes(
-            store: resources.store, clock: clock, relay: configuration.mediatorRelayURL.map { MediatorClient(url: $0) },
-            requestLimiter: requestLimiter, pushObserver: events
+            store: resources.store, clock: clock,
+            relay: configuration.mediatorRelayURL.map {
+                MediatorClient(url: $0, outbound: resources.dependencies.routes.own)
+            },
+            requestLimiter: requestLimiter, shares: shares, pushObserver: events
         ).add(to: router)
         GeneroRoutes(store: resources.store, clock: clock, requestLimiter: requestLimiter).add(to: router)
         WebRoutes(

@@ -72,8 +72,8 @@ package struct ServerResources: Sendable {
         let group = MultiThreadedEventLoopGroup.singleton
         dependencies = ProviderDependencies(
             vault: keyRing, clock: SystemClock(), options: configuration.providers, eventLoopGroup: group,
-            routes: try await .open(configuration.providers, clock: SystemClock(), on: group, logger: logger),
-            logger: logger)
+            routes: .open(configuration.providers, clock: SystemClock(), on: group, logger: logger),
+            logger: logger, tenant: { [store] in try? await store.application($0)?.tenantKey })
     }
 
     /// Why nothing is sent at present; nil while a server runs on the database.
@@ -94,7 +94,7 @@ package struct ServerResources: Sendable {
     }
 
     package func close() async throws {
-        try await dependencies.routes.close()
+        await dependencies.routes.close()
         try await closeStore()
     }
 

@@ -1,29 +1,28 @@
-public import AsyncHTTPClient
+import DNS
 import HTTP2Client
 public import NIOSSL
 
 /// Posts to providers over HTTP, by the batch. Each request has a deadline, each answer a limit; no redirect is followed.
 public struct Outbound: Sendable {
-    /// For what is rare: token servers.
-    let client: HTTPClient
     private let connections: HostConnections
     private let names: AddressGuard?
     private let hosts: HostPolicy?
+    private let leadsNowhere: @Sendable (String) -> Bool
 
     /// For a host that gives no answer to anything.
     public static let silenceLimit = Duration.seconds(10)
 
     /// - Parameters:
-    ///   - client: asks token servers. It should follow no redirect.
     ///   - connections: to all that is posted to.
     ///   - names: for connections through a proxy, which connects where we cannot see it: judges the hosts of URLs before anything
     ///     is sent.
     ///   - hosts: for connections that are our own: judges the addresses of hosts before anything is connected to.
+    ///   - leadsNowhere: whether a host can never be reached; nothing is asked for it then, of a proxy neither.
     public init(
-        _ client: HTTPClient, connections: HostConnections, judgingNamesBy names: AddressGuard? = nil,
-        hostsBy hosts: HostPolicy? = nil
+        connections: HostConnections, judgingNamesBy names: AddressGuard? = nil, hostsBy hosts: HostPolicy? = nil,
+        leadsNowhere: @escaping @Sendable (String) -> Bool = { _ in false }
     ) {
-        self.client = client
+        self.leadsNowhere = leadsNowhere
         self.connections = connections
         self.names = names
         self.hosts = hosts
@@ -92,11 +91,14 @@ public struct Outbound: Sendable {
 
     /// Why a host may not be spoken to.
     func refusal(of origin: PostOrigin) async -> OutboundFault? {
+        if leadsNowhere(origin.host) { return .nowhere }
         if let names, !names.permits(host: origin.host) { return .addressRefused }
         return switch await hosts?.verdict(onHost: origin.host) {
         case .permitted, nil: nil
         case .refused: .addressRefused
-        case .unresolved: .unresolved
+        case .unresolved(.unknown): .unresolved
+        case .unresolved(.unanswered): .unanswered
+        case .unresolved(.full): .manyNames
         }
     }
 }

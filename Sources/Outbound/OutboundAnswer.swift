@@ -1,9 +1,4 @@
-import AsyncHTTPClient
-import FoundationEssentials
-import NIOCore
 public import NIOHTTP1
-import NIOPosix
-import NIOSSL
 
 /// The result of one request.
 public enum OutboundAnswer: Sendable, Equatable {
@@ -54,6 +49,8 @@ public struct OutboundFault: Sendable, Hashable, CustomStringConvertible {
         public static let proxy = Code(number: 10)
         /// As many connections are open, or hosts spoken to, as may be.
         public static let full = Code(number: 11)
+        /// The host can never be reached, whatever name servers say.
+        public static let nowhere = Code(number: 12)
     }
 
     public let code: Code
@@ -67,6 +64,9 @@ public struct OutboundFault: Sendable, Hashable, CustomStringConvertible {
 
     static let noConnection = OutboundFault(.connect, "no connection")
     static let unresolved = OutboundFault(.unresolved, "the name of the host does not resolve")
+    static let nowhere = OutboundFault(.nowhere, "no such host can ever be reached")
+    static let unanswered = OutboundFault(.unresolved, "the name servers of the host give no answer")
+    static let manyNames = OutboundFault(.full, "as many names are being looked up as may be")
     static let addressRefused = OutboundFault(.addressRefused, "the address of the host is not public")
     static let badURL = OutboundFault(.url, "the URL cannot be used")
     public static let notBegun = OutboundFault(.deadline, "not begun in time")
@@ -74,59 +74,4 @@ public struct OutboundFault: Sendable, Hashable, CustomStringConvertible {
 
 extension OutboundAnswer {
     static let late = OutboundAnswer.unknown(OutboundFault(.deadline, "no answer in time"))
-
-    /// Converts an error of the HTTP client.
-    ///
-    /// - Parameter isGuarded: whether a third party chose the host. Then the network's own error is not revealed, since
-    ///   the name may have resolved to a private address.
-    init(_ error: any Error, isGuarded: Bool = false) {
-        switch error {
-        case is AddressRefused: self = .unprocessed(.addressRefused)
-        case let error as NIOConnectionError:
-            self = .unprocessed(isGuarded ? .noConnection : OutboundFault(error))
-        case let error as IOError where Self.refusals.contains(error.errnoCode):
-            self = .unprocessed(isGuarded ? .noConnection : OutboundFault(error))
-        case let error as NIOSSLError where error == .uncleanShutdown:
-            self = .unknown(OutboundFault(.broken, "the connection ended"))
-        case is NIOSSLError, is NIOSSLExtraError:
-            self = .unprocessed(OutboundFault(.tls, "TLS failed: \(Outbound.tlsWords("\(error)"))"))
-        case let error as HTTPClientError where Self.unconnected.contains(error):
-            self = .unprocessed(isGuarded ? .noConnection : OutboundFault(unconnected: error))
-        case let error as HTTPClientError where Self.unusable.contains(error):
-            self = .unprocessed(OutboundFault(.url, "\(error)"))
-        case let error as HTTPClientError where [.deadlineExceeded, .readTimeout].contains(error): self = .late
-        case is CancellationError: self = .late
-        default: self = .unknown(OutboundFault(.broken, "\(type(of: error))"))
-        }
-    }
-
-    private static let refusals: Set = [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ETIMEDOUT, ENETDOWN, EADDRNOTAVAIL]
-    private static let unconnected: [HTTPClientError] = [
-        .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout, .socksHandshakeTimeout,
-        .httpProxyHandshakeTimeout, .invalidProxyResponse, .proxyAuthenticationRequired, .alreadyShutdown,
-    ]
-    private static let unusable: [HTTPClientError] = [.invalidURL, .emptyHost, .emptyScheme, .missingSocketPath]
-}
-
-extension OutboundFault {
-    fileprivate init(_ error: NIOConnectionError) {
-        guard let first = error.connectionErrors.first else {
-            self = .unresolved
-            return
-        }
-        self = (first.error as? IOError).map { OutboundFault($0) } ?? .noConnection
-    }
-
-    /// The system's text, such as `Connection refused`.
-    fileprivate init(_ error: IOError) {
-        self.init(.connect, "no connection: \(String(cString: strerror(error.errnoCode)))")
-    }
-
-    fileprivate init(unconnected error: HTTPClientError) {
-        switch error {
-        case .connectTimeout, .tlsHandshakeTimeout, .getConnectionFromPoolTimeout:
-            self.init(.connectDeadline, "no connection in time")
-        default: self.init(.connect, "\(error)")
-        }
-    }
 }

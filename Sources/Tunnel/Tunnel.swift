@@ -4,30 +4,38 @@ public import NIOPosix
 /// A route through a proxy, to any host.
 public struct Tunnel: Sendable {
     public let proxy: Proxy
+    /// Finds the addresses of the proxy; nil asks the system, on a thread that waits.
+    public var lookUp: HostLookup?
     /// Called for each connection that failed, on an event loop.
     public var onFailure: @Sendable (TunnelError) -> Void
 
-    public init(through proxy: Proxy, onFailure: @escaping @Sendable (TunnelError) -> Void = { _ in }) {
+    public init(
+        through proxy: Proxy, lookUp: HostLookup? = nil,
+        onFailure: @escaping @Sendable (TunnelError) -> Void = { _ in }
+    ) {
         self.proxy = proxy
+        self.lookUp = lookUp
         self.onFailure = onFailure
     }
 
     /// Connects to the proxy and makes it connect to a host, whose name the proxy resolves.
     ///
-    /// Must be called on the event loop of the bootstrap: elsewhere the connection could open and close before it is
-    /// watched.
+    /// Must be called on the event loop: elsewhere the connection could open and close before it is watched.
     ///
     /// - Parameters:
+    ///   - eventLoop: that of the bootstrap.
     ///   - bootstrap: with its channel options; its initializer and time-out are set here.
     ///   - initializer: adds handlers to the pipeline. To them the channel becomes active when the tunnel is open.
     /// - Returns: the channel when the tunnel is open. Fails with a ``TunnelError`` by `deadline`.
     public func open(
         to host: String, port: Int, by deadline: NIODeadline, with bootstrap: ClientBootstrap,
+        on eventLoop: any EventLoop,
         initializer: @escaping @Sendable (any Channel) throws -> Void
     ) -> EventLoopFuture<any Channel> {
         let target = Target(host: host, port: port)
         return
             bootstrap
+            .resolving(proxy.host, by: lookUp, on: eventLoop)
             .connectTimeout(max(.nanoseconds(1), deadline - .now()))
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {

@@ -92,4 +92,19 @@ import Testing
     func `what is not a Web Push subscription is refused`(text: String) {
         #expect(throws: InvalidInput.self) { try DeviceToken(text, for: .web) }
     }
+
+    @Test(arguments: [
+        "https://permanently-removed.invalid/fcm/send/x", "https://Permanently-Removed.INVALID.:443/x",
+        "https://invalid/",
+        "https://abcdef.onion/x", "https://push.example/x", "https://wns.alt/x",
+    ])
+    func `an endpoint that leads nowhere is refused with words`(endpoint: String) throws {
+        let fault = try #require(throws: InvalidInput.self) { try DeviceToken(Self.subscription(endpoint), for: .web) }
+        #expect(fault.field == "registration_token.endpoint" && fault.problem.contains("can never be reached"))
+    }
+
+    @Test(arguments: [
+        "printer.local", "localhost", "push.example.org", "invalid.org", "192.0.2.1", "push.invalid.example.com", "",
+    ])
+    func `other names may lead somewhere`(host: String) { #expect(!SpecialUseHost.leadsNowhere(host)) }
 }

@@ -102,7 +102,7 @@ import Testing
             head
                 + """
                 b2f7f966-d8cc-11e4-bed1-df8f05be55ba,fcm-1,3,en,-28800,1.0,7.1.2,1,Nexus 5X,,"{""City"":""Rome"",""age"":""7""}",2019-06-11 17:46:59,10,0.0,2018-06-11 17:46:59,f,0,ada,1,,
-                b2f7f966-d8cc-11e4-bed1-df8f05be55bb,https://push.example/1,1,en,0,,,5,Chrome,,{},2019-06-11 17:46:59,0,0,2018-06-11 17:46:59,t,0,,,AUTH,P256
+                b2f7f966-d8cc-11e4-bed1-df8f05be55bb,https://push.example.org/1,1,en,0,,,5,Chrome,,{},2019-06-11 17:46:59,0,0,2018-06-11 17:46:59,t,0,,,AUTH,P256
                 b2f7f966-d8cc-11e4-bed1-df8f05be55bc,amzn-1,1,en,0,,,2,,,,,,,,f,0,,-2,,
                 b2f7f966-d8cc-11e4-bed1-df8f05be55bd,ada@example.com,1,en,0,,,11,,,,,,,,f,0,,,,
                 b2f7f966-d8cc-11e4-bed1-df8f05be55be,fcm-2,1,en,0,,,1,,,[1],,,,,f,0,,,,
@@ -126,7 +126,7 @@ import Testing
                     Expected(
                         kind: .web, uuid: "b2f7f966-d8cc-11e4-bed1-df8f05be55bb",
                         token:
-                            #"{"endpoint":"https://push.example/1","keys":{"auth":"\#(Self.auth)","p256dh":"\#(Self.p256dh)"}}"#,
+                            #"{"endpoint":"https://push.example.org/1","keys":{"auth":"\#(Self.auth)","p256dh":"\#(Self.p256dh)"}}"#,
                         model: "Chrome", isActive: false, lastSeen: "2019-06-11T17:46:59.000Z"),
                 ].sorted { $0.token < $1.token })
     }
@@ -258,7 +258,7 @@ import Testing
              "push_address":"fcm-1","created":"2020-03-06T18:52:59","last_registration":"2020-10-07T21:28:35",
              "named_user_id":"ada","alias":"a","tags":["tag1"],"tag_groups":{"device":["tag1"],"loyalty":["gold"]}},
             {"channel_id":"01234567-890a-4cde-8012-34567890abc1","device_type":"web","installed":true,"opt_in":false,
-             "push_address":"https://push.example/1","tags":[],
+             "push_address":"https://push.example.org/1","tags":[],
              "web":{"subscription":{"p256dh":"P256","auth":"AUTH"}}},
             {"channel_id":"a","device_type":"sms"},
             {"channel_id":"b","device_type":"android","push_address":"x","tags":[7]},
@@ -279,7 +279,7 @@ import Testing
                     Expected(
                         kind: .web, uuid: "01234567-890a-4cde-8012-34567890abc1",
                         token:
-                            #"{"endpoint":"https://push.example/1","keys":{"auth":"\#(Self.auth)","p256dh":"\#(Self.p256dh)"}}"#,
+                            #"{"endpoint":"https://push.example.org/1","keys":{"auth":"\#(Self.auth)","p256dh":"\#(Self.p256dh)"}}"#,
                         isActive: false),
                 ].sorted { $0.token < $1.token })
     }

@@ -18,12 +18,13 @@ import Testing
     private struct Line {
         let channel: EmbeddedChannel
         let reads = Reads()
-        let held = HeldRecords(limit: 1 << 20)
+        let held = HeldBytes(limit: 1 << 22).share(of: nil)
 
         init(window: Int = 1_000) throws {
             var options = GatewayOptions()
             options.window = window
             channel = EmbeddedChannel()
+            channel.connect(to: try SocketAddress(ipAddress: "192.0.2.1", port: 1), promise: nil)
             try channel.pipeline.syncOperations.addHandlers(reads, GatewayHandler(options, held: held))
             channel.pipeline.fireChannelActive()
             channel.pipeline.fireUserInboundEventTriggered(TLSUserEvent.handshakeCompleted(negotiatedProtocol: nil))
@@ -66,6 +67,23 @@ import Testing
         #expect(line.reads.count == before + 1)
         try line.write(3)
         #expect(try line.records() == [0, 1, 2])
+    }
+
+    @Test func `a record that does not end in time closes the connection, however its bytes come`() throws {
+        let line = try Line()
+        line.tell(.admit)
+        let record = GatewayRecord(.enhanced, identifier: 1, token: [1], payload: [2, 3, 4, 5, 6, 7], expiry: 0).bytes
+        try line.channel.writeInbound(ByteBuffer(bytes: record + record.prefix(5)))
+        #expect(try line.records() == [1])
+        for byte in record.dropFirst(5).prefix(6) {
+            line.channel.embeddedEventLoop.advanceTime(by: .seconds(4))
+            try line.channel.writeInbound(ByteBuffer(bytes: [byte]))
+        }
+        #expect(line.channel.isActive)
+        line.channel.embeddedEventLoop.advanceTime(by: .seconds(4))
+        #expect(line.channel.isActive)
+        line.channel.embeddedEventLoop.advanceTime(by: .seconds(4))
+        #expect(!line.channel.isActive)
     }
 
     @Test func `no more than a window is passed on and not settled, and then nothing is read`() throws {
@@ -116,7 +134,7 @@ import Testing
     @Test func `a sender that hides behind a handshake is cut off`() throws {
         let channel = EmbeddedChannel()
         try channel.pipeline.syncOperations.addHandler(
-            GatewayHandler(GatewayOptions(), held: HeldRecords(limit: 1)))
+            GatewayHandler(GatewayOptions(), held: HeldBytes(limit: 1).share(of: nil)))
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         #expect(channel.isActive)
         channel.embeddedEventLoop.advanceTime(by: .seconds(11))

@@ -49,7 +49,7 @@ import Testing
         let (clock, vault) = (ManualClock(), AskingVault())
         let logger = Logger(label: "providers") { _ in SwiftLogNoOpLogHandler() }
         let group = MultiThreadedEventLoopGroup.singleton
-        let routes = try await OutboundRoutes.open(ProviderOptions(), clock: clock, on: group, logger: logger)
+        let routes = OutboundRoutes.open(ProviderOptions(), clock: clock, on: group, logger: logger)
         let dependencies = ProviderDependencies(
             vault: vault, clock: clock, options: ProviderOptions(), eventLoopGroup: group, routes: routes,
             logger: logger)
@@ -63,12 +63,12 @@ import Testing
         #expect(vault.timesOpened == 2)
         #expect(providers.room().count == 1)
         await providers.shutdown(within: .seconds(1))
-        try await routes.close()
+        await routes.close()
     }
 
     @Test func `an issuer at a private address is asked only where the operator says that it has one`() async throws {
         let logger = Logger(label: "providers") { _ in SwiftLogNoOpLogHandler() }
-        let routes = try await OutboundRoutes.open(
+        let routes = OutboundRoutes.open(
             ProviderOptions(), clock: ManualClock(), on: MultiThreadedEventLoopGroup.singleton, logger: logger)
         // Nothing listens there: it is told from a refusal by its words.
         func fault(isPrivate: Bool) async -> String? {
@@ -81,12 +81,12 @@ import Testing
         }
         #expect(await fault(isPrivate: false) == "the address of the host is not public")
         #expect(await fault(isPrivate: true)?.hasPrefix("no connection") == true)
-        try await routes.close()
+        await routes.close()
     }
 
     @Test func `an issuer is trusted by the certificates that the operator names, and by no others`() async throws {
         let logger = Logger(label: "providers") { _ in SwiftLogNoOpLogHandler() }
-        let routes = try await OutboundRoutes.open(
+        let routes = OutboundRoutes.open(
             ProviderOptions(), clock: ManualClock(), on: MultiThreadedEventLoopGroup.singleton, logger: logger)
         let (right, other) = (try await HMSSimulator.start(), try await HMSSimulator.start())
         func status(_ roots: String?) async -> Int? {
@@ -101,6 +101,6 @@ import Testing
         #expect(await status("no certificate") == nil)
         try await right.shutdown()
         try await other.shutdown()
-        try await routes.close()
+        await routes.close()
     }
 }

@@ -26,7 +26,7 @@ struct TestProvider: Sendable {
         let clock = ManualClock()
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let group = MultiThreadedEventLoopGroup.singleton
-        let routes = try await OutboundRoutes.open(options, clock: clock, on: group, logger: logger)
+        let routes = OutboundRoutes.open(options, clock: clock, on: group, logger: logger)
         let dependencies = ProviderDependencies(
             vault: PlaintextVault(), clock: clock, options: options, eventLoopGroup: group, routes: routes,
             logger: logger)
@@ -51,10 +51,10 @@ struct TestProvider: Sendable {
             }
             await provider.shutdown(within: .seconds(1))
         } catch {
-            try await routes.close()
+            await routes.close()
             throw error
         }
-        try await routes.close()
+        await routes.close()
     }
 
     /// Sends one batch to the devices behind the tokens.

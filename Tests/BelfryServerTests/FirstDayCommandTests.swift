@@ -591,7 +591,7 @@ extension CommandTests.FirstDayCommandTests {
                 "GET", "/metrics")
             #expect(page.body.contains("\nbelfry_registrations_mismatched_os_total 1\n"))
             let phone = try await installation.app(at: base).send(
-                "POST", "/v1/registration", #"{"registration_token":{"endpoint":"https://push.example/1"}}"#)
+                "POST", "/v1/registration", #"{"registration_token":{"endpoint":"https://push.example.org/1"}}"#)
             #expect(phone.status == 400 && phone.body.contains("has to be a string, it is an object"), "\(phone)")
             let printed = try await installation.app(at: base).send(
                 "POST", "/v1/registration", #"{"registration_token":"<00112233 44556677>"}"#)

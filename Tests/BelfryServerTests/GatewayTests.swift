@@ -166,7 +166,7 @@ extension ServerTests.GatewayTests {
             }
             let stranger = try await OpenSSL(scratch: gateway.scratch).pair("stranger")
             let refused = try await gateway.post(TestGateway.token(5).hex, to: ports.gateway, as: stranger)
-            #expect(refused.status == "HTTP/2 403" && refused.body == #"{"reason":"BadCertificate"}"#, "\(refused)")
+            #expect(refused.status.hasPrefix("curl ended with"), "the handshake ends: \(refused)")
             // The binary protocol is spoken there all the same.
             let old = try await gateway.send("stream", to: ports.gateway, ["--first", "6"])
             #expect(old["end"]?.stringValue == "silence", "\(old)")

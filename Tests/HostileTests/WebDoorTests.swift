@@ -9,11 +9,11 @@ extension HostileTests {
             let settings = ["limit.browsers.per.second": "1", "limit.browsers.burst": "20"]
             try await TestServer.with(engine, settings) { server in
                 let application = try server.application()
-                let path = try Self.path(on: try server.platform(of: application), server)
+                let door = try WebDoor(server, of: application)
                 // One more is taken for each second that they last.
                 let statuses = try (0..<120).map { number in
                     let subscription = HostileJSON.subscription(number: number, extra: "0")
-                    return try Self.post(path, #"{"subscription":\#(subscription)}"#, server)
+                    return try door.post(#"{"subscription":\#(subscription)}"#, server)
                 }
                 #expect(statuses.filter { $0.status == 429 }.count >= 30, "\(statuses.map(\.status))")
                 #expect(statuses.last?.headers["retry-after"] != nil)
@@ -27,12 +27,12 @@ extension HostileTests {
         @Test(arguments: Engine.allCases)
         func `a proof at an internal port is never sent`(engine: Engine) async throws {
             try await TestServer.with(engine) { server in
-                let path = try Self.path(on: try server.platform(of: try server.application()), server)
+                let door = try WebDoor(server, of: try server.application())
                 let listener = try Listener()
                 for host in ["localhost", "127.0.0.1", "[::1]"] {
                     let subscription = HostileJSON.subscription(extra: "0")
                         .replacing("push.example.org", with: "\(host):\(listener.port)")
-                    let answer = try Self.post(path, #"{"subscription":\#(subscription)}"#, server)
+                    let answer = try door.post(#"{"subscription":\#(subscription)}"#, server)
                     #expect(400..<600 ~= answer.status, "\(answer.status)")
                     #expect(!answer.text.contains("\(listener.port)"), "\(answer.text)")
                 }
@@ -43,8 +43,8 @@ extension HostileTests {
         @Test(arguments: Engine.allCases)
         func `a long or deep body costs nothing and registers nothing`(engine: Engine) async throws {
             try await TestServer.with(engine, ["limit.browsers.per.second": "0"]) { server in
-                let platform = try server.platform(of: try server.application())
-                let path = try Self.path(on: platform, server)
+                let door = try WebDoor(server, of: try server.application())
+                let platform = door.platform
                 let deep = String(repeating: "[", count: 8_000)
                 let topics = (0..<1_000).map { #""t\#($0)""# }.joined(separator: ",")
                 let subscription = HostileJSON.subscription(extra: "0")
@@ -52,7 +52,7 @@ extension HostileTests {
                     (String(repeating: "x", count: 100_000), 413), (deep, 400), (#"{"subscription":\#(deep)"#, 400),
                     (#"{"subscription":\#(subscription),"topics":[\#(topics)]}"#, 400),
                 ] {
-                    let answer = try Self.post(path, body, server)
+                    let answer = try door.post(body, server)
                     #expect(answer.status == status, "\(answer.status) \(answer.text)")
                 }
                 let shown = try server.send(
@@ -64,8 +64,8 @@ extension HostileTests {
         @Test(arguments: Engine.allCases)
         func `the key opens no other door`(engine: Engine) async throws {
             try await TestServer.with(engine) { server in
-                let platform = try server.platform(of: try server.application())
-                let key = try Self.path(on: platform, server).split(separator: "/")[2]
+                let door = try WebDoor(server, of: try server.application())
+                let (platform, key) = (door.platform, door.path.split(separator: "/")[2])
                 let basic = "Basic " + Data("\(platform.uuid):\(key)".utf8).base64EncodedString()
                 for (method, path) in [
                     ("POST", "/v1/registration"), ("GET", "/v1/registration/count"), ("POST", "/v1/analytics"),
@@ -77,19 +77,6 @@ extension HostileTests {
                     }
                 }
             }
-        }
-
-        private static func post(_ path: String, _ body: String, _ server: TestServer) throws -> HTTPAnswer {
-            try server.send("POST", path, body, ["Origin: https://shop.example"])
-        }
-
-        /// Opens the platform to the pages of a shop.
-        private static func path(on platform: TestPlatform, _ server: TestServer) throws -> String {
-            let body = #"{"origins":["https://shop.example"]}"#
-            let answer = try server.send(
-                "PUT", "/admin/v1/platforms/\(platform.uuid)/web", body, as: server.asOperator)
-            let web = try #require(answer["web"] as? [String: Any], "\(answer.text)")
-            return "/web/v1/\(try #require(web["registration_key"] as? String))/registrations"
         }
     }
 }

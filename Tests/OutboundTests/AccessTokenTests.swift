@@ -164,7 +164,7 @@ import Testing
         try await ScriptedHost.run { _ in
             ScriptedHost.Answer(hangs: true)
         } _: { host, outbound in
-            let request = TokenRequest(url: host.url, headers: [:], body: ByteBuffer(string: "x"))
+            let request = OutboundRequest("POST", host.url, body: Array("x".utf8))
             #expect(await outbound.ask(request, deadline: .seconds(3)) == .late)
         }
     }

@@ -1,3 +1,4 @@
+import DNS
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -28,9 +29,13 @@ import Testing
     }
 
     private func withClient(
-        resolve: (@Sendable (String) async -> [SocketAddress])? = nil, _ body: (Outbound) async throws -> Void
+        names: NameResolver = NameResolver(), _ body: (Outbound) async throws -> Void
     ) async throws {
-        try await Outbound.forTest(allowed: [], hostsBy: HostPolicy(AddressGuard(), resolve: resolve), body)
+        try await Outbound.forTest(allowed: [], hostsBy: HostPolicy(AddressGuard(), names: names), body)
+    }
+
+    private static func address(_ text: String) -> [SocketAddress] {
+        [try? SocketAddress(ipAddress: text, port: 0)].compactMap(\.self)
     }
 
     /// A port of the loopback where nothing listens.
@@ -59,46 +64,77 @@ import Testing
         try await listener.close()
     }
 
-    @Test func `a name that leads elsewhere when it is connected to is answered alike, open or closed`() async throws {
+    @Test(arguments: ["127.0.0.1", "10.0.0.1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "fe80::1", "100.64.0.1"])
+    func `a name that leads elsewhere a moment later is not connected to`(later: String) async throws {
         let listener = Listener()
         let (open, closed) = (try await listener.open(), try await closedPort())
-        // As if it had been public a moment before.
-        let lie: @Sendable (String) async -> [SocketAddress] = { _ in
-            [try? SocketAddress(ipAddress: "93.184.216.34", port: 0)].compactMap(\.self)
-        }
-        try await withClient(resolve: lie) { outbound in
-            let atOpen = await outbound.post("http://127.0.0.1:\(open)/x")
-            let atClosed = await outbound.post("http://127.0.0.1:\(closed)/x")
-            #expect(atOpen == atClosed)
-            guard case .unprocessed(let fault) = atOpen else {
-                Issue.record("\(atOpen)")
-                return
+        var limits = NameLimits()
+        limits.kept = .zero ... .zero
+        for scheme in ["http", "https"] {
+            for _ in 0..<6 {
+                let asked = Mutex(0)
+                // Public when it is judged, private ever after.
+                let names = NameResolver(limits: limits) { _ in
+                    Self.address(
+                        asked.withLock { asked in
+                            asked += 1
+                            return asked == 1 ? "93.184.216.34" : later
+                        })
+                }
+                try await withClient(names: names) { outbound in
+                    let atOpen = await outbound.post("\(scheme)://rebinds.example.com:\(open)/x")
+                    asked.withLock { $0 = 0 }
+                    let atClosed = await outbound.post("\(scheme)://rebinds.example.com:\(closed)/x")
+                    #expect(atOpen == atClosed)
+                    #expect(atOpen == .unprocessed(.noConnection))
+                }
             }
-            #expect(fault.code == .connect)
         }
+        #expect(listener.count == 0)
         try await listener.close()
     }
 
-    @Test func `one forbidden address among others is enough, and no address is no connection`() async throws {
-        let addresses: [String: [String]] = ["mixed": ["93.184.216.34", "10.0.0.1"], "fine": ["93.184.216.34"]]
-        let judge = HostPolicy(AddressGuard()) { host in
-            (addresses[host] ?? []).compactMap { try? SocketAddress(ipAddress: $0, port: 0) }
+    @Test func `a connection is made to the address that was judged`() async throws {
+        try await ScriptedHost.run { _ in
+            ScriptedHost.Answer()
+        } _: { host, _ in
+            let addresses = AddressGuard(allowed: ["127.0.0.0/8"].compactMap(AddressBlock.init))
+            let names = NameResolver { _ in Self.address("127.0.0.1") }
+            try await Outbound.forTest(hostsBy: HostPolicy(addresses, names: names)) { outbound in
+                let port = host.url.split(separator: ":").last ?? ""
+                guard case .response = await outbound.post("http://no.such.name.example.com:\(port)/x") else {
+                    Issue.record("the name was looked up elsewhere")
+                    return
+                }
+            }
         }
-        #expect(await judge.verdict(on: "https://mixed/x") == .refused)
-        #expect(await judge.verdict(on: "https://FINE:8443/x") == .permitted)
-        #expect(await judge.verdict(on: "https://nobody/x") == .unresolved)
-        #expect(await judge.verdict(on: "no url at all") == .unresolved)
     }
 
-    @Test func `a verdict is remembered for a while`() async throws {
-        let (asked, ask) = AsyncStream.makeStream(of: String.self)
-        let judge = HostPolicy(AddressGuard()) { host in
-            ask.yield(host)
-            return []
+    @Test func `one forbidden address among others is enough, and no address is no connection`() async throws {
+        let addresses: [String: [String]] = [
+            "mixed.example.com": ["93.184.216.34", "10.0.0.1"], "fine.example.com": ["93.184.216.34"],
+        ]
+        let judge = HostPolicy(
+            AddressGuard(), names: NameResolver { host in (addresses[host] ?? []).flatMap(Self.address) })
+        #expect(await judge.verdict(on: "https://mixed.example.com/x") == .refused)
+        #expect(await judge.verdict(on: "https://FINE.example.com:8443/x") == .permitted)
+        #expect(await judge.verdict(on: "https://nobody.example.com/x") == .unresolved(.unknown))
+        for name in ["printer", "printer.local", "metadata.google.internal", "a.home.arpa", "127.1.", "0x7f.1"] {
+            #expect(await judge.verdict(on: "https://\(name)/x") == .refused, "\(name)")
         }
+        #expect(await judge.verdict(on: "no url at all") == .unresolved(.unknown))
+    }
+
+    @Test func `an answer is remembered for a while`() async throws {
+        let asked = Mutex<[String]>([])
+        let judge = HostPolicy(
+            AddressGuard(),
+            names: NameResolver { host in
+                asked.withLock { $0.append(host) }
+                return []
+            })
         for _ in 0..<5 { _ = await judge.verdict(on: "https://example.org/x") }
-        ask.finish()
-        #expect(await asked.reduce(into: []) { $0.append($1) } == ["example.org"])
+        #expect(asked.withLock { $0 } == ["example.org"])
     }
 
     @Test(arguments: ["0", "65536", "99999", "4294967377", "9223372036854775807"])

@@ -1,4 +1,4 @@
-import AsyncHTTPClient
+import DNS
 import HTTP2Client
 import NIOCore
 import NIOHTTP1
@@ -133,22 +133,19 @@ extension Outbound {
     ) async throws {
         let group = MultiThreadedEventLoopGroup.singleton
         let addresses = AddressGuard(allowed: allowed.compactMap(AddressBlock.init))
-        var configuration = HTTPClient.Configuration()
-        addresses.stand(before: &configuration)
-        let client = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
         var own = HostConnections.Configuration()
         own.addresses = addresses
+        own.lookUp = hosts.map { hosts in { @Sendable in hosts.lookUp($0, on: $1) } }
         configure(&own)
         let connections = HostConnections(own, on: group)
         let outcome: Result<Void, any Error>
         do {
-            try await body(Outbound(client, connections: connections, hostsBy: hosts))
+            try await body(Outbound(connections: connections, hostsBy: hosts))
             outcome = .success(())
         } catch {
             outcome = .failure(error)
         }
         await connections.shutdown()
-        try await client.shutdown()
         try outcome.get()
     }
 

@@ -30,6 +30,12 @@ package struct WebSubscription: Sendable, Hashable {
             throw InvalidInput(
                 field: "\(field).endpoint", "has to be an https URL of \(Self.endpointBytesMax) bytes at most")
         }
+        if let host = url.host, SpecialUseHost.leadsNowhere(host) {
+            throw InvalidInput(
+                field: "\(field).endpoint",
+                "names \(host), which can never be reached: browsers give such an endpoint for a subscription that has ended; "
+                    + "subscribe again")
+        }
         self.endpoint = endpoint
         p256dh = try Self.key("p256dh", in: members, bytes: 65)
         auth = try Self.key("auth", in: members, bytes: 16)

@@ -52,7 +52,8 @@ struct Component: Sendable {
 
     /// Libraries of the system that the program loads.
     static let libraries = [
-        Component("libnghttp2", "", .mit), Component("libpq", "", .postgres), Component("SQLite", "", .publicDomain),
+        Component("libnghttp2", "", .mit), Component("c-ares", "", .mit),
+        Component("libpq", "", .postgres), Component("SQLite", "", .publicDomain),
         Component("libqrencode", "", .lgpl),
     ]
 }

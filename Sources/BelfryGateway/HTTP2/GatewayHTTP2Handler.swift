@@ -4,31 +4,60 @@ import NIOTLS
 
 /// Speaks HTTP/2 with a sender that chose it by ALPN: requests go in, their answers come out.
 ///
-/// It reads no more while many requests are under way, whether their streams are still there or not, nor while the sender does not
-/// read what it is answered: settings and pings are answered too.
+/// Nothing is read before the sender is known. It reads no more while many requests are under way, whether their streams are still
+/// there or not, nor while the sender does not read what it is answered: settings and pings are answered too.
 final class GatewayHTTP2Handler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = GatewayInbound
     typealias OutboundIn = Never
     typealias OutboundOut = ByteBuffer
 
+    private let options: GatewayOptions
+    private let held: HeldBytes.Share
     private var session: GatewayHTTP2Session?
+    private var isAdmitted = false
+    /// What came together with the end of the handshake.
+    private var early: [ByteBuffer] = []
     private var outstanding = 0
     private var isReadHeld = false
     private var isClosing = false
+    private var context: ChannelHandlerContext?
+    private var handshakeDeadline: Scheduled<Void>?
+    private var ticking: Scheduled<Void>?
+    private var unwritableSince: NIODeadline?
 
     private static let outstandingMax = 2 * Int(GatewayHTTP2Session.streamsMax)
+    /// How often deadlines are looked at while there are any.
+    private static let tick = TimeAmount.seconds(1)
+
+    init(_ options: GatewayOptions, held: HeldBytes.Share) {
+        self.options = options
+        self.held = held
+    }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        session = GatewayHTTP2Session()
+        self.context = context
+        session = GatewayHTTP2Session(held: held, streamTimeout: options.streamTimeout)
         write(context)
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { session = nil }
+    func handlerRemoved(context: ChannelHandlerContext) {
+        ticking?.cancel()
+        handshakeDeadline?.cancel()
+        session?.forgetAll()
+        session = nil
+        early = []
+        self.context = nil
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let buffer = unwrapInboundIn(data)
+        if isAdmitted { take(buffer, context) } else { early.append(buffer) }
+    }
+
+    private func take(_ buffer: ByteBuffer, _ context: ChannelHandlerContext) {
         guard let session, !isClosing else { return }
-        let isRead = session.read(unwrapInboundIn(data))
+        let isRead = session.read(buffer, at: context.eventLoop.now)
         let requests = session.takeRequests()
         if !requests.isEmpty {
             outstanding += requests.count
@@ -36,14 +65,18 @@ final class GatewayHTTP2Handler: ChannelDuplexHandler {
             context.fireChannelReadComplete()
         }
         write(context)
-        if !isRead { context.close(promise: nil) }
+        if isRead { arm(context) } else { context.close(promise: nil) }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .handshakeCompleted? = event as? TLSUserEvent {
             context.triggerUserOutboundEvent(HeldInputEnd.HandshakeIsOver(), promise: nil)
+            handshakeDeadline = context.eventLoop.assumeIsolated().scheduleTask(in: options.handshakeTimeout) {
+                [weak self] in
+                self?.context?.close(promise: nil)
+            }
             let certificate = try? context.pipeline.syncOperations.nioSSL_peerCertificate()
-            context.fireChannelRead(wrapInboundOut(.certificate((try? certificate?.toDERBytes()) ?? [], isHTTP2: true)))
+            context.fireChannelRead(wrapInboundOut(.certificate((try? certificate?.toDERBytes()) ?? [])))
             context.fireChannelReadComplete()
         } else if case .read? = event as? IdleStateHandler.IdleStateEvent {
             context.close(promise: nil)
@@ -63,12 +96,14 @@ final class GatewayHTTP2Handler: ChannelDuplexHandler {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
+        unwritableSince = context.channel.isWritable ? nil : context.eventLoop.now
+        arm(context)
         readIfThereIsRoom(context)
         context.fireChannelWritabilityChanged()
     }
 
     private func readIfThereIsRoom(_ context: ChannelHandlerContext) {
-        guard isReadHeld, outstanding < Self.outstandingMax, context.channel.isWritable else { return }
+        guard isReadHeld, isAdmitted, outstanding < Self.outstandingMax, context.channel.isWritable else { return }
         isReadHeld = false
         context.read()
     }
@@ -78,16 +113,26 @@ final class GatewayHTTP2Handler: ChannelDuplexHandler {
             return context.triggerUserOutboundEvent(event, promise: promise)
         }
         switch command {
+        case .admit: admit(context)
         case .respond(let response, let id, let stream):
             outstanding -= 1
-            session?.respond(response, id: id, on: stream)
+            session?.respond(response, id: id, on: stream, at: context.eventLoop.now)
+            arm(context)
         case .stop: session?.goAway()
         case .end: session?.terminate()
-        case .admit, .settled: break
+        case .settled: break
         }
         write(context)
         promise?.succeed()
         readIfThereIsRoom(context)
+    }
+
+    private func admit(_ context: ChannelHandlerContext) {
+        guard !isAdmitted else { return }
+        isAdmitted = true
+        handshakeDeadline?.cancel()
+        for buffer in early { take(buffer, context) }
+        early = []
     }
 
     private func write(_ context: ChannelHandlerContext) {
@@ -100,6 +145,23 @@ final class GatewayHTTP2Handler: ChannelDuplexHandler {
             context.close(promise: nil)
         }
     }
+
+    // MARK: Deadlines
+
+    private func arm(_ context: ChannelHandlerContext) {
+        guard ticking == nil, session?.hasDeadlines == true || unwritableSince != nil else { return }
+        ticking = context.eventLoop.assumeIsolated().scheduleTask(in: Self.tick) { [weak self] in self?.ticked() }
+    }
+
+    private func ticked() {
+        ticking = nil
+        guard let context, let session else { return }
+        let now = context.eventLoop.now
+        if let unwritableSince, unwritableSince + options.writeTimeout <= now { return context.close(promise: nil) }
+        guard session.expire(at: now) else { return context.close(promise: nil) }
+        write(context)
+        arm(context)
+    }
 }
 
 /// Puts HTTP/2 in the place of the binary protocol where the handshake agreed on it.
@@ -108,15 +170,19 @@ final class GatewayProtocolHandler: ChannelInboundHandler {
     typealias InboundOut = ByteBuffer
 
     private let binary: GatewayHandler
+    private let makeHTTP2: () -> GatewayHTTP2Handler
 
     /// - Parameter binary: stands behind this handler.
-    init(binary: GatewayHandler) { self.binary = binary }
+    init(binary: GatewayHandler, makeHTTP2: @escaping () -> GatewayHTTP2Handler) {
+        self.binary = binary
+        self.makeHTTP2 = makeHTTP2
+    }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .handshakeCompleted(negotiatedProtocol: "h2")? = event as? TLSUserEvent {
             let pipeline = context.pipeline.syncOperations
             do {
-                try pipeline.addHandler(GatewayHTTP2Handler(), position: .after(self))
+                try pipeline.addHandler(makeHTTP2(), position: .after(self))
                 pipeline.removeHandler(binary, promise: nil)
             } catch {
                 return context.close(promise: nil)

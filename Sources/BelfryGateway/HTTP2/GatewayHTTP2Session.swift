@@ -3,24 +3,40 @@ import NIOCore
 
 /// The server's side of HTTP/2 for one connection: nghttp2 reads, and what is complete is taken from it afterwards.
 ///
-/// What it holds of requests at most: so many streams, each with some kibibytes of headers and body.
+/// What it holds of requests at most: so many streams, each with some kibibytes of headers and body, within what the address of the
+/// sender and all senders together may hold. Beyond that, streams are refused.
 final class GatewayHTTP2Session {
     private var session: OpaquePointer?
     private var drafts: [Int32: Draft] = [:]
     private var complete: [GatewayRequest] = []
     private var bodies: [Int32: (bytes: [UInt8], sent: Int)] = [:]
+    private let held: HeldBytes.Share
+    /// What is counted for each request until it is answered.
+    private var heldOf: [Int32: Int] = [:]
+    /// When a stream is given up: its request has to be whole by then, or its answer taken.
+    private var deadlines: [Int32: NIODeadline] = [:]
+    private let streamTimeout: TimeAmount
+    private var now = NIODeadline.uptimeNanoseconds(0)
+    private var allowance = FrameAllowance()
+    /// When the block of headers that has begun has to be whole; nothing else can come before.
+    private var blockDeadline: NIODeadline?
 
     private struct Draft {
         var request: GatewayRequest
         var headerBytes = 0
     }
 
+    /// About what a stream takes beside its headers and body.
+    private static let streamBytes = 2_048
+
     /// Requests that a connection may have under way at a time; Apple's servers let a sender have 1,000.
     static let streamsMax: UInt32 = 500
     private static let headerBytesMax = 8_192
 
     /// nil where nghttp2 has no memory.
-    init?() {
+    init?(held: HeldBytes.Share, streamTimeout: TimeAmount) {
+        self.held = held
+        self.streamTimeout = streamTimeout
         var callbacks: OpaquePointer?
         guard nghttp2_session_callbacks_new(&callbacks) == 0, let callbacks else { return nil }
         defer { nghttp2_session_callbacks_del(callbacks) }
@@ -29,6 +45,7 @@ final class GatewayHTTP2Session {
         guard nghttp2_option_new(&option) == 0, let option else { return nil }
         defer { nghttp2_option_del(option) }
         nghttp2_option_set_no_closed_streams(option, 1)
+        nghttp2_option_set_max_outbound_ack(option, 128)
         let user = Unmanaged.passUnretained(self).toOpaque()
         guard nghttp2_session_server_new2(&session, callbacks, user, option) == 0 else { return nil }
         let settings = [
@@ -43,8 +60,9 @@ final class GatewayHTTP2Session {
     deinit { if let session { nghttp2_session_del(session) } }
 
     /// Reads bytes of the sender; false when they are not HTTP/2, and the connection is over.
-    func read(_ buffer: ByteBuffer) -> Bool {
-        buffer.withUnsafeReadableBytes { bytes in
+    func read(_ buffer: ByteBuffer, at now: NIODeadline) -> Bool {
+        self.now = now
+        return buffer.withUnsafeReadableBytes { bytes in
             nghttp2_session_mem_recv(session, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count) >= 0
         }
     }
@@ -71,8 +89,10 @@ final class GatewayHTTP2Session {
     var isOver: Bool { nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0 }
 
     /// A stream that the sender has given up gets no answer.
-    func respond(_ response: GatewayResponse, id: String, on stream: Int32) {
+    func respond(_ response: GatewayResponse, id: String, on stream: Int32, at now: NIODeadline) {
+        release(stream)
         guard nghttp2_session_find_stream(session, stream) != nil else { return }
+        deadlines[stream] = now + streamTimeout
         let body = response.body
         var fields = [(":status", "\(response.status)"), ("apns-id", id)]
         if !body.isEmpty { fields.append(("content-type", "application/json")) }
@@ -96,9 +116,57 @@ final class GatewayHTTP2Session {
     /// Ends the connection once all was written.
     func terminate() { nghttp2_session_terminate_session(session, 0) }
 
+    // MARK: Bounds
+
+    var hasDeadlines: Bool { !deadlines.isEmpty || blockDeadline != nil }
+
+    /// Gives up streams whose time is over; false where a block of headers has not ended in time.
+    func expire(at now: NIODeadline) -> Bool {
+        if let blockDeadline, blockDeadline <= now { return false }
+        for stream in deadlines.filter({ $0.value <= now }).keys {
+            deadlines[stream] = nil
+            nghttp2_submit_rst_stream(
+                session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, UInt32(NGHTTP2_CANCEL.rawValue))
+        }
+        return true
+    }
+
+    /// When the connection is over.
+    func forgetAll() {
+        held.release(heldOf.values.reduce(0, +))
+        heldOf = [:]
+    }
+
+    private func hold(_ count: Int, for stream: Int32) {
+        held.hold(count)
+        heldOf[stream, default: 0] += count
+    }
+
+    private func release(_ stream: Int32) {
+        if let count = heldOf.removeValue(forKey: stream) { held.release(count) }
+    }
+
+    /// Ends the connection of a sender that sends more of other frames than its requests need. Source: RFC 9113 §10.5.
+    fileprivate func count(_ frame: FrameAllowance.Frame) {
+        guard !allowance.take(frame, at: now) else { return }
+        nghttp2_session_terminate_session(session, UInt32(NGHTTP2_ENHANCE_YOUR_CALM.rawValue))
+    }
+
     // MARK: Called by nghttp2
 
-    fileprivate func begin(_ stream: Int32) { drafts[stream] = Draft(request: GatewayRequest(stream: stream)) }
+    fileprivate func begin(_ stream: Int32) {
+        deadlines[stream] = now + streamTimeout
+        blockDeadline = deadlines[stream]
+        guard !held.isFull else {
+            nghttp2_submit_rst_stream(
+                session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, UInt32(NGHTTP2_REFUSED_STREAM.rawValue))
+            return
+        }
+        hold(Self.streamBytes, for: stream)
+        drafts[stream] = Draft(request: GatewayRequest(stream: stream))
+    }
+
+    fileprivate func endBlock() { blockDeadline = nil }
 
     /// False where a stream has too many headers.
     fileprivate func readHeader(
@@ -106,14 +174,21 @@ final class GatewayHTTP2Session {
     ) -> Bool {
         guard var draft = drafts[stream] else { return true }
         draft.headerBytes += name.count + value.count + 32
-        guard draft.headerBytes <= Self.headerBytesMax else { return false }
+        guard draft.headerBytes <= Self.headerBytesMax else {
+            count(.oversize)
+            endBlock()
+            return false
+        }
         let text = String(decoding: value, as: UTF8.self)
+        var kept = value.count
         switch String(decoding: name, as: UTF8.self) {
         case ":method": draft.request.method = text
         case ":path": draft.request.path = text
-        case let name where name.hasPrefix("apns-"): draft.request.headers[String(name.dropFirst(5))] = text
-        default: break
+        case let name where name.hasPrefix("apns-") && GatewayRequest.headerNames.contains(String(name.dropFirst(5))):
+            draft.request.headers[String(name.dropFirst(5))] = text
+        default: kept = 0
         }
+        hold(kept, for: stream)
         drafts[stream] = draft
         return true
     }
@@ -121,18 +196,27 @@ final class GatewayHTTP2Session {
     fileprivate func readBody(_ bytes: UnsafeRawBufferPointer, of stream: Int32) {
         guard let body = drafts[stream]?.request.body else { return }
         let room = GatewayRequest.bodyBytesMax - body.count
+        hold(min(bytes.count, room), for: stream)
         drafts[stream]?.request.body.append(contentsOf: bytes.prefix(room))
         if bytes.count > room { drafts[stream]?.request.isBodyTooLong = true }
     }
 
     fileprivate func end(_ stream: Int32) {
-        if let draft = drafts.removeValue(forKey: stream) { complete.append(draft.request) }
+        guard let draft = drafts.removeValue(forKey: stream) else { return }
+        deadlines[stream] = nil
+        allowance.earn()
+        complete.append(draft.request)
     }
 
+    /// A request that was passed on counts until it is answered, whoever waits for it.
     fileprivate func close(_ stream: Int32) {
-        drafts[stream] = nil
+        deadlines[stream] = nil
         bodies[stream] = nil
-        complete.removeAll { $0.stream == stream }
+        let isPassedOn = drafts.removeValue(forKey: stream) == nil && !complete.contains { $0.stream == stream }
+        if !isPassedOn {
+            complete.removeAll { $0.stream == stream }
+            release(stream)
+        }
     }
 
     fileprivate func writeBody(
@@ -152,6 +236,11 @@ final class GatewayHTTP2Session {
 
 extension GatewayHTTP2Session {
     private static func set(_ callbacks: OpaquePointer) {
+        nghttp2_session_callbacks_set_on_begin_frame_callback(callbacks) { _, header, user in
+            guard let frame = header?.pointee, let user else { return 0 }
+            gatewaySession(user).count(.init(type: frame.type, length: frame.length, flags: frame.flags))
+            return 0
+        }
         nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, user in
             guard let frame, let user, isRequest(frame) else { return 0 }
             gatewaySession(user).begin(frame.pointee.hd.stream_id)
@@ -171,10 +260,10 @@ extension GatewayHTTP2Session {
             return 0
         }
         nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, user in
-            guard let frame, let user, frame.pointee.hd.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 else {
-                return 0
-            }
+            guard let frame, let user else { return 0 }
             let type = UInt32(frame.pointee.hd.type)
+            if type == NGHTTP2_HEADERS.rawValue { gatewaySession(user).endBlock() }
+            guard frame.pointee.hd.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 else { return 0 }
             if type == NGHTTP2_HEADERS.rawValue || type == NGHTTP2_DATA.rawValue {
                 gatewaySession(user).end(frame.pointee.hd.stream_id)
             }

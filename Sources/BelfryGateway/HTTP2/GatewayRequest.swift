@@ -7,13 +7,15 @@ package struct GatewayRequest: Sendable, Hashable {
     package let stream: Int32
     package var method = ""
     package var path = ""
-    /// The headers whose names begin with `apns-`, without that.
+    /// The headers that say something here, without the `apns-` before their names.
     package var headers: [String: String] = [:]
     package var body: [UInt8] = []
     /// Whether the body is longer than any that is taken; then only its beginning is here.
     package var isBodyTooLong = false
 
     package init(stream: Int32) { self.stream = stream }
+
+    static let headerNames: Set = ["id", "expiration", "priority", "push-type", "collapse-id"]
 
     /// The most bytes of a body that are kept: the longest payload, and one more.
     static let bodyBytesMax = 5_121

@@ -22,7 +22,7 @@ struct FCMProvider: MessageTestedProvider {
         let account = try credentials.open()
         var configuration = FCMClient.Configuration()
         configuration.pool.connectionsMax = options.connectionsMax
-        configuration.pool.connection.tunnel = dependencies.routes.tunnel(for: .fcm)
+        dependencies.routes.lead(&configuration.pool.connection, for: .fcm)
         client = try FCMClient(
             dependencies.routes.trusted(for: .fcm), credentials: account, endpoint: try credentials.address(),
             quota: dependencies.fcmQuotas.quota(of: account.projectID, perMinute: options.messagesPerMinute),

@@ -21,7 +21,7 @@ extension Outcome {
         case .addressRefused:
             self = .credentialsRefused(
                 "\(name): the address is not public, see providers.addresses.allow", by: .shared)
-        case .tls: self = .credentialsRefused("\(name): \(fault)", by: .shared)
+        case .tls, .nowhere: self = .credentialsRefused("\(name): \(fault)", by: .shared)
         default:
             self =
                 ConnectionFault(fault).map { .unreachable($0) } ?? .failed(retryAfter: nil).saying("not sent: \(fault)")

@@ -1,31 +1,20 @@
-import AsyncHTTPClient
 package import BelfryCore
+import DNS
+import HTTP2Client
 package import Logging
 package import NIOCore
 import NIOSSL
-import Outbound
+package import Outbound
 import Tunnel
 
 /// The routes out of this process: direct, and through each configured proxy.
 ///
-/// Each way has its connections to what is posted to, and its HTTP client for token servers, shared by all platforms; APNs and
-/// FCM get its tunnel. What opened the routes closes them.
+/// Each way has its connections to what is posted to, shared by all platforms; APNs and FCM get its tunnel. What opened the
+/// routes closes them. All names are looked up by one resolver.
 package struct OutboundRoutes: Sendable {
     private struct ProxiedRoute: Sendable {
         let tunnel: Tunnel
-        let relay: Relay
-        let client: HTTPClient
         let connections: HostConnections
-    }
-
-    private struct DirectRoute: Sendable {
-        let client: HTTPClient
-        let connections: HostConnections
-
-        func close() async throws {
-            await connections.shutdown()
-            try await client.shutdown()
-        }
     }
 
     private let plan: ProxyPlan
@@ -33,82 +22,85 @@ package struct OutboundRoutes: Sendable {
     private let addresses: AddressGuard
     /// Of the guarded route.
     private let hosts: HostPolicy
-    private let direct: DirectRoute
+    private let names: NameResolver
+    private let direct: HostConnections
     /// For what strangers name.
-    private let guarded: DirectRoute
+    private let guarded: HostConnections
     private let proxiedRoutes: [Proxy: ProxiedRoute]
 
-    /// - Throws: when a relay cannot listen on the loopback.
     package static func open(
         _ options: ProviderOptions, clock: any WallClock, on group: any EventLoopGroup, logger: Logger
-    ) async throws -> OutboundRoutes {
+    ) -> OutboundRoutes {
         let faultReporter = ProxyFaultReporter(clock: clock, logger: logger)
-        var relays: [Proxy: (Tunnel, Relay)] = [:]
+        let names = NameResolver(servers: options.nameServers)
+        let configured = names.configuredLookUp
+        var tunnels: [Proxy: Tunnel] = [:]
         for (proxy, families) in options.proxies.users {
             let names = families.map(\.rawValue).joined(separator: ", ")
             logger.info(
                 "providers are reached through a proxy", metadata: ["proxy": "\(proxy)", "providers": "\(names)"])
-            let tunnel = faultReporter.tunnel(through: proxy)
-            relays[proxy] = (tunnel, try await Relay.start(tunnel, on: group))
+            tunnels[proxy] = faultReporter.tunnel(through: proxy, lookUp: configured)
         }
         let addresses = AddressGuard(allowed: options.posting.allowed)
-        func connections(through tunnel: Tunnel? = nil, within addresses: AddressGuard? = nil) -> HostConnections {
+        let hosts = HostPolicy(addresses, names: names)
+        func connections(
+            through tunnel: Tunnel? = nil, within addresses: AddressGuard? = nil, by lookUp: HostLookup? = nil
+        ) -> HostConnections {
             var configuration = HostConnections.Configuration()
             configuration.http1ConnectionsMax = options.posting.connectionsPerHost
             configuration.connectionsMax = options.posting.connectionsMax
             configuration.tunnel = tunnel
             configuration.addresses = addresses
+            configuration.lookUp = lookUp
             return HostConnections(configuration, on: group, logger: logger)
         }
-        func client(_ configuration: HTTPClient.Configuration) -> HTTPClient {
-            HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
-        }
         return OutboundRoutes(
-            plan: options.proxies, faultReporter: faultReporter, addresses: addresses, hosts: HostPolicy(addresses),
-            direct: DirectRoute(client: client(configuration), connections: connections()),
-            guarded: DirectRoute(
-                client: client(guardedConfiguration(addresses)), connections: connections(within: addresses)),
-            proxiedRoutes: relays.mapValues { tunnel, relay in
-                ProxiedRoute(
-                    tunnel: tunnel, relay: relay, client: client(proxiedConfiguration(relay)),
-                    connections: connections(through: tunnel))
-            })
+            plan: options.proxies, faultReporter: faultReporter, addresses: addresses, hosts: hosts, names: names,
+            direct: connections(by: configured),
+            guarded: connections(within: addresses) { hosts.lookUp($0, on: $1) },
+            proxiedRoutes: tunnels.mapValues { ProxiedRoute(tunnel: $0, connections: connections(through: $0)) })
     }
 
-    package func close() async throws {
-        try await direct.close()
-        try await guarded.close()
-        for proxiedRoute in proxiedRoutes.values {
-            await proxiedRoute.connections.shutdown()
-            try await proxiedRoute.client.shutdown()
-            await proxiedRoute.relay.close()
-        }
+    package func close() async {
+        for connections in [direct, guarded] + proxiedRoutes.values.map(\.connections) { await connections.shutdown() }
+        names.close()
     }
 
     // MARK: Parts for providers
 
     /// For addresses that the provider or the operator names.
     func trusted(for family: ProviderFamily) -> Outbound {
-        let proxied = proxiedRoute(family)
-        return Outbound(proxied?.client ?? direct.client, connections: connections(for: family))
+        Outbound(connections: connections(for: family))
     }
+
+    /// For addresses that the server's own configuration names. No proxy is used.
+    package var own: Outbound { Outbound(connections: direct) }
 
     /// The connections of a family to what an operator names; of all families that go the same way they are the same.
     func connections(for family: ProviderFamily) -> HostConnections {
-        proxiedRoute(family)?.connections ?? direct.connections
+        proxiedRoute(family)?.connections ?? direct
     }
 
     /// For addresses that devices and tenants name: connects only to public ones, and to those that the operator
     /// allows. Through a proxy it can check only names.
     func guarded(for family: ProviderFamily) -> Outbound {
         if let proxied = proxiedRoute(family) {
-            return Outbound(proxied.client, connections: proxied.connections, judgingNamesBy: addresses)
+            return Outbound(
+                connections: proxied.connections, judgingNamesBy: addresses, leadsNowhere: leadsNowhere)
         }
-        return Outbound(guarded.client, connections: guarded.connections, hostsBy: hosts)
+        return Outbound(connections: guarded, hostsBy: hosts, leadsNowhere: leadsNowhere)
     }
+
+    private var leadsNowhere: @Sendable (String) -> Bool { { SpecialUseHost.leadsNowhere($0) } }
 
     /// nil for families that are reached directly.
     func tunnel(for family: ProviderFamily) -> Tunnel? { proxiedRoute(family)?.tunnel }
+
+    /// Sets how the connections of a family come about that its client opens by itself.
+    func lead(_ configuration: inout HTTP2Configuration, for family: ProviderFamily) {
+        configuration.tunnel = tunnel(for: family)
+        configuration.lookUp = names.configuredLookUp
+    }
 
     /// Why a provider could not be reached, if its proxy has failed since then.
     func trouble(of families: [ProviderFamily], since: Instant) -> String? {
@@ -142,37 +134,17 @@ package struct OutboundRoutes: Sendable {
     }
 
     private func issuerRoute(_ isPrivate: Bool) -> Outbound {
-        if isPrivate { return Outbound(direct.client, connections: direct.connections) }
+        if isPrivate { return Outbound(connections: direct) }
         guard case .through(let proxy) = plan.standard, let route = proxiedRoutes[proxy] else {
-            return Outbound(guarded.client, connections: guarded.connections, hostsBy: hosts)
+            return Outbound(connections: guarded, hostsBy: hosts)
         }
-        return Outbound(route.client, connections: route.connections, judgingNamesBy: addresses)
+        return Outbound(connections: route.connections, judgingNamesBy: addresses)
     }
+}
 
-    // MARK: How the clients of token servers are configured
-
-    private static var configuration: HTTPClient.Configuration {
-        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-        configuration.timeout.connect = .seconds(10)
-        configuration.connectionPool.retryConnectionEstablishment = false
-        return configuration
-    }
-
-    private static func guardedConfiguration(_ addresses: AddressGuard) -> HTTPClient.Configuration {
-        var configuration = configuration
-        addresses.stand(before: &configuration)
-        return configuration
-    }
-
-    /// The relay speaks to the proxy: the client itself supports no password for SOCKS, and reports some failures of a
-    /// proxy under the same names as failures behind it.
-    private static func proxiedConfiguration(_ relay: Relay) -> HTTPClient.Configuration {
-        var configuration = configuration
-        configuration.proxy = .server(
-            host: relay.host, port: relay.port,
-            authorization: .basic(username: relay.user, password: relay.password))
-        return configuration
-    }
+extension NameResolver {
+    /// Looks names up that the server's configuration has.
+    fileprivate var configuredLookUp: HostLookup { { self.lookUp($0, for: NameCaller(.configured), on: $1) } }
 }
 
 /// Why an issuer gave no answer.

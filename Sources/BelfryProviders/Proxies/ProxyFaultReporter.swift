@@ -26,8 +26,8 @@ final class ProxyFaultReporter: Sendable {
         self.logger = logger
     }
 
-    func tunnel(through proxy: Proxy) -> Tunnel {
-        Tunnel(through: proxy) { [self] in note($0, proxy) }
+    func tunnel(through proxy: Proxy, lookUp: HostLookup? = nil) -> Tunnel {
+        Tunnel(through: proxy, lookUp: lookUp) { [self] in note($0, proxy) }
     }
 
     /// The last failure of a proxy, if it had any since then.

@@ -82,6 +82,10 @@ extension ProviderOptions {
     init(_ settings: Settings) {
         self.init()
         proxies = ProxyPlan(settings)
+        setNameServers(settings.words("providers.dns.servers")) {
+            settings.note(
+                "providers.dns.servers: `\($0)` is no address such as 192.0.2.1, 192.0.2.1:53 or [2001:db8::1]:53")
+        }
         sendsAndroidReceiptID = settings.bool(
             "android.send.receipt", default: true, oldName: "push_gcm_sendReceipt")
         apns = APNsOptions(settings)

@@ -10,11 +10,12 @@ package enum ClientChannel {
     /// Must be called on the event loop itself, so that handlers are set before any event.
     ///
     /// - Parameters:
+    ///   - lookUp: finds the addresses of the host where there is no proxy; nil asks the system.
     ///   - admitsPeer: looks at the address of a direct connection before the handlers behind may speak.
     ///   - initializer: adds the handlers; to them the channel becomes active when the peer is reached and admitted.
     package static func connect(
-        to host: String, port: Int, through tunnel: Tunnel?, admitsPeer: (@Sendable (SocketAddress) -> Bool)?,
-        within amount: TimeAmount, on eventLoop: any EventLoop,
+        to host: String, port: Int, through tunnel: Tunnel?, lookUp: HostLookup?,
+        admitsPeer: (@Sendable (SocketAddress) -> Bool)?, within amount: TimeAmount, on eventLoop: any EventLoop,
         initializer: @escaping @Sendable (any Channel) throws -> Void
     ) -> EventLoopFuture<any Channel> {
         let bootstrap = ClientBootstrap(group: eventLoop)
@@ -22,10 +23,12 @@ package enum ClientChannel {
         if let tunnel {
             // The rest of the time is for TLS and what follows, so that the blame for a wait falls on whom it should.
             let deadline = NIODeadline.now() + .nanoseconds(amount.nanoseconds / 5 * 4)
-            return tunnel.open(to: host, port: port, by: deadline, with: bootstrap, initializer: initializer)
+            return tunnel.open(
+                to: host, port: port, by: deadline, with: bootstrap, on: eventLoop, initializer: initializer)
         }
         return
             bootstrap
+            .resolving(host, by: lookUp, on: eventLoop)
             .connectTimeout(amount)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {

@@ -23,6 +23,8 @@ public struct HTTP2Configuration: Sendable {
     public var sickAfter = 20
     /// The route through a proxy; nil to connect directly. TLS is with the server in either case.
     public var tunnel: Tunnel?
+    /// Finds the addresses of the host where there is no proxy; nil asks the system, on a thread that waits.
+    public var lookUp: HostLookup?
     /// Looks at the peer of each direct connection before a byte is written to it; false ends the connection.
     package var admitsPeer: (@Sendable (SocketAddress) -> Bool)?
     /// Takes over a connection whose peer chose HTTP/1.1, TLS established, on its event loop; nil offers HTTP/2 alone.

@@ -73,7 +73,9 @@ public struct HTTP2ConnectError: Error, Sendable, Hashable, CustomStringConverti
         case is NIOSSLError, is NIOSSLExtraError:
             self.init(ending: HTTP2Ending(error))
         case let error as NIOConnectionError where error.connectionErrors.isEmpty:
-            self.init(code: .unresolved, reason: "the name \(host) does not resolve")
+            self =
+                error.dnsAError as? HTTP2ConnectError
+                ?? HTTP2ConnectError(code: .unresolved, reason: "the name \(host) does not resolve")
         case let error as NIOConnectionError:
             let cause = error.connectionErrors.first.map { Self.words($0.error) } ?? "\(error)"
             self.init(code: .unreachable, reason: "cannot connect to \(host):\(port): \(cause)")

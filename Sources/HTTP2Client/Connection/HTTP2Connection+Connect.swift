@@ -31,7 +31,7 @@ extension HTTP2Connection {
         return eventLoop.flatSubmit {
             ClientChannel.connect(
                 to: endpoint.host, port: endpoint.port, through: configuration.tunnel,
-                admitsPeer: configuration.admitsPeer, within: amount, on: eventLoop
+                lookUp: configuration.lookUp, admitsPeer: configuration.admitsPeer, within: amount, on: eventLoop
             ) { channel in
                 let handler = try HTTP2Handler(
                     configuration: configuration, eventLoop: channel.eventLoop, report: onEvent, publish: gauge.set)

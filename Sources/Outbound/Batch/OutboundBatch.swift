@@ -19,6 +19,7 @@ public struct OutboundBatch: Sendable {
 
     /// What is the same for all requests.
     public struct Shape: Sendable {
+        public var method = "POST"
         /// Names in lowercase.
         public var headers: [HTTP2Header]
         /// The names of the headers that each request has a value of its own for.
@@ -105,7 +106,8 @@ public struct OutboundBatch: Sendable {
     }
 
     private mutating func addPart(_ origin: PostOrigin) -> Int {
-        var requests = HTTP2Batch(headers: shape.headers, varying: shape.varying, body: shape.body)
+        var requests = HTTP2Batch(
+            method: shape.method, headers: shape.headers, varying: shape.varying, body: shape.body)
         requests.keptHeaders = shape.keptHeaders
         requests.answerBytesMax = shape.answerBytesMax
         parts.append(Part(origin: origin, requests: requests, places: []))

@@ -1,85 +1,76 @@
-import FoundationEssentials
+public import DNS
+import HTTP2Client
 public import NIOCore
-import NIOPosix
-import Synchronization
 
 /// Resolves the hosts that third parties name and checks all their addresses before connecting, so that no caller
 /// learns from a refusal, or from its timing, whether a port behind it is open.
 ///
-/// A name may resolve differently a moment later: `AddressGuard.stand` checks the peer of each connection as well.
+/// Connections are made to the addresses that were judged: a name that resolves differently a moment later is judged again
+/// (``lookUp(_:on:)``).
 public final class HostPolicy: Sendable {
     /// The verdict on a host.
     public enum Verdict: Sendable, Hashable {
         case permitted
         /// At least one of its addresses must not be connected to.
         case refused
-        case unresolved
+        case unresolved(NameFault)
     }
 
     private let addresses: AddressGuard
-    private let resolve: @Sendable (String) async -> [SocketAddress]
-    private let known = Mutex<[String: (verdict: Verdict, until: ContinuousClock.Instant)]>([:])
+    private let names: NameResolver
 
-    /// How long a verdict is used, as long as pooled connections are.
-    private static let lifetime = Duration.seconds(30)
-    private static let knownMax = 4_096
-
-    /// - Parameter resolve: all addresses of a host; none when it has none. nil asks the system.
-    public init(_ addresses: AddressGuard, resolve: (@Sendable (String) async -> [SocketAddress])? = nil) {
+    public init(_ addresses: AddressGuard, names: NameResolver) {
         self.addresses = addresses
-        self.resolve = resolve ?? Self.system
+        self.names = names
     }
 
     public func verdict(on url: String) async -> Verdict {
-        guard let (origin, _) = PostOrigin.split(url) else { return .unresolved }
+        guard let (origin, _) = PostOrigin.split(url) else { return .unresolved(.unknown) }
         return await verdict(onHost: origin.host)
     }
 
     /// - Parameter host: in lowercase; an IPv6 address without brackets.
     func verdict(onHost host: String) async -> Verdict {
-        let now = ContinuousClock.now
-        if let known = known.withLock({ $0[host] }), now < known.until { return known.verdict }
-        let found = await resolve(host)
-        let verdict: Verdict =
-            found.isEmpty ? .unresolved : found.allSatisfy(addresses.permits) ? .permitted : .refused
-        known.withLock { known in
-            if known.count >= Self.knownMax { known.removeAll(keepingCapacity: true) }
-            known[host] = (verdict, now + Self.lifetime)
+        if let spelled = Self.spelledAddress(host) { return addresses.permits(spelled) ? .permitted : .refused }
+        // Names of local networks are asked for where one of those is allowed.
+        if addresses.allowed.isEmpty, !addresses.permits(host: host) { return .refused }
+        return switch await names.addresses(of: host) {
+        case .success(let found): found.allSatisfy(addresses.permits) ? .permitted : .refused
+        case .failure(let fault): .unresolved(fault)
         }
-        return verdict
     }
 
-    /// `getaddrinfo` waits, so it has threads of its own.
-    private static let system: @Sendable (String) async -> [SocketAddress] = { host in
-        if let address = try? SocketAddress(ipAddress: host, port: 0) { return [address] }
-        return (try? await NIOThreadPool.singleton.runIfActive { lookUp(host) }) ?? []
+    /// The addresses of a host for a connection that is opened now; fails where one of them must not be connected to.
+    ///
+    /// What a verdict was reached on a moment before is known still, so nothing is asked for again.
+    public func lookUp(_ host: String, on eventLoop: any EventLoop) -> EventLoopFuture<[SocketAddress]> {
+        let found =
+            Self.spelledAddress(host).map { eventLoop.makeSucceededFuture([$0]) }
+            ?? names.lookUp(host, for: NameCaller(.delivery), on: eventLoop)
+        return found.flatMapThrowing { [addresses] found in
+            guard found.allSatisfy(addresses.permits) else {
+                throw HTTP2ConnectError(code: .addressRefused, reason: "the address is not public")
+            }
+            return found
+        }
     }
 
-    private static func lookUp(_ host: String) -> [SocketAddress] {
-        var hints = addrinfo()
-        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-        hints.ai_protocol = Int32(IPPROTO_TCP)
-        var first: UnsafeMutablePointer<addrinfo>?
-        guard getaddrinfo(host, nil, &hints, &first) == 0 else { return [] }
-        defer { freeaddrinfo(first) }
-        var found: [SocketAddress] = []
-        var next = first
-        while let entry = next {
-            if let address = entry.pointee.address { found.append(address) }
-            next = entry.pointee.ai_next
-        }
-        return found
+    /// An address in one of the spellings that only IPv4 has, such as `127.1`, `0x7f.0.0.1` and `2130706433`: no name server is
+    /// asked for those. Source: POSIX, `inet_addr`.
+    private static func spelledAddress(_ host: String) -> SocketAddress? {
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false).map(number)
+        guard 1...4 ~= parts.count, let last = parts.last ?? nil, parts.allSatisfy({ $0 != nil }) else { return nil }
+        let first = parts.dropLast().compactMap(\.self)
+        guard first.allSatisfy({ $0 <= 0xFF }), last < 1 << (8 * (4 - first.count)) else { return nil }
+        let value = first.enumerated().reduce(last) { $0 | $1.element << (8 * (3 - $1.offset)) }
+        let text = (0..<4).map { "\(value >> (8 * (3 - $0)) & 0xFF)" }.joined(separator: ".")
+        return try? SocketAddress(ipAddress: text, port: 0)
     }
-}
 
-extension addrinfo {
-    fileprivate var address: SocketAddress? {
-        guard let start = ai_addr else { return nil }
-        let bytes = UnsafeRawPointer(start)
-        switch ai_family {
-        case AF_INET: return SocketAddress(bytes.loadUnaligned(as: sockaddr_in.self))
-        case AF_INET6: return SocketAddress(bytes.loadUnaligned(as: sockaddr_in6.self))
-        default: return nil
-        }
+    /// Decimal, octal behind a 0, or hexadecimal behind 0x.
+    private static func number(_ text: Substring) -> Int? {
+        guard let first = text.utf8.first, 0x30...0x39 ~= first, text.utf8.count <= 12 else { return nil }
+        if text.hasPrefix("0x") || text.hasPrefix("0X") { return Int(text.dropFirst(2), radix: 16) }
+        return Int(text, radix: first == 0x30 ? 8 : 10)
     }
 }

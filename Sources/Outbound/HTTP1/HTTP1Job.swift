@@ -24,6 +24,8 @@ final class HTTP1Job {
 
     /// What is read of an answer's body where the batch says nothing.
     private static let answerBytesMax = 16_384
+    /// Methods that say nothing of a body that they have not. Source: RFC 9110 §8.6.
+    private static let bodiless: Set = ["GET", "DELETE"]
 
     init(
         id: UInt64, batch: HTTP2Batch, authority: String, isUrgent: Bool, lapsesAt: UInt64, silence: SilenceClock,
@@ -67,7 +69,9 @@ final class HTTP1Job {
             write(field: first + 1 + offset, into: &buffer)
             buffer.writeString("\r\n")
         }
-        buffer.writeString("content-length: \(bodyCount(request))\r\n\r\n")
+        let count = bodyCount(request)
+        if count > 0 || !Self.bodiless.contains(batch.method) { buffer.writeString("content-length: \(count)\r\n") }
+        buffer.writeString("\r\n")
         switch batch.body {
         case .shared(let body): buffer.writeBytes(body)
         case .own: write(field: first + 1 + batch.varying.count, into: &buffer)

@@ -13,6 +13,7 @@ struct HTTP1PoolConfiguration: Sendable {
     /// nil speaks in the clear.
     let tls: NIOSSLContext?
     var tunnel: Tunnel?
+    var lookUp: HostLookup?
     var admitsPeer: (@Sendable (SocketAddress) -> Bool)?
     var permits: any ConnectionPermits
     var connectionsMax: Int
@@ -234,7 +235,7 @@ final class HTTP1PoolCore: HTTP1Connection.Owner {
         let ready = connection.opening(on: eventLoop)
         ClientChannel.connect(
             to: configuration.host, port: configuration.port, through: configuration.tunnel,
-            admitsPeer: configuration.admitsPeer, within: amount, on: eventLoop
+            lookUp: configuration.lookUp, admitsPeer: configuration.admitsPeer, within: amount, on: eventLoop
         ) { [configuration] channel in
             if let tls = configuration.tls {
                 try channel.pipeline.syncOperations.addHandler(ClientChannel.makeTLS(tls, configuration.host))

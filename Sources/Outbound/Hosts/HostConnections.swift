@@ -21,6 +21,8 @@ public final class HostConnections: Sendable {
         public var hostsMax = 1_024
         /// The way through a proxy; nil connects directly.
         public var tunnel: Tunnel?
+        /// Finds the addresses of hosts where there is no proxy, and judges them where strangers name the hosts; nil asks the system.
+        public var lookUp: HostLookup?
         /// The addresses that a direct connection may be to; nil for any.
         public var addresses: AddressGuard?
         /// For TCP, the proxy if there is one, and TLS.

@@ -31,7 +31,8 @@ final class PostHost: Sendable {
         let http1 = HTTP1Pool(
             HTTP1PoolConfiguration(
                 host: origin.host, port: origin.port, authority: origin.authority, tls: tls, tunnel: options.tunnel,
-                admitsPeer: admitsPeer, permits: permits, connectionsMax: options.http1ConnectionsMax,
+                lookUp: options.lookUp, admitsPeer: admitsPeer, permits: permits,
+                connectionsMax: options.http1ConnectionsMax,
                 connectDeadline: options.connectDeadline, idleMax: options.idleMax,
                 onHTTP2: { speech.choose(http1: false) }), on: eventLoop)
         self.permits = permits
@@ -107,6 +108,7 @@ extension HostConnections.Configuration {
         pool.connection.streamsMax = 256
         pool.connection.connectDeadline = connectDeadline
         pool.connection.tunnel = tunnel
+        pool.connection.lookUp = lookUp
         // Google's hosts end connections that are pinged while idle.
         pool.connection.idlePingAfter = .seconds(86_400)
         pool.connectionsMax = http2ConnectionsMax

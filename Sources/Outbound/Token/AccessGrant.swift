@@ -48,11 +48,9 @@ extension Outbound {
         from url: String, form: KeyValuePairs<String, String>, tls: TLSConfiguration? = nil
     ) async -> Result<AccessGrant, AccessTokenError> {
         let fields = form.map { "\(Self.escaped($0))=\(Self.escaped($1))" }
-        let request = TokenRequest(
-            url: url,
-            headers: ["content-type": "application/x-www-form-urlencoded", "accept": "application/json"],
-            body: ByteBuffer(string: fields.joined(separator: "&")), tls: tls)
-        return Self.grant(await ask(request, deadline: .seconds(10)), from: url)
+        let body = fields.joined(separator: "&")
+        return Self.grant(
+            await ask(url, form: body, authorization: nil, tls: tls, deadline: .seconds(10)), from: url)
     }
 
     /// As forms write it. Source: WHATWG URL, application/x-www-form-urlencoded.

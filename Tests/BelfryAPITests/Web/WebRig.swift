@@ -58,7 +58,7 @@ struct WebRig {
     static func subscription(_ name: String) -> String {
         let key = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
         return
-            #"{"endpoint":"https://push.example/\#(name)","keys":{"p256dh":"\#(key)","auth":"BTBZMqHH6r4Tts7J_aSIgg"}}"#
+            #"{"endpoint":"https://push.example.org/\#(name)","keys":{"p256dh":"\#(key)","auth":"BTBZMqHH6r4Tts7J_aSIgg"}}"#
     }
 
     /// Registers a browser by the proof that is pushed to it, and returns its UUID.

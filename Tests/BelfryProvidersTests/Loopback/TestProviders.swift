@@ -27,7 +27,7 @@ struct TestProviders: Sendable {
         options.proxies = proxies
         let clock = ManualClock(at: Instant(milliseconds: Int64(Date().timeIntervalSince1970) * 1_000))
         let log = CapturedLog()
-        let routes = try await OutboundRoutes.open(options, clock: clock, on: group, logger: log.logger)
+        let routes = OutboundRoutes.open(options, clock: clock, on: group, logger: log.logger)
         let dependencies = ProviderDependencies(
             vault: PlaintextVault(), clock: clock, options: options, eventLoopGroup: group, routes: routes,
             logger: log.logger
@@ -35,10 +35,10 @@ struct TestProviders: Sendable {
         do {
             try await body(TestProviders(dependencies: dependencies, clock: clock, log: log))
         } catch {
-            try await routes.close()
+            await routes.close()
             throw error
         }
-        try await routes.close()
+        await routes.close()
     }
 
     /// From fields as a person enters them, through seal and table as the server does it.

@@ -136,6 +136,27 @@ import Tunnel
         }
     }
 
+    @Test(arguments: [true, false])
+    func `an endpoint that leads nowhere is gone, through a proxy too, and nobody is asked`(isProxied: Bool)
+        async throws
+    {
+        // Nothing listens at the port of the proxy.
+        let plan = isProxied ? ProxyPlan(standard: .through(try Proxy(url: "http://127.0.0.1:1"))) : ProxyPlan()
+        try await TestProviders.run(allowed: [], proxies: plan) { providers in
+            try await FarSide.webpush.with(providers) { place in
+                let token = try #require(place.tokens.first)
+                let endpoint = try #require(try WebSubscription(json: token.utf8).endpoint)
+                let tokens = ["https://permanently-removed.invalid/fcm/send/x", "https://x.onion./"].map {
+                    token.replacing(endpoint, with: $0)
+                }
+                let outcomes = await providers.send(providers.push(), to: tokens, by: place.provider)
+                let gone = Outcome.gone(since: providers.clock.now)
+                #expect(outcomes == [gone, gone])
+                #expect(providers.log.lines(atLeast: .warning).isEmpty)
+            }
+        }
+    }
+
     @Test func `platforms that are reached alike share a way, and others have theirs`() async throws {
         let (one, two) = (try Proxy(url: "http://127.0.0.1:1"), try Proxy(url: "socks5://127.0.0.1:1"))
         let plan = ProxyPlan(standard: .through(one), own: [.apns: .direct, .fcm: .through(two), .gcm: .through(two)])

@@ -1,5 +1,4 @@
 import ArgumentParser
-import AsyncHTTPClient
 import FCM
 import Foundation
 import HTTP2Client
@@ -21,13 +20,12 @@ struct FCMClientRole: AsyncParsableCommand {
 
     func run() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let http = HTTPClient(eventLoopGroupProvider: .shared(group))
         let hosts = HostConnections(on: group)
         var configuration = FCMClient.Configuration()
         configuration.pool.connectionsMax = connections
         let roots = try String(contentsOfFile: authority, encoding: .utf8)
         let client = try FCMClient(
-            Outbound(http, connections: hosts),
+            Outbound(connections: hosts),
             credentials: FCMCredentials(serviceAccount: Array(try Data(contentsOf: URL(fileURLWithPath: account)))),
             endpoint: FCMEndpoint(host: "localhost", port: port, trustRoots: roots),
             quota: FCMQuota(perMinute: 1_000_000_000), configuration: configuration, eventLoopGroup: group,
@@ -45,7 +43,6 @@ struct FCMClientRole: AsyncParsableCommand {
         try await tasks.measured(batches: requests / Workload.batchSize).tell()
         await client.shutdown(within: .seconds(2))
         await hosts.shutdown()
-        try await http.shutdown()
     }
 }
 

@@ -1,5 +1,4 @@
 import ArgumentParser
-import AsyncHTTPClient
 import Foundation
 import HTTP2Client
 import NIOPosix
@@ -24,11 +23,10 @@ struct PostingRole: AsyncParsableCommand {
 
     func run() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let http = HTTPClient(eventLoopGroupProvider: .shared(group))
         var configuration = HostConnections.Configuration()
         configuration.http2ConnectionsMax = 1
         let connections = HostConnections(configuration, on: group)
-        let outbound = Outbound(http, connections: connections)
+        let outbound = Outbound(connections: connections)
         let tls = try Outbound.tls(trustRoots: try String(contentsOfFile: authority, encoding: .utf8))
         let addresses = try String(contentsOfFile: addresses, encoding: .utf8).split(separator: "\n").map(String.init)
         let batches = stride(from: 0, to: addresses.count, by: Workload.batchSize).map {
@@ -64,7 +62,6 @@ struct PostingRole: AsyncParsableCommand {
         }
         try await tasks.measured(batches: requests / Workload.batchSize).tell()
         await connections.shutdown()
-        try await http.shutdown()
     }
 }
 

@@ -1,0 +1,166 @@
+public import NIOCore
+import Synchronization
+
+/// Finds the addresses of hosts without a thread that waits: c-ares asks the machine's name servers, on one thread for all.
+///
+/// `/etc/hosts`, `/etc/nsswitch.conf` and `/etc/resolv.conf` count as they do for other programs, and a change of the latter two is
+/// noticed. Answers are kept for a while, and each caller has a share of what is under way (``NameCaller``).
+public final class NameResolver: Sendable {
+    package typealias Answer = Result<[SocketAddress], NameFault>
+
+    private struct Held {
+        var queue: LookupQueue
+        var told: [Int: @Sendable (Answer) -> Void] = [:]
+        var nextWaiter = 0
+    }
+
+    private let held: Mutex<Held>
+    private let source: any NameSource
+    private let addressesMax: Int
+
+    /// - Parameter servers: asked instead of the machine's: addresses, each perhaps with a port behind a colon. `/etc/hosts` counts still.
+    public convenience init(servers: [String] = [], limits: NameLimits = NameLimits()) {
+        self.init(AresThread(AresConfiguration(servers: servers, timeAtMost: limits.deadline)), limits)
+    }
+
+    /// - Parameter answer: the addresses of a host; none for one that is unknown.
+    package convenience init(
+        limits: NameLimits = NameLimits(), answer: @escaping @Sendable (String) -> [SocketAddress]
+    ) {
+        self.init(ScriptedNames(answer: answer), limits)
+    }
+
+    init(_ source: any NameSource, _ limits: NameLimits) {
+        self.source = source
+        addressesMax = limits.addressesMax
+        held = Mutex(Held(queue: LookupQueue(limits)))
+        source.start { [weak self] now in self?.expire(at: now) }
+    }
+
+    deinit { source.close() }
+
+    /// Ends the thread; who waits is told that there is no answer.
+    public func close() { source.close() }
+
+    /// Whether a text names a server: an address, or one with a port as in `192.0.2.1:53` and `[2001:db8::1]:53`.
+    public static func isServer(_ text: String) -> Bool {
+        if literal(text) != nil { return true }
+        guard let colon = text.lastIndex(of: ":"), 1...65_535 ~= Int(text[text.index(after: colon)...]) ?? 0 else {
+            return false
+        }
+        let host = text[..<colon]
+        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+        return host.contains(":") == isBracketed
+            && literal(String(isBracketed ? host.dropFirst().dropLast() : host)) != nil
+    }
+
+    // MARK: Looking up
+
+    /// The addresses of a host, in the order in which to try them.
+    ///
+    /// Never waits longer than the deadline, and ends when its task is cancelled.
+    public func addresses(
+        of host: String, for caller: NameCaller = .current
+    ) async -> Result<[SocketAddress], NameFault> {
+        if let address = Self.literal(host) { return .success([address]) }
+        let waiter = nextWaiter()
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                perform(telling: (waiter, { continuation.resume(returning: $0) })) { queue, now in
+                    queue.ask(host, by: caller, waiter: waiter, at: now)
+                }
+                if Task.isCancelled { perform { queue, _ in queue.cancel(waiter) } }
+            }
+        } onCancel: {
+            perform { queue, _ in queue.cancel(waiter) }
+        }
+    }
+
+    /// The same for those that live on an event loop. Fails with a ``NameFault``.
+    public func lookUp(
+        _ host: String, for caller: NameCaller, on eventLoop: any EventLoop
+    ) -> EventLoopFuture<[SocketAddress]> {
+        if let address = Self.literal(host) { return eventLoop.makeSucceededFuture([address]) }
+        let promise = eventLoop.makePromise(of: [SocketAddress].self)
+        let waiter = nextWaiter()
+        perform(telling: (waiter, { answer in promise.completeWith(answer.mapError { $0 as any Error }) })) {
+            queue, now in
+            queue.ask(host, by: caller, waiter: waiter, at: now)
+        }
+        return promise.futureResult
+    }
+
+    private static func literal(_ host: String) -> SocketAddress? { try? SocketAddress(ipAddress: host, port: 0) }
+
+    private func nextWaiter() -> Int {
+        held.withLock { held in
+            held.nextWaiter += 1
+            return held.nextWaiter
+        }
+    }
+
+    // MARK: Steps
+
+    /// Lets the queue decide, then performs its steps, outside the lock.
+    private func perform(
+        telling: (Int, @Sendable (Answer) -> Void)? = nil,
+        _ decide: (inout LookupQueue, NIODeadline) -> [LookupQueue.Step]
+    ) {
+        let deeds = held.withLock { held -> [@Sendable () -> Void] in
+            if let (waiter, tell) = telling { held.told[waiter] = tell }
+            return decide(&held.queue, .now()).compactMap { step in
+                switch step {
+                case .begin(let lane, let host): return { [weak self] in self?.begin(lane, host) }
+                case .tell(let waiter, let answer):
+                    guard let tell = held.told.removeValue(forKey: waiter) else { return nil }
+                    return { tell(answer) }
+                }
+            }
+        }
+        deeds.forEach { $0() }
+        if telling != nil, deeds.isEmpty { source.wake() }
+    }
+
+    private func begin(_ lane: NameCaller.Lane, _ host: String) {
+        source.ask(host, in: lane) { [weak self] answer, lifetime in
+            guard let self else { return }
+            let bounded = answer.map { Array($0.prefix(addressesMax)) }
+            perform { queue, now in queue.found(bounded, of: host, in: lane, lifetime: lifetime, at: now) }
+        }
+    }
+
+    private func expire(at now: NIODeadline) -> NIODeadline? {
+        perform { queue, _ in queue.expire(at: now) }
+        return held.withLock { $0.queue.nextDeadline }
+    }
+}
+
+/// Where a resolver's answers come from.
+protocol NameSource: Sendable {
+    /// - Parameter expire: to be called when the time that it returned last has come.
+    func start(_ expire: @escaping @Sendable (NIODeadline) -> NIODeadline?)
+    /// Answers once, with how long the answer may be kept.
+    func ask(
+        _ host: String, in lane: NameCaller.Lane, _ tell: @escaping @Sendable (NameResolver.Answer, Duration) -> Void)
+    /// Somebody waits who has a deadline.
+    func wake()
+    func close()
+}
+
+/// Answers at once.
+private struct ScriptedNames: NameSource {
+    let answer: @Sendable (String) -> [SocketAddress]
+
+    func start(_ expire: @escaping @Sendable (NIODeadline) -> NIODeadline?) {}
+
+    func ask(
+        _ host: String, in lane: NameCaller.Lane, _ tell: @escaping @Sendable (NameResolver.Answer, Duration) -> Void
+    ) {
+        let found = answer(host)
+        tell(found.isEmpty ? .failure(.unknown) : .success(found), .seconds(30))
+    }
+
+    func wake() {}
+
+    func close() {}
+}
