@@ -260,7 +260,7 @@ let package = Package(
                 nioHTTP1, nioEmbedded, nioSSL, httpTypes, nioHTTPTypes, asyncHTTP, logging, coreMetrics, grdb,
             ]),
         // Knows the program from outside alone, and shares no code with it but the way to start it.
-        tests("HostileTests", ["PostgresRig", "BelfryTesting", grdb]),
+        tests("HostileTests", ["PostgresRig", "BelfryTesting", "BelfryCore", grdb, crypto]),
     ]
 )
 

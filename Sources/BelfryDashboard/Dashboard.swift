@@ -1,5 +1,6 @@
 package import BelfryAPI
 package import BelfryCore
+import Hummingbird
 
 /// The dashboard: pages for people, served under `/dashboard`.
 ///
@@ -40,11 +41,21 @@ package enum Dashboard {
             self.server = server
             self.options = options
         }
+
+        /// The address of the server, as browsers know it.
+        func url(_ request: Request, _ context: APIContext) -> String {
+            options.address.url(request, context, cameByTLS: request.cameByTLS)
+        }
+
+        /// Whether browsers speak TLS, so that they send cookies over TLS alone.
+        func isSecure(_ request: Request) -> Bool {
+            options.address.publicURL?.hasPrefix("https://") ?? (options.address.isSecure || request.cameByTLS)
+        }
     }
 
     package struct Options: Sendable {
-        /// Whether the listener speaks TLS, so that the session's cookie goes over TLS alone.
-        package var isSecure: Bool
+        /// Where browsers find the server.
+        package var address: ServerAddress
         /// The version of the server.
         package var release: String
         /// How long a test push waits for its provider.
@@ -57,23 +68,20 @@ package enum Dashboard {
         package var issuers: [Issuer]
         /// Whether people log in by passwords.
         package var takesPasswords: Bool
-        /// Without the path; nil takes what the browser says.
-        package var publicURL: String?
         /// From one heartbeat push to the next; nil where none is sent.
         package var heartbeatPeriod: Duration?
         /// nil draws maps on an outline of the world, and asks no other server for anything.
         package var mapTiles: MapTiles?
 
         package init(
-            isSecure: Bool = false, release: String = "", verdictDeadline: Duration = .seconds(10),
+            address: ServerAddress = ServerAddress(), release: String = "", verdictDeadline: Duration = .seconds(10),
             lifetime: SessionLifetime = SessionLifetime(), hasTestPage: Bool = true, issuers: [Issuer] = [],
-            takesPasswords: Bool = true, publicURL: String? = nil, heartbeatPeriod: Duration? = nil,
+            takesPasswords: Bool = true, heartbeatPeriod: Duration? = nil,
             mapTiles: MapTiles? = nil
         ) {
             self.issuers = issuers
             self.takesPasswords = takesPasswords
-            self.publicURL = publicURL
-            self.isSecure = isSecure
+            self.address = address
             self.release = release
             self.verdictDeadline = verdictDeadline
             self.lifetime = lifetime

@@ -76,7 +76,8 @@ package struct DashboardRoutes: Sendable {
             guard route.method == .post else { return render(try await route.answer(visit), visit) }
             return try await services.shares.uploading(request, atMost: route.bodyBytesMax, for: visit.holder()) {
                 var posted = visit
-                posted.form = try await PostedForm.read(request, atMost: route.bodyBytesMax, cookie: login.token)
+                posted.form = try await PostedForm.read(
+                    request, services, context, atMost: route.bodyBytesMax, cookie: login.token)
                 return render(try await route.answer(posted), visit)
             }
         } catch {
@@ -148,8 +149,10 @@ extension Router<APIContext> {
 /// A form that a page of ours sent, or an error.
 enum PostedForm {
     /// - Parameter cookie: what the form's token is bound to.
-    static func read(_ request: Request, atMost bytesMax: Int, cookie: String) async throws -> FormData {
-        guard !request.isFromElsewhere else {
+    static func read(
+        _ request: Request, _ services: Dashboard.Services, _ context: APIContext, atMost bytesMax: Int, cookie: String
+    ) async throws -> FormData {
+        guard !request.isFromElsewhere(than: services.options.address, context) else {
             throw APIError(.forbidden, "The form was sent from a page of another site")
         }
         let type = request.headers[.contentType] ?? ""

@@ -116,7 +116,7 @@ struct ServerParts: Sendable {
     /// The routes of all APIs, and of the dashboard unless it has a listener of its own.
     func routes(_ configuration: ServerConfiguration) throws -> RouterResponder<APIContext> {
         let router = ResponseMiddleware.router(clock: clock, isSecure: certificates.http != nil)
-        let passwords = ScryptPasswords()
+        let passwords = ScryptPasswords(purpose: .carma)
         PCFRoutes(
             store: resources.store, vault: resources.keyRing, clock: clock, options: configuration.pcf,
             requestLimiter: requestLimiter, shares: shares, pushObserver: events,
@@ -154,7 +154,8 @@ struct ServerParts: Sendable {
         WebRoutes(
             store: resources.store, vault: resources.keyRing, credentials: credentials, providers: providers,
             clock: clock, verifiesCustomUserIDs: configuration.pcf.verifiesCustomUserIDs,
-            eventsLateMax: configuration.pcf.eventsLateMax, requestLimiter: requestLimiter, shares: shares
+            eventsLateMax: configuration.pcf.eventsLateMax, requestLimiter: requestLimiter, shares: shares,
+            address: configuration.dashboard.address
         ).add(to: router)
         WebSDK().add(to: router)
         Contract().add(to: router)
@@ -209,11 +210,12 @@ struct ServerParts: Sendable {
                 shares: shares, events: events,
                 server: inspector(configuration),
                 options: Dashboard.Options(
-                    isSecure: isSecure, release: "Belfry \(Release.version)",
+                    address: configuration.dashboard.serverAddress(isSecure: isSecure),
+                    release: "Belfry \(Release.version)",
                     verdictDeadline: min(.seconds(10), max(.seconds(1), configuration.timeouts.request - .seconds(5))),
                     lifetime: lifetime, hasTestPage: configuration.dashboard.listener == nil,
                     issuers: configuration.dashboard.issuers, takesPasswords: configuration.dashboard.takesPasswords,
-                    publicURL: configuration.dashboard.publicURL, heartbeatPeriod: configuration.heartbeatPeriod,
+                    heartbeatPeriod: configuration.heartbeatPeriod,
                     mapTiles: configuration.dashboard.mapTiles),
                 callIssuer: resources.dependencies.routes.issuerCall(logger: logger)))
     }

@@ -89,6 +89,57 @@ import Testing
         #expect(list.wait(for: 1, at: Self.home, now: Self.noon) == nil)
     }
 
+    // MARK: Guesses
+
+    private static func guess(_ address: UInt32, device: Int? = nil, _ policy: LoginThrottle.Policy? = .code)
+        -> LoginThrottle.Guess
+    {
+        LoginThrottle.Guess(at: 1, from: NetworkAddress(v4: address), device: device, policy: policy)
+    }
+
+    @Test func `guesses that are sent together count as those sent in turn`() {
+        var list = LoginThrottle()
+        let admitted = (0..<250).filter { _ in list.reserve(Self.guess(1), now: Self.noon) == nil }
+        #expect(admitted.count == 6)
+    }
+
+    @Test func `an account has a limit over all addresses`() {
+        var list = LoginThrottle()
+        let admitted = (0..<250).filter { list.reserve(Self.guess(UInt32($0)), now: Self.noon) == nil }
+        #expect(admitted.count == LoginThrottle.Policy.code.failuresAllowed + 1)
+        // A day of guesses from as many addresses as one likes.
+        var (now, day) = (Self.noon, 0)
+        while now < Self.noon + .seconds(86_400) {
+            day += 1
+            if let wait = list.reserve(Self.guess(UInt32(1_000 + day)), now: now) { now = now + wait }
+        }
+        #expect(day < 2 * 170, "each is refused once and admitted once")
+    }
+
+    @Test func `a known browser has a count of its own`() {
+        var list = LoginThrottle()
+        for address in 0..<250 as Range<UInt32> { _ = list.reserve(Self.guess(address), now: Self.noon) }
+        for _ in 0..<100 { list.failed(1, at: Self.home, now: Self.noon) }
+        #expect(list.reserve(Self.guess(0xC000_0201, device: 9), now: Self.noon) == nil)
+        let more = (0..<50).filter { _ in
+            list.reserve(Self.guess(0xC000_0201, device: 9), now: Self.noon) == nil
+        }
+        #expect(more.count == 5)
+    }
+
+    @Test func `a right or unchecked guess takes its count back`() {
+        var list = LoginThrottle()
+        for _ in 0..<4 { #expect(list.reserve(Self.guess(1), now: Self.noon) == nil) }
+        list.withdraw(Self.guess(1))
+        list.succeeded(Self.guess(1), now: Self.noon)
+        let admitted = (0..<50).filter { _ in list.reserve(Self.guess(1), now: Self.noon) == nil }
+        #expect(admitted.count == 6)
+        var empty = LoginThrottle()
+        _ = empty.reserve(Self.guess(1), now: Self.noon)
+        empty.succeeded(Self.guess(1), now: Self.noon)
+        #expect(empty.isEmpty)
+    }
+
     @Test func `any number of names and addresses takes bounded memory`() {
         var list = LoginThrottle(countMax: 1_000)
         for number in 0..<20_000 {

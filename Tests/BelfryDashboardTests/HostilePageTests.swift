@@ -126,9 +126,12 @@ import Testing
             let path = contents.filled(route.path, person: person)
             for token in ["", "0", FormToken.of(stranger.session)] {
                 #expect(try await browser.post(path, token: token).status == .forbidden, "\(route.path)")
+                let null: HTTPFields = [.origin: "null"]
+                #expect(try await browser.post(path, token: token, headers: null).status == .forbidden, "\(route.path)")
             }
             for headers: HTTPFields in [
-                [site: "cross-site"], [site: "same-site"], [.origin: "https://evil.example"], [.origin: "null"],
+                [site: "cross-site"], [site: "same-site"], [.origin: "https://evil.example"],
+                [.origin: "https://localhost.evil.example"], [site: "cross-site", .origin: "null"],
             ] {
                 #expect(try await browser.post(path, headers: headers).status == .forbidden, "\(route.path)")
             }

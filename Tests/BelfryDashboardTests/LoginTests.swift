@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func `under TLS the cookie is for TLS alone`() async throws {
-        let dashboard = try TestDashboard(isSecure: true)
+        let dashboard = try TestDashboard(address: ServerAddress(isSecure: true))
         _ = try await dashboard.person("ann@a.example")
         let page = try await Self.login(dashboard, "ann@a.example", TestDashboard.password)
         #expect(page.headers[values: .setCookie].allSatisfy { $0.hasSuffix("; Secure") })
@@ -291,6 +291,43 @@ import Testing
         #expect(try await Self.login(dashboard, "ann@a.example", code: old).status == .unauthorized)
         let new = Self.code(dashboard, second)
         #expect(try await Self.login(dashboard, "ann@a.example", code: new).status == .seeOther)
+    }
+
+    @Test func `who has no address waits too`() async throws {
+        let dashboard = try TestDashboard()
+        _ = try await dashboard.person("ann@a.example")
+        var statuses: [HTTPResponse.Status] = []
+        for _ in 0..<7 { statuses.append(try await Self.login(dashboard, "ann@a.example", "a guess").status) }
+        #expect(statuses.prefix(6).allSatisfy { $0 == .unauthorized } && statuses.last == .tooManyRequests)
+    }
+
+    @Test func `a known browser is let in while others wait`() async throws {
+        let dashboard = try TestDashboard()
+        _ = try await dashboard.person("ann@a.example")
+        let first = try await Self.login(dashboard, "ann@a.example", TestDashboard.password)
+        let cookie = try #require(first.headers[values: .setCookie].first { $0.hasPrefix("belfry_browser=") })
+        let known = String(cookie.prefix { $0 != ";" })
+        for _ in 0..<8 { _ = try await Self.login(dashboard, "ann@a.example", "a guess") }
+        #expect(
+            try await Self.login(dashboard, "ann@a.example", TestDashboard.password).status == .tooManyRequests)
+        #expect(
+            try await Self.login(dashboard, "Ann@a.example", TestDashboard.password, cookies: known).status == .seeOther
+        )
+        for made in ["belfry_browser=00", "belfry_browser=\(String(repeating: "a", count: 400))"] {
+            #expect(
+                try await Self.login(dashboard, "ann@a.example", TestDashboard.password, cookies: made).status
+                    == .tooManyRequests)
+        }
+        _ = try await dashboard.person("bob@a.example")
+        for _ in 0..<8 { _ = try await Self.login(dashboard, "bob@a.example", "a guess") }
+        #expect(
+            try await Self.login(dashboard, "bob@a.example", TestDashboard.password, cookies: known).status
+                == .tooManyRequests)
+        dashboard.clock.advance(by: PersonService.browserLifetime)
+        for _ in 0..<8 { _ = try await Self.login(dashboard, "ann@a.example", "a guess") }
+        #expect(
+            try await Self.login(dashboard, "ann@a.example", TestDashboard.password, cookies: known).status
+                == .tooManyRequests)
     }
 
     @Test func `who has a session and guesses the password waits as at the login`() async throws {

@@ -359,6 +359,34 @@ import Testing
         #expect(none.lead == "0 devices." && none.sections[0].table?.empty.hasPrefix("No device fits") == true)
     }
 
+    @Test(arguments: [true, false])
+    func `shutting somebody out ends their links and keys, or not`(endsIssued: Bool) async throws {
+        let dashboard = try TestDashboard()
+        let root = try await dashboard.browser("root@a.example")
+        _ = try await dashboard.person("boss@a.example")
+        let boss = try #require(try await dashboard.store.person(EmailAddress("boss@a.example")))
+        let author = AuditAuthor(boss, address: nil)
+        let token = try await dashboard.people.invite(
+            EmailAddress("new@a.example"), scope: .operator, bounds: .everything, by: author)
+        let key = try await dashboard.admin.createKey(
+            name: Name("a key"), scope: .operator, bounds: .everything, by: author
+        ).key
+        // A key that this one made.
+        let next = try await dashboard.admin.createKey(
+            name: Name("another"), scope: .operator, bounds: .everything, by: AuditAuthor(key, address: nil)
+        ).key
+        let page = try await root.get("/admin/people/\(boss.key)")
+        #expect(page.contains("name=\"issued\" value=\"stay\""))
+        let fields = endsIssued ? [] : [("issued", "stay")]
+        #expect(try await root.post("/admin/people/\(boss.key)/disable", fields).status == .seeOther)
+        #expect((try await dashboard.people.invitation(token: token) == nil) == endsIssued)
+        for one in [key, next] {
+            #expect((try await dashboard.store.adminKey(one.id)?.revokedAt != nil) == endsIssued)
+        }
+        let line = try #require(dashboard.store.contents.audit.map(\.change).last)
+        #expect(line.details == ["links_and_keys": endsIssued ? "end" : "stay"])
+    }
+
     @Test func `somebody gets another role, which their open session has with its next click`() async throws {
         let dashboard = try TestDashboard()
         let root = try await dashboard.browser("root@a.example")

@@ -307,11 +307,11 @@ extension TestDashboard {
         defer { try? FileManager.default.removeItem(atPath: path) }
         let passwords = UnleakedPasswords(ScryptPasswords(cost: .cheap), besides: try LeakedPasswords(path: path))
         let refusal = await #expect(throws: InvalidInput.self) {
-            try await passwords.hash(try Password("correct horse battery staple"))
+            try await passwords.hash(try Password("correct horse battery staple"), for: .local)
         }
         #expect(refusal?.field == "password")
-        let hash = try await passwords.hash(try Password("another horse battery"))
-        #expect(try await passwords.matches("another horse battery", hash))
+        let hash = try await passwords.hash(try Password("another horse battery"), for: .local)
+        #expect(try await passwords.matches("another horse battery", hash, for: .local))
     }
 
     @Test func `a file that cannot be read is told`() {

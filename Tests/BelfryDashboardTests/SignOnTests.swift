@@ -58,7 +58,7 @@ import Testing
         let lines = dashboard.store.contents.audit.map(\.change)
         #expect(lines.map(\.action) == ["person.create", "person.login"])
         #expect(lines.last?.details == ["issuer": "corp"] && lines.last?.keyID == "ann@corp.example")
-        #expect(try await dashboard.people.person(email: "ann@corp.example", password: "") == nil)
+        #expect(try await dashboard.people.person(email: "ann@corp.example", password: "", for: .local) == nil)
     }
 
     @Test func `the role follows the claims at each login, and who loses it is shut out`() async throws {
@@ -278,16 +278,21 @@ import Testing
             try await mine.arrive(state: String(mine.asked["state"]?.dropLast(4) ?? "")),
             // The code of another login.
             try await mine.arrive(nonce: theirs.asked["nonce"]),
-            // An answer that another issuer sends, by its address or by its name.
-            try await mine.arrive("/sign-on/other"), try await mine.arrive(more: "&iss=https%3A%2F%2Fevil.example"),
+            // An answer that another issuer sends, by its address.
+            try await mine.arrive("/sign-on/other"),
         ] {
             #expect(page.status == .unauthorized && Self.session(page) == nil, "\(page.text)")
         }
+        // And by its name; a browser that failed so often waits.
+        dashboard.clock.advance(by: .seconds(1))
+        issuer.clock.advance(by: .seconds(1))
+        let named = try await mine.arrive(more: "&iss=https%3A%2F%2Fevil.example")
+        #expect(named.status == .unauthorized && Self.session(named) == nil, "\(named.text)")
         var blank = mine
         blank.cookie = ""
         #expect(try await blank.arrive().status == .unauthorized)
-        dashboard.clock.advance(by: .seconds(599))
-        issuer.clock.advance(by: .seconds(599))
+        dashboard.clock.advance(by: .seconds(598))
+        issuer.clock.advance(by: .seconds(598))
         let right = try await mine.arrive(more: "&iss=https%3A%2F%2Fid.example")
         #expect(right.status == .seeOther)
         #expect(

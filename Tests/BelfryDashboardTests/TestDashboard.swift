@@ -22,7 +22,8 @@ final class TestDashboard: Sendable {
     static let password = "correct horse battery"
 
     init(
-        isSecure: Bool = false, hasTestPage: Bool = true, issuers: [Issuer] = [], takesPasswords: Bool = true,
+        address: ServerAddress = ServerAddress(), hasTestPage: Bool = true, issuers: [Issuer] = [],
+        takesPasswords: Bool = true,
         mapTiles: MapTiles? = nil,
         callIssuer: @escaping IssuerCall = { _ in throw SignOnFault("No issuer is there.") }
     ) throws {
@@ -43,7 +44,7 @@ final class TestDashboard: Sendable {
                     store: store, clock: clock, logger: Logger(label: "test"), options: EventHub.Options()),
                 server: FakeServer(),
                 options: Dashboard.Options(
-                    isSecure: isSecure, release: "Belfry test", verdictDeadline: .zero, hasTestPage: hasTestPage,
+                    address: address, release: "Belfry test", verdictDeadline: .zero, hasTestPage: hasTestPage,
                     issuers: issuers, takesPasswords: takesPasswords, heartbeatPeriod: .seconds(60),
                     mapTiles: mapTiles),
                 callIssuer: callIssuer))

@@ -10,6 +10,7 @@ package struct AcrobitsRoutes: Sendable {
     private let vault: any Vault
     private let clock: any WallClock
     private let shares: ShareLimiter
+    private let requestLimiter: RequestLimiter
     private let endpoints: OpenEndpointCheck
     private let acrobits: AcrobitsService
     private let registered = Counter(metric: .registrations)
@@ -29,8 +30,8 @@ package struct AcrobitsRoutes: Sendable {
         self.vault = vault
         self.clock = clock
         self.shares = shares
-        endpoints = OpenEndpointCheck(
-            store: store, requestLimiter: requestLimiter ?? RequestLimiter(clock: clock))
+        self.requestLimiter = requestLimiter ?? RequestLimiter(clock: clock)
+        endpoints = OpenEndpointCheck(store: store, requestLimiter: self.requestLimiter)
         acrobits = AcrobitsService(store: store, clock: clock)
     }
 
@@ -46,7 +47,7 @@ package struct AcrobitsRoutes: Sendable {
     private func answer(_ request: Request, _ context: APIContext) async throws -> Response {
         let (endpoint, application) = try await endpoints.endpoint(
             .acrobitsReporter, key: context.parameters.get("key") ?? "", of: request, context)
-        try checkDigest(endpoint, application, request)
+        try await checkDigest(endpoint, application, request, context)
         return try await shares.uploading(
             request, atMost: Acrobits.reportBytesMax, for: ShareHolder(application)
         ) {
@@ -72,16 +73,21 @@ package struct AcrobitsRoutes: Sendable {
     }
 
     private func checkDigest(
-        _ endpoint: OpenEndpoint, _ application: Application, _ request: Request
-    ) throws {
+        _ endpoint: OpenEndpoint, _ application: Application, _ request: Request, _ context: APIContext
+    ) async throws {
         guard endpoint.options[AcrobitsOption.digest] != nil else { return }
         let secret = try vault.open(
             application.sharedSecret, for: VaultPurpose.sharedSecret(of: application.uuid))
         let digest = Acrobits.Digest(of: endpoint, sharedSecret: secret)
-        let header = try request.headers.authorization() ?? ""
-        guard digest.accepts(header, method: request.method, target: request.uri.description, at: clock.now) else {
-            throw digest.challenge(at: clock.now)
+        // A softphone asks for the challenge first.
+        guard let header = try request.headers.authorization() else { throw digest.challenge(at: clock.now) }
+        let right = try await requestLimiter.checkCredentials(
+            digest.user, of: request, context, letsRightPass: true
+        ) {
+            digest.accepts(header, method: request.method, target: request.uri.description, at: clock.now)
+                ? digest.user : nil
         }
+        guard right != nil else { throw digest.challenge(at: clock.now) }
     }
 
     private func report(_ request: Request, _ endpoint: OpenEndpoint) async throws -> AcrobitsReport {

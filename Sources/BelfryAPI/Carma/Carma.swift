@@ -7,15 +7,10 @@ import Hummingbird
 /// Source: docs/compatibility/carma.md.
 package enum Carma {
     package struct Options: Sendable {
-        /// Where devices reach this server, such as `https://push.example.org`; nil takes the host that the sender named.
-        package var publicURL: String?
-        /// Whether the listener speaks TLS.
-        package var isSecure: Bool
+        /// Where devices reach this server.
+        package var address: ServerAddress
 
-        package init(publicURL: String? = nil, isSecure: Bool = false) {
-            self.publicURL = publicURL
-            self.isSecure = isSecure
-        }
+        package init(address: ServerAddress = ServerAddress()) { self.address = address }
     }
 
     static let bodyBytesMax = 65_536

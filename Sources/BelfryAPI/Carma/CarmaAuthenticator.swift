@@ -10,7 +10,7 @@ struct CarmaAuthenticator: Sendable {
 
     /// Throws a 401 for unknown credentials, and a 403 for those of another customer.
     func account(_ customerID: Int64, of request: Request, _ context: APIContext) async throws -> CarmaAccount {
-        let found = try await accounts(of: request, context)
+        let found = try await accounts(customerID, of: request, context)
         guard let found else {
             throw APIError(
                 .unauthorized, "Unknown user, password or token", headers: [.wwwAuthenticate: #"Basic realm="Carma""#])
@@ -22,7 +22,9 @@ struct CarmaAuthenticator: Sendable {
     }
 
     /// nil when none of these credentials exists.
-    private func accounts(of request: Request, _ context: APIContext) async throws -> [CarmaAccount]? {
+    private func accounts(
+        _ customerID: Int64, of request: Request, _ context: APIContext
+    ) async throws -> [CarmaAccount]? {
         if let token = request.headers.value(.carmaToken) {
             let name = try request.headers.authorization() == nil ? token : "carma"
             return try await requestLimiter.checkCredentials(name, of: request, context, letsRightPass: true) {
@@ -38,13 +40,13 @@ struct CarmaAuthenticator: Sendable {
         let named = try await store.carmaAccounts(user: user.normalized)
         let known = named.filter { passwords.isKnown(password, $0.hashText) }
         if !known.isEmpty { return known }
-        // A password that was never right is derived, which takes a while: a guesser has to wait before, not after.
-        return try await requestLimiter.checkCredentials("carma", of: request, context) {
-            var accounts: [CarmaAccount] = []
-            for account in named where try await passwords.matches(password, account.hashText) {
-                accounts.append(account)
+        // One derivation, whatever the user has: of the account of the customer in the path, or of one of another customer, or of none.
+        let account = named.first { $0.customerID == customerID } ?? named.first
+        return try await passwords.once(password, account?.hashText ?? user) {
+            try await requestLimiter.checkGuess(at: "carma \(user)", .password, of: request, context) { caller in
+                guard try await passwords.matches(password, account?.hashText, for: caller) else { return nil }
+                return account.map { [$0] }
             }
-            return accounts.isEmpty ? nil : accounts
         }
     }
 }

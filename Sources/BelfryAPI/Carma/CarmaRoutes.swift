@@ -55,8 +55,10 @@ package struct CarmaRoutes: Sendable {
     /// A request whose sender is known.
     struct Call: Sendable {
         let request: Request
-        let parameters: Parameters
+        let context: APIContext
         let customerID: Int64
+
+        var parameters: Parameters { context.parameters }
 
         func part(_ name: String) -> String {
             parameters.get(name).map { String(percentDecoding: $0[...], plusIsSpace: false) } ?? ""
@@ -80,7 +82,7 @@ package struct CarmaRoutes: Sendable {
                     for: ShareHolder(application: nil, tenant: nil, account: account.key)
                 ) {
                     try await answer(
-                        Call(request: request, parameters: context.parameters, customerID: customerID))
+                        Call(request: request, context: context, customerID: customerID))
                 }
             } catch let error as CancellationError {
                 throw error
@@ -134,14 +136,9 @@ package struct CarmaRoutes: Sendable {
         guard let id = Int64(call.part("trigger_id")) else { throw APIError.missing("trigger") }
         let (trigger, app) = try await carma.trigger(id, of: call.customerID)
         let request = try CarmaService.MessageRequest(try await call.body())
-        let message = try await carma.send(trigger, of: app, request, address: address(call.request))
+        let address = options.address.url(call.request, call.context)
+        let message = try await carma.send(trigger, of: app, request, address: address)
         return Self.reply(.object(["message": .string("Message \(message.key) is on its way")]))
-    }
-
-    /// Where devices find the pages.
-    private func address(_ request: Request) -> String {
-        if let url = options.publicURL { return url }
-        return "\(options.isSecure ? "https" : "http")://\(request.head.authority ?? "localhost")"
     }
 
     // MARK: Pages

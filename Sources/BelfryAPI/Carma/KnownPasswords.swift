@@ -10,6 +10,7 @@ final class KnownPasswords: Sendable {
     private let passwords: any PasswordHashing
     private let key = SymmetricKey(size: .bits256)
     private let right = Mutex<Set<[UInt8]>>([])
+    private let running = SingleFlight<[UInt8], [CarmaAccount]?>()
 
     /// Accounts are few; when there are more than these, all are derived anew.
     private static let rememberedMax = 1_024
@@ -22,9 +23,17 @@ final class KnownPasswords: Sendable {
         return right.withLock { $0.contains(code) }
     }
 
-    func matches(_ password: String, _ hash: String) async throws -> Bool {
-        if isKnown(password, hash) { return true }
-        guard try await passwords.matches(password, hash) else { return false }
+    /// Checks the same password of the same account once for all requests that bring it at the same time.
+    func once(
+        _ password: String, _ hash: String, _ check: () async throws -> [CarmaAccount]?
+    ) async throws -> [CarmaAccount]? {
+        try await running.value(for: code(of: password, hash), check)
+    }
+
+    /// - Parameter hash: nil for a user that does not exist, which takes as long.
+    func matches(_ password: String, _ hash: String?, for caller: DerivationCaller) async throws -> Bool {
+        if let hash, isKnown(password, hash) { return true }
+        guard try await passwords.matches(password, hash, for: caller), let hash else { return false }
         let code = code(of: password, hash)
         right.withLock { right in
             if right.count >= Self.rememberedMax { right = [] }

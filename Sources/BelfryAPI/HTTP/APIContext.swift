@@ -9,10 +9,13 @@ package struct APIContext: RequestContext {
     /// The other end of the connection: the caller, or a proxy before it (`RequestLimiter.address`); nil where there is
     /// none, as in tests.
     let peer: SocketAddress?
+    /// The end of the connection that is this server; nil where there is none, as in tests.
+    let local: SocketAddress?
 
     package init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
         peer = source.channel.remoteAddress
+        local = source.channel.localAddress
     }
 }
 

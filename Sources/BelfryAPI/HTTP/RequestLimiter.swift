@@ -44,7 +44,10 @@ package final class RequestLimiter: Sendable {
         loginThrottle = Mutex(options.guesses)
     }
 
-    /// Checks a caller's credentials, unless too many failed before; then throws a 429 without checking them.
+    /// Checks a secret that nobody guesses, unless too many failed before; then throws a 429 without checking it.
+    ///
+    /// The verdict is counted before it is told: of wrong secrets that are sent together, as many are answered as of those sent
+    /// in turn.
     ///
     /// - Parameters:
     ///   - name: the user that the caller claims to be; nil when that cannot be read.
@@ -57,12 +60,51 @@ package final class RequestLimiter: Sendable {
     ) async throws -> Known? {
         if !letsRightPass { try refuseWhileWaiting(name, request, context) }
         guard let known = try await check() else {
-            if letsRightPass { try refuseWhileWaiting(name, request, context) }
-            note(name, failedAt: address(of: request, context))
+            try countFailure(of: name, at: site(of: request, context))
             return nil
         }
-        if isWatching.load(ordering: .relaxed) { note(name, succeededAt: address(of: request, context)) }
+        guard isWatching.load(ordering: .relaxed) else { return known }
+        if !letsRightPass { try refuseWhileWaiting(name, request, context) }
+        note(name, succeededAt: site(of: request, context))
         return known
+    }
+
+    /// Checks a secret that can be guessed, such as a password or a code: it is counted as wrong before `check` runs, and the count
+    /// taken back when it was right. Throws a 429 to a caller that has to wait.
+    ///
+    /// - Parameters:
+    ///   - account: whose secret it is, as the caller says, whether or not there is such an account.
+    ///   - policy: of guesses from all addresses; nil where only those of the caller's address count.
+    ///   - device: a browser from which the account was used before, which has a count of its own in place of these.
+    ///   - check: returns nil when the secret is wrong.
+    package func checkGuess<Known>(
+        at account: String, _ policy: LoginThrottle.Policy?, device: Int? = nil, of request: Request,
+        _ context: APIContext, check: (DerivationCaller) async throws -> Known?
+    ) async throws -> Known? {
+        let address = address(of: request, context)
+        let guess = LoginThrottle.Guess(
+            at: account.hashValue, from: address?.site ?? Self.unknown, device: device, policy: policy)
+        let now = clock.now
+        if let wait = loginThrottle.withLock({ $0.reserve(guess, now: now) }) {
+            guesses.increment()
+            throw APIError.guesser(wait: wait)
+        }
+        let found: Known?
+        do {
+            found = try await check(
+                DerivationCaller(address: address, account: account.hashValue, isKnown: device != nil))
+        } catch {
+            // Whoever hangs up may have been given a turn.
+            if !(error is CancellationError) { loginThrottle.withLock { $0.withdraw(guess) } }
+            throw error
+        }
+        guard let found else {
+            isWatching.store(true, ordering: .relaxed)
+            return nil
+        }
+        let end = clock.now
+        loginThrottle.withLock { $0.succeeded(guess, now: end) }
+        return found
     }
 
     /// Sets this node's share of the limits, since callers use the other nodes too.
@@ -89,7 +131,7 @@ package final class RequestLimiter: Sendable {
     /// Whether the database may be asked for a name that memory does not have: some times for each address, however many names
     /// it guesses.
     func admitsLookUp(of request: Request, _ context: APIContext) -> Bool {
-        let site = address(of: request, context)?.site ?? NetworkAddress(high: 0, low: 0)
+        let site = site(of: request, context)
         let now = clock.now
         return lookUps.withLock { lookUps in
             var bucket = lookUps.value(for: site) ?? TokenBucket(Self.lookUpLimit, at: now)
@@ -106,33 +148,37 @@ package final class RequestLimiter: Sendable {
         return caller
     }
 
+    /// What limits of addresses apply to. Callers without an address, such as those of a Unix socket, share one.
+    func site(of request: Request, _ context: APIContext) -> NetworkAddress {
+        address(of: request, context)?.site ?? Self.unknown
+    }
+
+    private static let unknown = NetworkAddress(high: 0, low: 0)
+
     private func refuseWhileWaiting(
         _ name: (some Hashable)?, _ request: Request, _ context: APIContext
     ) throws(APIError) {
         guard isWatching.load(ordering: .relaxed) else { return }
-        try refuse(name, whileWaitingAt: address(of: request, context))
-    }
-
-    private func refuse(_ name: (some Hashable)?, whileWaitingAt address: NetworkAddress?) throws(APIError) {
-        guard let address else { return }
-        let now = clock.now
-        let wait = loginThrottle.withLock { $0.wait(for: name?.hashValue, at: address.site, now: now) }
+        let (site, now) = (site(of: request, context), clock.now)
+        let wait = loginThrottle.withLock { $0.wait(for: name?.hashValue, at: site, now: now) }
         guard let wait else { return }
         guesses.increment()
         throw .guesser(wait: wait)
     }
 
-    private func note(_ name: (some Hashable)?, failedAt address: NetworkAddress?) {
-        guard let address else { return }
+    private func countFailure(of name: (some Hashable)?, at site: NetworkAddress) throws(APIError) {
         let now = clock.now
-        loginThrottle.withLock { $0.failed(name?.hashValue, at: address.site, now: now) }
+        let wait = loginThrottle.withLock { $0.countFailure(of: name?.hashValue, at: site, now: now) }
         isWatching.store(true, ordering: .relaxed)
+        guard let wait else { return }
+        guesses.increment()
+        throw .guesser(wait: wait)
     }
 
-    private func note(_ name: (some Hashable)?, succeededAt address: NetworkAddress?) {
-        guard let address, let name else { return }
+    private func note(_ name: (some Hashable)?, succeededAt site: NetworkAddress) {
+        guard let name else { return }
         let now = clock.now
-        loginThrottle.withLock { $0.succeeded(name.hashValue, at: address.site, now: now) }
+        loginThrottle.withLock { $0.succeeded(name.hashValue, at: site, now: now) }
     }
 
     /// A proxy that is not trusted makes all its callers look like one, which the operator should be told once.
@@ -148,7 +194,7 @@ extension APIError {
     fileprivate static func guesser(wait: Duration) -> APIError {
         let seconds = wait.wholeSeconds
         return APIError(
-            .tooManyRequests, "Too many failed logins from this address; try again in \(seconds) s",
+            .tooManyRequests, "Too many failed logins; try again in \(seconds) s",
             headers: [.retryAfter: String(seconds)])
     }
 

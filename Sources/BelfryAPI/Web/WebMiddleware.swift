@@ -8,13 +8,15 @@ import Hummingbird
 struct WebMiddleware: Sendable {
     private let store: any ApplicationStore
     private let limiter: RequestLimiter
+    private let address: ServerAddress
     private let errorResponses: ErrorResponses
 
     /// What browsers remember a preflight for at most: Chromium two hours, Firefox a day.
     private static let preflightSeconds = 7_200
 
-    init(store: any ApplicationStore, limiter: RequestLimiter, clock: any WallClock) {
+    init(store: any ApplicationStore, limiter: RequestLimiter, address: ServerAddress, clock: any WallClock) {
         self.store = store
+        self.address = address
         self.limiter = limiter
         errorResponses = ErrorResponses(clock: clock)
     }
@@ -26,7 +28,7 @@ struct WebMiddleware: Sendable {
     ) async throws -> Response {
         try admit(request, context)
         let (platform, access) = try await platform(in: context)
-        let origin = try allowedOrigin(of: request, access)
+        let origin = try allowedOrigin(of: request, context, access)
         var response: Response
         do {
             response = try await handler(request, platform, access)
@@ -43,7 +45,7 @@ struct WebMiddleware: Sendable {
     ) async throws -> Response {
         try admit(request, context)
         let (_, access) = try await platform(in: context)
-        guard let origin = try allowedOrigin(of: request, access) else {
+        guard let origin = try allowedOrigin(of: request, context, access) else {
             throw APIError(.badRequest, "Origin is missing: OPTIONS is for browsers that ask before they send")
         }
         var headers = Self.fields(for: origin)
@@ -54,8 +56,7 @@ struct WebMiddleware: Sendable {
     }
 
     private func admit(_ request: Request, _ context: APIContext) throws(APIError) {
-        guard let address = limiter.address(of: request, context) else { return }
-        try limiter.admit(Principal(.browsers, Int64(address.site.hashValue)))
+        try limiter.admit(Principal(.browsers, Int64(limiter.site(of: request, context).hashValue)))
     }
 
     private func platform(in context: APIContext) async throws -> (Platform, WebAccess) {
@@ -67,13 +68,15 @@ struct WebMiddleware: Sendable {
     }
 
     /// nil for a request that no page of another site sends: browsers leave `Origin` out of a GET to their own.
-    private func allowedOrigin(of request: Request, _ access: WebAccess) throws(APIError) -> String? {
+    private func allowedOrigin(
+        of request: Request, _ context: APIContext, _ access: WebAccess
+    ) throws(APIError) -> String? {
         guard let origin = request.headers.value(.origin) else {
             if request.method == .get || request.method == .head { return nil }
             throw APIError(.forbidden, "Origin is missing: this path is for web pages, which always send it")
         }
-        let isOwn = request.head.authority.map { origin == "https://\($0)" || origin == "http://\($0)" } ?? false
-        guard isOwn || access.origins.contains(where: { $0.text == origin }) else {
+        guard address.isOwn(origin: origin, request, context) || access.origins.contains(where: { $0.text == origin })
+        else {
             throw APIError(
                 .forbidden, "Pages of \(origin.prefix(WebOrigin.bytesMax)) may not register browsers on this platform")
         }

@@ -16,9 +16,9 @@ package struct WebRoutes: Sendable {
     package init(
         store: any Store, vault: any Vault, credentials: any ProviderCredentials, providers: any ProviderDirectory,
         clock: any WallClock, verifiesCustomUserIDs: Bool, eventsLateMax: Duration, requestLimiter: RequestLimiter,
-        shares: ShareLimiter
+        shares: ShareLimiter, address: ServerAddress = ServerAddress()
     ) {
-        middleware = WebMiddleware(store: store, limiter: requestLimiter, clock: clock)
+        middleware = WebMiddleware(store: store, limiter: requestLimiter, address: address, clock: clock)
         registrations = Web.Registrations(
             store: store, secrets: SharedSecrets(vault: vault, clock: clock),
             proofs: Web.Proofs(vault: vault, providers: providers, clock: clock), shares: shares,

@@ -14,6 +14,8 @@ package struct AdminKey: Sendable, Hashable {
     /// Written at most once in each `usePrecision`.
     package let lastUsedAt: Instant?
     package let revokedAt: Instant?
+    /// The person who made it at the dashboard, or made the key that made it.
+    package let author: Key<Person>?
 
     /// What a holder may do. `Permission` says what each means.
     package enum Scope: String, Sendable, Hashable, CaseIterable {
@@ -49,7 +51,7 @@ package struct AdminKey: Sendable, Hashable {
 
     package init(
         key: Key<AdminKey>, id: String, name: String, scope: Scope, bounds: Bounds, secretHash: [UInt8],
-        previous: Previous?, createdAt: Instant, lastUsedAt: Instant?, revokedAt: Instant?
+        previous: Previous?, createdAt: Instant, lastUsedAt: Instant?, revokedAt: Instant?, author: Key<Person>? = nil
     ) {
         self.key = key
         self.id = id
@@ -61,6 +63,7 @@ package struct AdminKey: Sendable, Hashable {
         self.createdAt = createdAt
         self.lastUsedAt = lastUsedAt
         self.revokedAt = revokedAt
+        self.author = author
     }
 
     /// The hashes that are accepted at this moment; none once the key is revoked.
@@ -136,9 +139,12 @@ package struct NewAdminKey: Sendable, Hashable {
     package let scope: AdminKey.Scope
     package let bounds: AdminKey.Bounds
     package let secretHash: [UInt8]
+    /// See `AdminKey.author`.
+    package let author: Key<Person>?
 
     package init(
-        id: String, name: Name, scope: AdminKey.Scope, bounds: AdminKey.Bounds, secretHash: [UInt8]
+        id: String, name: Name, scope: AdminKey.Scope, bounds: AdminKey.Bounds, secretHash: [UInt8],
+        author: Key<Person>? = nil
     ) throws(InvalidInput) {
         try scope.check(bounds)
         self.id = id
@@ -146,5 +152,6 @@ package struct NewAdminKey: Sendable, Hashable {
         self.scope = scope
         self.bounds = bounds
         self.secretHash = secretHash
+        self.author = author
     }
 }

@@ -21,11 +21,14 @@ package struct AuditAuthor: Sendable, Hashable {
     package let address: String?
     /// Whether the author may name addresses inside the operator's network.
     package let credentials: CredentialsAuthor
+    /// The person at the dashboard, or the one who made the key, or the key that made it.
+    package let person: Key<Person>?
 
     package init(_ key: AdminKey, address: String?) {
         keyID = key.id
         self.address = address
         credentials = key.bounds == .everything ? .operator : .tenant
+        person = key.author
     }
 
     /// A person at the dashboard, by their e-mail address.
@@ -33,6 +36,7 @@ package struct AuditAuthor: Sendable, Hashable {
         keyID = person.email.text
         self.address = address
         credentials = person.bounds == .everything ? .operator : .tenant
+        self.person = person.key
     }
 
     /// Someone who follows the link of an invitation.
@@ -42,6 +46,7 @@ package struct AuditAuthor: Sendable, Hashable {
         keyID = nil
         address = "local:\(systemUser)"
         credentials = .operator
+        person = nil
     }
 
     /// A platform that speaks to the service broker.
@@ -53,6 +58,7 @@ package struct AuditAuthor: Sendable, Hashable {
         self.keyID = keyID
         self.address = address
         credentials = .tenant
+        person = nil
     }
 
     /// The operator at the server's own machine.

@@ -122,11 +122,13 @@ package struct NewInvitation: Sendable, Hashable {
     package let scope: AdminKey.Scope
     package let bounds: AdminKey.Bounds
     package let expiresAt: Instant
+    /// Who made it at the dashboard.
+    package let author: Key<Person>?
 
     /// - Parameter person: who has the address already, for a new password.
     package init(
         tokenHash: [UInt8], email: EmailAddress?, person: Key<Person>? = nil, scope: AdminKey.Scope,
-        bounds: AdminKey.Bounds, expiresAt: Instant
+        bounds: AdminKey.Bounds, expiresAt: Instant, author: Key<Person>? = nil
     ) throws(InvalidInput) {
         try scope.check(bounds)
         self.tokenHash = tokenHash
@@ -135,5 +137,6 @@ package struct NewInvitation: Sendable, Hashable {
         self.scope = scope
         self.bounds = bounds
         self.expiresAt = expiresAt
+        self.author = author
     }
 }

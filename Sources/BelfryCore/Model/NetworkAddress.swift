@@ -14,6 +14,9 @@ package struct NetworkAddress: Sendable, Hashable {
 
     package init(v4 bits: UInt32) { self.init(high: 0, low: Self.mapped | UInt64(bits)) }
 
+    /// 127.0.0.0/8 or ::1. Source: RFC 6890 §2.2.2.
+    package var isLoopback: Bool { isV4 ? low >> 24 & 0xFF == 127 : high == 0 && low == 1 }
+
     package var isV4: Bool { high == 0 && low & ~0xFFFF_FFFF == Self.mapped }
 
     /// The address that limits apply to: an IPv4 address, or the /64 network of an IPv6 address, within which a host

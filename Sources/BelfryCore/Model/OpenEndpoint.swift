@@ -51,10 +51,9 @@ package struct OpenEndpoint: Sendable, Hashable {
     package static func check(
         _ new: NewOpenEndpoint, count: (application: Int, tenant: Int), plain: [OpenEndpoint]
     ) throws(StoreError) {
-        for (count, limit, whose) in [
-            (count.application, countMax, "application"), (count.tenant, tenantCountMax, "tenant"),
-        ] where count >= limit {
-            throw .conflict("the \(whose) has \(count) open endpoints, the limit is \(limit)")
+        try RowLimit.openEndpoints.check(count.application)
+        guard count.tenant < tenantCountMax else {
+            throw .conflict("the tenant has \(count.tenant) open endpoints, the limit is \(tenantCountMax)")
         }
         guard new.isPlain else { return }
         let taken = plain.flatMap(\.allowed).compactMap { NetworkBlock($0) }

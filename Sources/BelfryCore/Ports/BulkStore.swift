@@ -286,7 +286,7 @@ extension BulkTable {
         "invitation",
         [
             "id": .integer, "token_hash": .bytes, "email": .text, "person_id": .integer, "scope": .text,
-            "tenant_id": .integer, "application_id": .integer, "expires_at_ms": .integer,
+            "tenant_id": .integer, "application_id": .integer, "expires_at_ms": .integer, "author_id": .integer,
         ])
 
     private static let brokerInstance = BulkTable(
@@ -451,7 +451,7 @@ extension BulkTable {
         [
             "id": .integer, "public_id": .text, "name": .text, "scope": .text, "tenant_id": .integer,
             "application_id": .integer, "secret_hash": .bytes, "previous_hash": .bytes, "previous_until_ms": .integer,
-            "created_at_ms": .integer, "last_used_at_ms": .integer, "revoked_at_ms": .integer,
+            "created_at_ms": .integer, "last_used_at_ms": .integer, "revoked_at_ms": .integer, "author_id": .integer,
         ])
 
     private static let audit = BulkTable(

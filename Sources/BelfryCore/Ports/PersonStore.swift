@@ -22,8 +22,13 @@ package protocol PersonStore: Sendable {
     func takeRecoveryCode(_ hash: [UInt8], of person: Key<Person>) async throws -> Bool
     /// Disables or enables the person; disabling ends their sessions.
     ///
-    /// - Parameter keepsOperator: whether `StoreError.conflict` is thrown instead where no operator could log in any more.
-    func setDisabled(_ isDisabled: Bool, _ person: Key<Person>, keepsOperator: Bool) async throws
+    /// - Parameters:
+    ///   - keepsOperator: whether `StoreError.conflict` is thrown instead where no operator could log in any more.
+    ///   - endsIssued: whether disabling deletes the links that the person made, and revokes the admin keys that they or one of
+    ///     those keys made.
+    func setDisabled(
+        _ isDisabled: Bool, _ person: Key<Person>, keepsOperator: Bool, endsIssued: Bool
+    ) async throws
     /// Gives the person another role, which their sessions have from now on, and deletes links for a new password of theirs: who
     /// made them may not have been allowed to for the new role.
     ///
@@ -54,10 +59,16 @@ package protocol PersonStore: Sendable {
     /// Stores the invitation in place of earlier ones for the same e-mail address, and deletes those that expired.
     ///
     /// Throws `StoreError.conflict` when it is to make a person and somebody has the address, or an open invitation for it
-    /// reaches further; and when it is for a person who is shut out.
+    /// reaches further; when it is for a person who is shut out; and beyond `RowLimit.invitations`.
     func create(_ invitation: NewInvitation) async throws
-    /// Those that may be used, the newest first; at most 1,000.
-    func invitations(within bounds: AdminKey.Bounds) async throws -> [Invitation]
+    /// Those within these bounds that may be used, the newest first, before `before`.
+    func invitations(
+        within bounds: AdminKey.Bounds, before: Key<Invitation>?, limit: Int
+    ) async throws -> [Invitation]
+    /// Those for an address that may be used.
+    func invitations(of email: EmailAddress) async throws -> [Invitation]
+    /// nil when it was used or withdrawn, or has expired.
+    func invitation(_ key: Key<Invitation>) async throws -> Invitation?
     /// Returns false if there is no such invitation any more.
     func withdraw(_ invitation: Key<Invitation>) async throws -> Bool
     func invitation(tokenHash: [UInt8]) async throws -> Invitation?
@@ -71,24 +82,26 @@ package protocol PersonStore: Sendable {
 /// Derives keys from passwords, slowly.
 package protocol PasswordHashing: Sendable {
     /// The form that is stored: parameters, salt and key.
-    func hash(_ password: Password) async throws -> String
+    func hash(_ password: Password, for caller: DerivationCaller) async throws -> String
     /// Compares in a time that does not depend on the password, nor on whether there is a hash.
-    func matches(_ password: String, _ hash: String?) async throws -> Bool
+    func matches(_ password: String, _ hash: String?, for caller: DerivationCaller) async throws -> Bool
 }
 
 /// Where no passwords are taken.
 package struct NoPasswords: PasswordHashing {
     package init() {}
 
-    package func hash(_ password: Password) async throws -> String {
+    package func hash(_ password: Password, for caller: DerivationCaller) async throws -> String {
         throw StoreError.unavailable("passwords are not taken here")
     }
 
-    package func matches(_ password: String, _ hash: String?) async throws -> Bool { false }
+    package func matches(_ password: String, _ hash: String?, for caller: DerivationCaller) async throws -> Bool {
+        false
+    }
 }
 
 extension PersonStore {
     package func setDisabled(_ isDisabled: Bool, _ person: Key<Person>) async throws {
-        try await setDisabled(isDisabled, person, keepsOperator: false)
+        try await setDisabled(isDisabled, person, keepsOperator: false, endsIssued: true)
     }
 }

@@ -1,10 +1,30 @@
 /// Decides whose turn it is at something that a few can use at a time.
+package protocol TurnRules: Sendable {
+    associatedtype Party: Sendable
+    typealias Ticket = Int
+
+    var waitingCount: Int { get }
+    mutating func arrive(_ party: Party) -> TurnArrival
+    /// Frees the place of a ticket. Returns the tickets whose turn it is now.
+    mutating func finish(_ ticket: Ticket) -> [Ticket]
+    /// Takes a waiting ticket out of the queue; false when it is not waiting.
+    mutating func leave(_ ticket: Ticket) -> Bool
+}
+
+/// What becomes of a party that asks for a turn.
+package enum TurnArrival: Sendable, Hashable {
+    case served(Int)
+    /// - displacing: a waiting ticket that has lost its place.
+    case waits(Int, displacing: Int? = nil)
+    /// Too many are waiting already.
+    case turnedAway
+}
+
+/// Serves parties in rounds.
 ///
 /// Waiting parties are served in rounds, one ticket of each, and no party gets all places: so a party with endless
 /// requests never makes another one wait for more than the ticket that is being served.
-package struct FairTurns<Party: Hashable & Sendable>: Sendable {
-    package typealias Ticket = Int
-
+package struct FairTurns<Party: Hashable & Sendable>: TurnRules {
     private var waiting: [Party: [Ticket]] = [:]
     /// Waiting parties, the next one first.
     private var round: [Party] = []
@@ -22,14 +42,7 @@ package struct FairTurns<Party: Hashable & Sendable>: Sendable {
         self.waitingMax = waitingMax
     }
 
-    package enum Arrival: Sendable, Hashable {
-        case served(Ticket)
-        case waits(Ticket)
-        /// Too many are waiting already.
-        case turnedAway
-    }
-
-    package mutating func arrive(_ party: Party) -> Arrival {
+    package mutating func arrive(_ party: Party) -> TurnArrival {
         if canServe(party), waiting[party] == nil { return .served(serve(issue(), party)) }
         guard waitingCount < waitingMax else { return .turnedAway }
         let ticket = issue()
@@ -39,7 +52,6 @@ package struct FairTurns<Party: Hashable & Sendable>: Sendable {
         return .waits(ticket)
     }
 
-    /// Frees the place of a ticket. Returns the tickets whose turn it is now.
     package mutating func finish(_ ticket: Ticket) -> [Ticket] {
         serving[ticket] = nil
         var called: [Ticket] = []
@@ -55,7 +67,6 @@ package struct FairTurns<Party: Hashable & Sendable>: Sendable {
         return called
     }
 
-    /// Takes a waiting ticket out of the queue; false when it is not waiting.
     package mutating func leave(_ ticket: Ticket) -> Bool {
         guard let (party, tickets) = waiting.first(where: { $0.value.contains(ticket) }) else { return false }
         let left = tickets.filter { $0 != ticket }

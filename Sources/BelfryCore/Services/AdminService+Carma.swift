@@ -10,7 +10,7 @@ extension AdminService {
             throw InvalidInput(
                 field: "user", "has to be 1 to \(CarmaAccount.userBytesMax) bytes, without a colon")
         }
-        let passwordHash = try await hashed(password)
+        let passwordHash = try await hashed(password, by: author)
         let token = Self.carmaToken()
         let change = AuditedChange(
             by: author, "carma_account.create", "\(customerID)", of: .everything, ["user": user])
@@ -33,9 +33,9 @@ extension AdminService {
         (0..<2).map { _ in UUID().lowercased.replacing("-", with: "") }.joined()
     }
 
-    private func hashed(_ password: String) async throws -> [UInt8] {
+    private func hashed(_ password: String, by author: AuditAuthor) async throws -> [UInt8] {
         try Self.check(password)
-        return Array(try await passwords.hash(Password(checked: password)).utf8)
+        return Array(try await passwords.hash(Password(checked: password), for: author.derivationCaller).utf8)
     }
 
     /// Makes a new token, and takes a new password where one is given.
@@ -43,7 +43,7 @@ extension AdminService {
         _ account: CarmaAccount, password: String?, by author: AuditAuthor
     ) async throws -> String {
         var hashed: [UInt8]?
-        if let password { hashed = try await self.hashed(password) }
+        if let password { hashed = try await self.hashed(password, by: author) }
         let passwordHash = hashed
         let token = Self.carmaToken()
         let change = AuditedChange(

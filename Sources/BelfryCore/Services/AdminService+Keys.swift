@@ -9,7 +9,9 @@ extension AdminService {
         name: Name, scope: AdminKey.Scope, bounds: AdminKey.Bounds, by author: AuditAuthor
     ) async throws -> CreatedKey {
         let text = AdminKey.Text.random()
-        let new = try NewAdminKey(id: text.id, name: name, scope: scope, bounds: bounds, secretHash: hash(text.secret))
+        let new = try NewAdminKey(
+            id: text.id, name: name, scope: scope, bounds: bounds, secretHash: hash(text.secret),
+            author: author.person)
         let change = AuditedChange(
             by: author, "key.create", text.id, of: Permission.Subject(bounds),
             ["name": name.text, "scope": scope.rawValue])

@@ -36,19 +36,19 @@ package struct PersonService: Sendable {
 extension PersonService {
     /// Who has this password. nil when the e-mail address or the password is wrong, or the person is disabled: callers are not told
     /// which. Whoever has a second factor is not logged in yet.
-    package func person(email: String, password: String) async throws -> Person? {
+    package func person(email: String, password: String, for caller: DerivationCaller) async throws -> Person? {
         let known = try? EmailAddress(email)
         let person = if let known { try await store.person(known) } else { Person?.none }
-        let isRight = try await matches(password, person)
+        let isRight = try await matches(password, person, caller)
         guard let person, isRight, person.disabledAt == nil else { return nil }
         return person
     }
 
     /// Whoever has no password takes as long as who gave a wrong one.
-    private func matches(_ password: String, _ person: Person?) async throws -> Bool {
+    private func matches(_ password: String, _ person: Person?, _ caller: DerivationCaller) async throws -> Bool {
         guard password.utf8.count <= Password.bytesMax else { return false }
         let hash = person.flatMap { $0.hasPassword ? $0.passwordHash : nil }
-        return try await passwords.matches(password, hash)
+        return try await passwords.matches(password, hash, for: caller)
     }
 
     /// Begins a session with a token of its own, so that no token from before the login is worth anything.
@@ -164,6 +164,53 @@ extension PersonService {
     }
 }
 
+// MARK: - Browsers that were let in
+
+extension PersonService {
+    /// A browser with which people logged in before. It knows them by a hash of their e-mail addresses; what it holds gives the
+    /// right to try a password or a code while strangers wait, and no other.
+    private struct KnownBrowser {
+        let id: String
+        var people: [String]
+
+        static let peopleMax = 5
+    }
+
+    /// How long a browser is known without a login.
+    package static let browserLifetime = Duration.seconds(180 * 86_400)
+
+    /// What a browser's guesses at this account are counted by; nil for one with which the account did not log in.
+    ///
+    /// - Parameter text: the browser's cookie.
+    package func browserMark(_ text: String?, of email: String) -> Int? {
+        guard let browser = browser(text), browser.people.contains(mark(of: email.lowercased())) else { return nil }
+        return browser.id.hashValue
+    }
+
+    /// The cookie of a browser with which the person has logged in now.
+    ///
+    /// - Parameter text: the cookie that it had.
+    package func knownBrowser(_ text: String?, with person: Person) throws -> String {
+        var browser = browser(text) ?? KnownBrowser(id: [UInt8].random(count: 16).hex, people: [])
+        let mark = mark(of: person.email.text)
+        browser.people = Array(([mark] + browser.people.filter { $0 != mark }).prefix(KnownBrowser.peopleMax))
+        let end = (clock.now + Self.browserLifetime).milliseconds
+        let words = ([browser.id, String(end)] + browser.people).joined(separator: " ")
+        return try vault.seal(Array(words.utf8), for: VaultPurpose.knownBrowser).bytes.hex
+    }
+
+    private func browser(_ text: String?) -> KnownBrowser? {
+        guard let text, text.utf8.count <= 1_024, let bytes = [UInt8](hex: text.utf8),
+            let opened = try? vault.open(Sealed(bytes: bytes), for: VaultPurpose.knownBrowser)
+        else { return nil }
+        let parts = String(decoding: opened, as: UTF8.self).split(separator: " ").map(String.init)
+        guard parts.count >= 2, let end = Int64(parts[1]), clock.now.milliseconds < end else { return nil }
+        return KnownBrowser(id: parts[0], people: Array(parts.dropFirst(2)))
+    }
+
+    private func mark(of email: String) -> String { Array(hash("known-browser:\(email)").prefix(16)).hex }
+}
+
 // MARK: - The second factor
 
 extension PersonService {
@@ -241,7 +288,8 @@ extension PersonService {
         by author: AuditAuthor
     ) async throws -> Person {
         let new = try NewPerson(
-            email: email, name: name, scope: scope, bounds: bounds, passwordHash: try await passwords.hash(password))
+            email: email, name: name, scope: scope, bounds: bounds,
+            passwordHash: try await passwords.hash(password, for: author.derivationCaller))
         let change = AuditedChange(
             by: author, "person.create", email.text, of: Permission.Subject(bounds), ["scope": scope.rawValue])
         return try await store.audited(change) { try await store.create(new) }
@@ -251,25 +299,31 @@ extension PersonService {
     package func setPassword(
         of person: Person, to password: Password, keeping session: Key<DashboardSession>? = nil, by author: AuditAuthor
     ) async throws {
-        let hash = try await passwords.hash(password)
+        let hash = try await passwords.hash(password, for: author.derivationCaller)
         let change = AuditedChange(
             by: author, "person.set_password", person.email.text, of: Permission.Subject(person.bounds))
         try await store.audited(change) { try await store.setPassword(of: person.key, to: hash, keeping: session) }
     }
 
-    package func isPassword(_ password: String, of person: Person) async throws -> Bool {
-        try await matches(password, person)
+    package func isPassword(
+        _ password: String, of person: Person, for caller: DerivationCaller
+    ) async throws -> Bool {
+        try await matches(password, person, caller)
     }
 
-    /// - Parameter keepsOperator: see `PersonStore.setDisabled`.
+    /// - Parameters:
+    ///   - keepsOperator: see `PersonStore.setDisabled`.
+    ///   - endsIssued: see there too.
     package func setDisabled(
-        _ isDisabled: Bool, _ person: Person, keepsOperator: Bool = false, by author: AuditAuthor
+        _ isDisabled: Bool, _ person: Person, keepsOperator: Bool = false, endsIssued: Bool = true,
+        by author: AuditAuthor
     ) async throws {
         let change = AuditedChange(
             by: author, isDisabled ? "person.disable" : "person.enable", person.email.text,
-            of: Permission.Subject(person.bounds))
+            of: Permission.Subject(person.bounds), isDisabled ? ["links_and_keys": endsIssued ? "end" : "stay"] : [:])
         try await store.audited(change) {
-            try await store.setDisabled(isDisabled, person.key, keepsOperator: keepsOperator)
+            try await store.setDisabled(
+                isDisabled, person.key, keepsOperator: keepsOperator, endsIssued: endsIssued)
         }
     }
 }
@@ -287,24 +341,24 @@ extension PersonService {
         let change = AuditedChange(
             by: author, "person.invite", email?.text ?? "first operator", of: Permission.Subject(bounds),
             ["scope": scope.rawValue])
-        return try await makeLink(for: nil, email, scope, bounds, change)
+        return try await makeLink(for: nil, email, scope, bounds, change, author)
     }
 
     /// The token of a link with which a person sets a new password, which is shown this once.
     package func makePasswordLink(for person: Person, by author: AuditAuthor) async throws -> String {
         let change = AuditedChange(
             by: author, "person.make_password_link", person.email.text, of: Permission.Subject(person.bounds))
-        return try await makeLink(for: person.key, person.email, person.scope, person.bounds, change)
+        return try await makeLink(for: person.key, person.email, person.scope, person.bounds, change, author)
     }
 
     private func makeLink(
         for person: Key<Person>?, _ email: EmailAddress?, _ scope: AdminKey.Scope, _ bounds: AdminKey.Bounds,
-        _ change: AuditedChange
+        _ change: AuditedChange, _ author: AuditAuthor
     ) async throws -> String {
         let token = [UInt8].random(count: 32).hex
         let new = try NewInvitation(
             tokenHash: hash(token), email: email, person: person, scope: scope, bounds: bounds,
-            expiresAt: clock.now + Invitation.lifetime)
+            expiresAt: clock.now + Invitation.lifetime, author: author.person)
         try await store.audited(change) { try await store.create(new) }
         return token
     }
@@ -329,7 +383,7 @@ extension PersonService {
         let email = invitation.email ?? email
         let new = try NewPerson(
             email: email, name: name, scope: invitation.scope, bounds: invitation.bounds,
-            passwordHash: try await passwords.hash(password))
+            passwordHash: try await passwords.hash(password, for: .known("invitation \(invitation.key)")))
         let change = AuditedChange(
             by: AuditAuthor(invited: email, address: address), "person.accept_invitation", email.text,
             of: Permission.Subject(invitation.bounds))

@@ -1,51 +1,62 @@
 import Synchronization
 
-/// Makes callers wait for their turn, by `FairTurns`. A cancelled task leaves the queue at once. For stores.
-package final class TurnQueue<Party: Hashable & Sendable>: Sendable {
-    private struct State {
-        var turns: FairTurns<Party>
-        var sleepers: [Int: CheckedContinuation<Bool, Never>] = [:]
-        /// Tickets that were called or left before their caller waited.
-        var early: [Int: Bool] = [:]
+/// Makes callers wait for their turn, by rules such as `FairTurns`. A cancelled task leaves the queue at once.
+package final class TurnQueue<Rules: TurnRules>: Sendable {
+    /// How waiting ends.
+    private enum Ending { case served, displaced, left }
 
-        mutating func wake(_ ticket: Int, isServed: Bool) -> CheckedContinuation<Bool, Never>? {
+    private struct State {
+        var turns: Rules
+        var sleepers: [Int: CheckedContinuation<Ending, Never>] = [:]
+        /// Tickets whose waiting ended before their caller waited.
+        var early: [Int: Ending] = [:]
+
+        mutating func wake(_ ticket: Int, _ ending: Ending) -> CheckedContinuation<Ending, Never>? {
             if let sleeper = sleepers.removeValue(forKey: ticket) { return sleeper }
-            early[ticket] = isServed
+            early[ticket] = ending
             return nil
         }
     }
 
     private let state: Mutex<State>
 
-    package init(places: Int, waitingMax: Int) {
-        state = Mutex(State(turns: FairTurns(places: places, waitingMax: waitingMax)))
-    }
+    package init(_ rules: Rules) { state = Mutex(State(turns: rules)) }
 
     package var waitingCount: Int { state.withLock { $0.turns.waitingCount } }
 
     /// Runs `body` when it is the party's turn. Throws `StoreError.overloaded` when too many wait.
-    package func run<Value>(for party: Party, _ body: () async throws -> Value) async throws -> Value {
+    package func run<Value>(for party: Rules.Party, _ body: () async throws -> Value) async throws -> Value {
         let ticket = try await take(party)
         defer { pass(on: ticket) }
         try Task.checkCancellation()
         return try await body()
     }
 
-    private func take(_ party: Party) async throws -> Int {
-        switch state.withLock({ $0.turns.arrive(party) }) {
+    private func take(_ party: Rules.Party) async throws -> Int {
+        let (arrival, displaced) = state.withLock { state in
+            let arrival = state.turns.arrive(party)
+            guard case .waits(_, let displaced?) = arrival else {
+                return (arrival, CheckedContinuation<Ending, Never>?.none)
+            }
+            return (arrival, state.wake(displaced, .displaced))
+        }
+        displaced?.resume(returning: .displaced)
+        switch arrival {
         case .served(let ticket): return ticket
         case .turnedAway: throw StoreError.overloaded(retryAfter: .seconds(1))
-        case .waits(let ticket):
-            guard await wait(for: ticket) else { throw CancellationError() }
-            return ticket
+        case .waits(let ticket, _):
+            switch await wait(for: ticket) {
+            case .served: return ticket
+            case .displaced: throw StoreError.overloaded(retryAfter: .seconds(1))
+            case .left: throw CancellationError()
+            }
         }
     }
 
-    /// Returns false when the caller was cancelled first.
-    private func wait(for ticket: Int) async -> Bool {
+    private func wait(for ticket: Int) async -> Ending {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let early = state.withLock { state -> Bool? in
+                let early = state.withLock { state -> Ending? in
                     if let early = state.early.removeValue(forKey: ticket) { return early }
                     state.sleepers[ticket] = continuation
                     return nil
@@ -58,17 +69,17 @@ package final class TurnQueue<Party: Hashable & Sendable>: Sendable {
     }
 
     private func leave(_ ticket: Int) {
-        let sleeper = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+        let sleeper = state.withLock { state -> CheckedContinuation<Ending, Never>? in
             guard state.turns.leave(ticket) else { return nil }
-            return state.wake(ticket, isServed: false)
+            return state.wake(ticket, .left)
         }
-        sleeper?.resume(returning: false)
+        sleeper?.resume(returning: .left)
     }
 
     private func pass(on ticket: Int) {
         let sleepers = state.withLock { state in
-            state.turns.finish(ticket).compactMap { state.wake($0, isServed: true) }
+            state.turns.finish(ticket).compactMap { state.wake($0, .served) }
         }
-        for sleeper in sleepers { sleeper.resume(returning: true) }
+        for sleeper in sleepers { sleeper.resume(returning: .served) }
     }
 }

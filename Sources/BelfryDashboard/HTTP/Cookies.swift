@@ -1,12 +1,15 @@
+import BelfryAPI
 import BelfryCore
 import Crypto
 import HTTPTypes
 import Hummingbird
 
-/// The two cookies of the dashboard: the session's, and one that a form before the login is bound to.
+/// The cookies of the dashboard: the session's, one that a form before the login is bound to, and one that says who logged in
+/// with the browser before (`PersonService.knownBrowser`).
 enum Cookie: String {
     case session = "belfry_session"
     case visit = "belfry_visit"
+    case browser = "belfry_browser"
 
     func value(in request: Request) -> String? {
         for line in request.headers[values: .cookie] {
@@ -47,12 +50,16 @@ extension HTTPField.Name {
 }
 
 extension Request {
-    /// Whether the browser says that a page of another site sent this. Without a word of the browser the form's token decides alone.
-    var isFromElsewhere: Bool {
+    /// Whether the browser says that a page of another site sent this. Without a word of the browser the form's token decides alone:
+    /// over plain HTTP it says nothing of the site, and `null` of the origin of our pages, which send no referrer.
+    ///
+    /// Source: W3C Fetch Metadata §2; WHATWG Fetch, "append a request `Origin` header".
+    func isFromElsewhere(than address: ServerAddress, _ context: APIContext) -> Bool {
         if let name = HTTPField.Name.secFetchSite, let site = headers[name] { return site != "same-origin" }
-        guard let origin = headers[.origin] else { return false }
+        guard let origin = headers[.origin], origin != "null" else { return false }
         let parts = origin.split(separator: "/", omittingEmptySubsequences: true)
-        return parts.count != 2 || head.authority != String(parts[1])
+        return !(parts.count == 2 && head.authority == String(parts[1]))
+            && !address.isOwn(origin: origin, self, context)
     }
 
     /// Whether the browser speaks TLS to a proxy before the server. A false word harms its sender alone.

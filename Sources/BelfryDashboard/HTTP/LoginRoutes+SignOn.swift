@@ -37,8 +37,12 @@ extension LoginRoutes {
         try await failing(request, context) {
             let query = try FormData(urlEncoded: request.uri.query ?? "")
             let (visit, isNew) = visitOrNew(of: request)
+            guard let server = services.options.address.known(request, context, cameByTLS: request.cameByTLS) else {
+                return refused(client.issuer, Self.addressUnknown, request, context)
+            }
             let state = SignOnState(
-                issuer: client.issuer.name, redirect: redirect(of: client.issuer, request),
+                issuer: client.issuer.name,
+                redirect: server + Address.path("sign-on", client.issuer.name, "callback"),
                 next: query["next"].isEmpty ? "" : Address.checked(next: query["next"]), at: services.clock.now)
             let sealed = Data(try services.people.seal(state.text, visit: visit)).base64URL
             do {
@@ -59,8 +63,8 @@ extension LoginRoutes {
             var fault = SignOnFault("")
             // By the visit: colleagues behind one address do not wait for one another.
             let name = "sign-on \(Cookie.visit.value(in: request)?.prefix(64) ?? "")"
-            let found = try await services.requestLimiter.checkCredentials(name, of: request, context) {
-                () -> (PersonService.Login, SignOnState)? in
+            let found = try await services.requestLimiter.checkGuess(at: name, nil, of: request, context) {
+                _ -> (PersonService.Login, SignOnState)? in
                 do {
                     return try await logIn(by: client, query, request, context)
                 } catch let error as SignOnFault {
@@ -71,7 +75,7 @@ extension LoginRoutes {
             guard let (login, state) = found else {
                 return refused(client.issuer, fault.description, request, context)
             }
-            var response = signedIn(login, request, next: state.next)
+            var response = try signedIn(login, request, next: state.next)
             // The state is of this visit, which is over: it is worth nothing from now on.
             response.headers.append(
                 HTTPField(name: .setCookie, value: Cookie.visit.header("", seconds: 0, isSecure: isSecure(request))))
@@ -169,11 +173,7 @@ extension LoginRoutes {
         return plain(page, request, status: .unauthorized)
     }
 
-    /// The address that the issuer sends the browser back to, which it has to know.
-    private func redirect(of issuer: Issuer, _ request: Request) -> String {
-        let server =
-            services.options.publicURL
-            ?? "\(isSecure(request) ? "https" : "http")://\(request.head.authority ?? "localhost")"
-        return server + Address.path("sign-on", issuer.name, "callback")
-    }
+    private static let addressUnknown =
+        "The server does not know by which address browsers reach it. An operator has to set dashboard.public.url, or to list "
+        + "this host in http.hosts."
 }

@@ -40,12 +40,14 @@ extension LoginRoutes {
     @Sendable private func login(_ request: Request, _ context: APIContext) async throws -> Response {
         try await failing(request, context) {
             let visit = try visit(of: request)
-            let form = try await PostedForm.read(request, atMost: Self.bodyBytesMax, cookie: visit)
+            let form = try await PostedForm.read(request, services, context, atMost: Self.bodyBytesMax, cookie: visit)
             try requirePasswords()
             guard form["proof"].isEmpty else { return try await loginByCode(form, visit, request, context) }
             let email = form["email"].lowerCase
-            let person = try await services.requestLimiter.checkCredentials("person \(email)", of: request, context) {
-                try await services.people.person(email: email, password: form.raw("password"))
+            let person = try await services.requestLimiter.checkGuess(
+                at: "person \(email)", .password, device: browserMark(of: email, request), of: request, context
+            ) { caller in
+                try await services.people.person(email: email, password: form.raw("password"), for: caller)
             }
             guard let person else {
                 let page = loginPage(
@@ -72,9 +74,10 @@ extension LoginRoutes {
                 email: "", next: form["next"], problem: "The time for the code is over. Begin again, please.")
             return plain(page, request, status: .unauthorized)
         }
-        let factor = try await services.requestLimiter.checkCredentials(
-            "code of person \(person.key)", of: request, context
-        ) {
+        let factor = try await services.requestLimiter.checkGuess(
+            at: "code of person \(person.key)", .code, device: browserMark(of: person.email.text, request), of: request,
+            context
+        ) { _ in
             try await services.people.takeCode(form["code"], of: person)
         }
         guard let factor else {
@@ -92,17 +95,28 @@ extension LoginRoutes {
         let login = try await services.people.begin(
             person, factor: factor, address: services.requestLimiter.address(of: request, context)?.text,
             agent: request.headers[.userAgent] ?? "")
-        return signedIn(login, request, next: form["next"])
+        return try signedIn(login, request, next: form["next"])
+    }
+
+    /// See `PersonService.browserMark`.
+    private func browserMark(of email: String, _ request: Request) -> Int? {
+        services.people.browserMark(Cookie.browser.value(in: request), of: email)
     }
 
     /// A session begins with a token of its own: one that the browser had before is worth nothing.
-    func signedIn(_ login: PersonService.Login, _ request: Request, next: String) -> Response {
+    func signedIn(_ login: PersonService.Login, _ request: Request, next: String) throws -> Response {
         var response = Response.seeOther(Address.checked(next: next))
         let seconds = services.options.lifetime.absolute.components.seconds
         response.headers.append(
             HTTPField(
                 name: .setCookie,
                 value: Cookie.session.header(login.token, seconds: seconds, isSecure: isSecure(request))))
+        let browser = try services.people.knownBrowser(Cookie.browser.value(in: request), with: login.person)
+        response.headers.append(
+            HTTPField(
+                name: .setCookie,
+                value: Cookie.browser.header(
+                    browser, seconds: PersonService.browserLifetime.components.seconds, isSecure: isSecure(request))))
         return response
     }
 
@@ -110,7 +124,7 @@ extension LoginRoutes {
         try await failing(request, context) {
             let token = Cookie.session.value(in: request) ?? ""
             if let login = try await services.people.login(token: token) {
-                _ = try await PostedForm.read(request, atMost: Self.bodyBytesMax, cookie: token)
+                _ = try await PostedForm.read(request, services, context, atMost: Self.bodyBytesMax, cookie: token)
                 let address = services.requestLimiter.address(of: request, context)?.text
                 try await services.people.logout(login, by: AuditAuthor(login.person, address: address))
             }
@@ -171,7 +185,9 @@ extension LoginRoutes {
         try await failing(request, context) {
             try requirePasswords()
             let token = try FormData(urlEncoded: request.uri.query ?? "")["token"]
-            let invitation = try await services.requestLimiter.checkCredentials("invitation", of: request, context) {
+            let invitation = try await services.requestLimiter.checkCredentials(
+                "invitation", of: request, context, letsRightPass: true
+            ) {
                 try await services.people.invitation(token: token)
             }
             guard let invitation else { return plain(Self.usedUp, request, status: .notFound) }
@@ -181,10 +197,12 @@ extension LoginRoutes {
 
     @Sendable private func setUp(_ request: Request, _ context: APIContext) async throws -> Response {
         try await failing(request, context) {
-            let data = try await posted(request)
+            let data = try await posted(request, context)
             try requirePasswords()
             let address = services.requestLimiter.address(of: request, context)?.text
-            let found = try await services.requestLimiter.checkCredentials("invitation", of: request, context) {
+            let found = try await services.requestLimiter.checkCredentials(
+                "invitation", of: request, context, letsRightPass: true
+            ) {
                 try await services.people.invitation(token: data["token"])
             }
             guard let invitation = found else { return plain(Self.usedUp, request, status: .notFound) }
@@ -194,7 +212,7 @@ extension LoginRoutes {
                 guard !person.hasTwoFactor else { return .seeOther(Address.path("login")) }
                 let login = try await services.people.begin(
                     person, address: address, agent: request.headers[.userAgent] ?? "")
-                return signedIn(login, request, next: "")
+                return try signedIn(login, request, next: "")
             } catch let fault as InvalidInput {
                 var form = setupForm(invitation, token: data["token"])
                 form.keep(data)
@@ -262,8 +280,9 @@ extension LoginRoutes {
 
 extension LoginRoutes {
     /// The form of a visit before the login is bound to a cookie of the visit.
-    private func posted(_ request: Request) async throws -> FormData {
-        try await PostedForm.read(request, atMost: Self.bodyBytesMax, cookie: try visit(of: request))
+    private func posted(_ request: Request, _ context: APIContext) async throws -> FormData {
+        try await PostedForm.read(
+            request, services, context, atMost: Self.bodyBytesMax, cookie: try visit(of: request))
     }
 
     private func visit(of request: Request) throws -> String {
@@ -312,7 +331,7 @@ extension LoginRoutes {
         }
     }
 
-    func isSecure(_ request: Request) -> Bool { services.options.isSecure || request.cameByTLS }
+    func isSecure(_ request: Request) -> Bool { services.isSecure(request) }
 }
 
 extension Field {

@@ -41,8 +41,12 @@ struct Visit: Sendable {
     /// Whether this is the person's password; wrong ones wait longer and longer, as at the login.
     func isPassword(_ password: String) async throws -> Bool {
         let name = "person \(person.email.text)"
-        return try await services.requestLimiter.checkCredentials(name, of: request, context) {
-            try await services.people.isPassword(password, of: person) ? person : nil
+        // By the session: whoever guesses elsewhere does not keep its person from it.
+        let device = login.session.key.rawValue.hashValue
+        return try await services.requestLimiter.checkGuess(
+            at: name, .password, device: device, of: request, context
+        ) { caller in
+            try await services.people.isPassword(password, of: person, for: caller) ? person : nil
         } != nil
     }
 
@@ -58,10 +62,10 @@ struct Visit: Sendable {
     }
 
     /// The address of the server, as the browser knows it.
-    var serverURL: String {
-        let isSecure = services.options.isSecure || request.cameByTLS
-        return "\(isSecure ? "https" : "http")://\(request.head.authority ?? "push.example.com")"
-    }
+    var serverURL: String { services.url(request, context) }
+
+    /// Whether the address of the server is known, so that links that begin with it work elsewhere.
+    var isAddressKnown: Bool { services.options.address.known(request, context) != nil }
 
     /// The number that a query gives for the next part of a list.
     func number(_ name: String) -> Int64? { Int64(query[name]).flatMap { $0 >= 0 ? $0 : nil } }

@@ -32,12 +32,17 @@ struct PeoplePages {
     private func page(_ visit: Visit, _ form: Form) async throws -> PageView {
         let people = try await visit.services.store.people(
             within: visit.person.bounds, after: visit.number("after").map { Key($0) }, limit: Self.perPage)
-        let links = try await visit.services.store.invitations(within: visit.person.bounds)
+        let links = try await visit.services.store.invitations(
+            within: visit.person.bounds, before: visit.number("before").map { Key($0) }, limit: Self.perPage)
         let names = try await Role.names((people.map(\.bounds) + links.map(\.bounds)), visit)
         var page = Self.page(people, links, names, own: visit.person.key, form)
         if people.count == Self.perPage, let last = people.last {
             page.sections[0].table?.next = Address.query(
                 Address.path("admin", "people"), [("after", String(last.key.rawValue))])
+        }
+        if links.count == Self.perPage, let last = links.last {
+            page.sections[page.sections.count - 1].table?.next = Address.query(
+                Address.path("admin", "people"), [("before", String(last.key.rawValue))])
         }
         return page
     }
@@ -93,6 +98,14 @@ struct PeoplePages {
                 ? [.button("\(address)/two-factor/off", "Turn two-factor off", isDanger: true)] : [])
     }
 
+    /// Shuts out, and ends nothing but sessions.
+    private static func keepingIssued(_ person: Person) -> Form {
+        var form = Form.button(
+            "\(address(of: person))/disable", "Shut out, but keep the links and keys they made", isDanger: true)
+        form.hidden = [.init(name: "issued", value: "stay")]
+        return form
+    }
+
     private static func open(_ links: [Invitation], _ bounds: [AdminKey.Bounds: String]) -> Section {
         var section = Section("Links that may be used")
         section.table = Table(
@@ -125,14 +138,18 @@ struct PeoplePages {
 
     private static func link(_ token: String, for email: EmailAddress, _ visit: Visit) -> PageView {
         let path = Address.query(Address.path("setup"), [("token", token)])
-        return link(visit.serverURL + path, for: email)
+        return link(visit.serverURL + path, for: email, isAddressKnown: visit.isAddressKnown)
     }
 
-    static func link(_ link: String, for email: EmailAddress) -> PageView {
+    static func link(_ link: String, for email: EmailAddress, isAddressKnown: Bool = true) -> PageView {
         var page = PageView("A link for \(email.text)")
         page.crumbs = [Link("People", Address.path("admin", "people"))]
         var section = Section("Shown this once", text: "Give it to them. It works once, for three days.")
         section.isSecret = true
+        if !isAddressKnown {
+            section.text +=
+                " It begins with the server's own address: put the one by which they reach it there, and set dashboard.public.url."
+        }
         section.facts = [Fact("Link", .code(link))]
         section.links = [Link("Done", Address.path("admin", "people"), isMain: true)]
         page.sections = [section]
@@ -168,7 +185,7 @@ struct PeoplePages {
             Fact("For", .text(bounds)), Fact("State", state(person)), Fact("Created", .time(person.createdAt)),
             Fact("Last login", .time(person.lastLoginAt)),
         ]
-        facts.buttons = buttons(for: person)
+        facts.buttons = buttons(for: person) + (person.disabledAt == nil ? [keepingIssued(person)] : [])
         var role = Section(
             "Role",
             text: "Where they are logged in they have the new one with their next click. Links for a new password end.")
@@ -200,7 +217,9 @@ struct PeoplePages {
     }
 
     @Sendable private func disable(_ visit: Visit) async throws -> PageAnswer {
-        try await visit.services.people.setDisabled(true, try await person(visit), by: visit.author)
+        let person = try await person(visit)
+        let endsIssued = visit.form["issued"] != "stay"
+        try await visit.services.people.setDisabled(true, person, endsIssued: endsIssued, by: visit.author)
         return .redirect(Address.query(Address.path("admin", "people"), [("done", "saved")]))
     }
 
@@ -216,10 +235,9 @@ struct PeoplePages {
     }
 
     @Sendable private func withdraw(_ visit: Visit) async throws -> PageAnswer {
-        let links = try await visit.services.store.invitations(within: visit.person.bounds)
-        guard let link = links.first(where: { "\($0.key)" == visit.text("link_id") }) else {
-            throw APIError.none("link")
-        }
+        guard let number = Int64(visit.text("link_id")),
+            let link = try await visit.services.store.invitation(Key(number))
+        else { throw APIError.none("link") }
         try visit.require(.administer, on: Permission.Subject(link.bounds), called: "link")
         try await visit.services.people.withdraw(link, by: visit.author)
         return .redirect(Address.query(Address.path("admin", "people"), [("done", "saved")]))

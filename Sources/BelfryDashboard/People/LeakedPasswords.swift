@@ -120,17 +120,17 @@ package struct UnleakedPasswords: PasswordHashing {
         self.leaked = leaked
     }
 
-    package func hash(_ password: Password) async throws -> String {
+    package func hash(_ password: Password, for caller: DerivationCaller) async throws -> String {
         let isLeaked = try await NIOThreadPool.singleton.runIfActive { [leaked] in
             try leaked.contains(password.text)
         }
         guard !isLeaked else {
             throw InvalidInput(field: "password", "stands in a list of passwords that have leaked; take another")
         }
-        return try await base.hash(password)
+        return try await base.hash(password, for: caller)
     }
 
-    package func matches(_ password: String, _ hash: String?) async throws -> Bool {
-        try await base.matches(password, hash)
+    package func matches(_ password: String, _ hash: String?, for caller: DerivationCaller) async throws -> Bool {
+        try await base.matches(password, hash, for: caller)
     }
 }

@@ -4,11 +4,15 @@ import Crypto
 import CryptoExtras
 import HTTPTypes
 import NIOPosix
-import Synchronization
 
-/// Derives keys from passwords by scrypt, on threads of its own, a few at a time: each takes 32 MiB and a quarter of a second.
+#if canImport(Glibc)
+import Glibc
+#endif
+
+/// Derives keys from passwords by scrypt, on a thread of its own, one at a time: each takes 32 MiB and a quarter of a second.
 ///
-/// The stored form is `scrypt$<log2 N>$<r>$<p>$<salt>$<key>`, salt and key in hex. Source: RFC 7914.
+/// Whose turn it is `DerivationTurns` decides. The stored form is `scrypt$<log2 N>$<r>$<p>$<salt>$<key>`, salt and key in hex.
+/// Source: RFC 7914.
 package final class ScryptPasswords: PasswordHashing {
     /// What one derivation costs.
     package struct Cost: Sendable {
@@ -22,56 +26,75 @@ package final class ScryptPasswords: PasswordHashing {
         package static let cheap = Cost(logN: 4, r: 8, p: 1)
     }
 
+    /// Callers that have a thread and a queue of their own, so that those of one never wait for those of the other.
+    package enum Purpose: Sendable {
+        case people, carma
+
+        fileprivate var threads: NIOThreadPool {
+            switch self {
+            case .people: ScryptPasswords.peoplesThread
+            case .carma: ScryptPasswords.carmasThread
+            }
+        }
+    }
+
     private let cost: Cost
-    /// Derivations that run or wait.
-    private let waiting = Mutex(0)
-    private static let waitingMax = 8
+    private let purpose: Purpose
+    private let queue: TurnQueue<DerivationTurns>
     /// For persons who do not exist, so that they take as long.
     private let nobody: String
 
-    package init(cost: Cost = .standard) {
+    package init(cost: Cost = .standard, purpose: Purpose = .people, limits: DerivationTurns.Limits = .init()) {
         self.cost = cost
+        self.purpose = purpose
+        queue = TurnQueue(DerivationTurns(limits: limits))
         nobody = Stored(cost: cost, salt: [UInt8](repeating: 0, count: 16), key: [UInt8](repeating: 0, count: 32)).text
     }
 
-    package func hash(_ password: Password) async throws -> String {
+    package func hash(_ password: Password, for caller: DerivationCaller) async throws -> String {
         var random = SystemRandomNumberGenerator()
         let salt = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &random) }
-        let key = try await derive(password.text, salt, cost)
+        let key = try await derive(password.text, salt, cost, caller)
         return Stored(cost: cost, salt: salt, key: key).text
     }
 
-    package func matches(_ password: String, _ hash: String?) async throws -> Bool {
+    package func matches(_ password: String, _ hash: String?, for caller: DerivationCaller) async throws -> Bool {
         guard let stored = Stored(hash ?? nobody) else { return false }
-        let key = try await derive(password, stored.salt, stored.cost)
+        let key = try await derive(password, stored.salt, stored.cost, caller)
         let isEqual = zip(key, stored.key).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0 && key.count == stored.key.count
         return hash != nil && isEqual
     }
 
-    private func derive(_ password: String, _ salt: [UInt8], _ cost: Cost) async throws -> [UInt8] {
-        let isAdmitted = waiting.withLock { waiting in
-            guard waiting < Self.waitingMax else { return false }
-            waiting += 1
-            return true
-        }
-        guard isAdmitted else {
+    private func derive(
+        _ password: String, _ salt: [UInt8], _ cost: Cost, _ caller: DerivationCaller
+    ) async throws -> [UInt8] {
+        do {
+            return try await queue.run(for: caller) {
+                try await purpose.threads.runIfActive { try Self.derive(password, salt, cost) }
+            }
+        } catch StoreError.overloaded {
             throw APIError(
                 .serviceUnavailable, "Many people log in at once; try again in a moment", headers: [.retryAfter: "2"])
         }
-        defer { waiting.withLock { $0 -= 1 } }
-        return try await Self.threads.runIfActive {
-            let key = try KDF.Scrypt.deriveKey(
-                from: Array(password.utf8), salt: salt, outputByteCount: 32, rounds: 1 << cost.logN, blockSize: cost.r,
-                parallelism: cost.p, maxMemory: 256 << 20)
-            return key.withUnsafeBytes { Array($0) }
-        }
     }
 
-    private static let threads: NIOThreadPool = {
+    private static func derive(_ password: String, _ salt: [UInt8], _ cost: Cost) throws -> [UInt8] {
+        let key = try KDF.Scrypt.deriveKey(
+            from: Array(password.utf8), salt: salt, outputByteCount: 32, rounds: 1 << cost.logN, blockSize: cost.r,
+            parallelism: cost.p, maxMemory: 256 << 20)
+        return key.withUnsafeBytes { Array($0) }
+    }
+
+    private static let peoplesThread = thread()
+    private static let carmasThread = thread()
+
+    private static func thread() -> NIOThreadPool {
         let threads = NIOThreadPool(numberOfThreads: 1)
         threads.start()
+        // Event loops go first where cores are few. Source: setpriority(2), which acts on the calling thread on Linux.
+        threads.submit { _ in _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10) }
         return threads
-    }()
+    }
 
     private struct Stored {
         let cost: Cost

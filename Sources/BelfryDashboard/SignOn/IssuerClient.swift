@@ -27,6 +27,8 @@ final class IssuerClient: Sendable {
     private let call: IssuerCall
     private let clock: any WallClock
     private let held = Mutex(Held())
+    private let discoveries = SingleFlight<String, Provider>()
+    private let keyFetches = SingleFlight<String, [SigningKey]>()
 
     private static let lifetime = Duration.seconds(3_600)
     /// The least time between two fetches, whatever happened to the first.
@@ -36,6 +38,7 @@ final class IssuerClient: Sendable {
         var provider: (value: Provider, at: Instant)?
         var keys: (value: [SigningKey], at: Instant)?
         var failed: (fault: SignOnFault, at: Instant)?
+        var keysFailed: (fault: SignOnFault, at: Instant)?
     }
 
     /// The issuer's addresses.
@@ -130,6 +133,10 @@ final class IssuerClient: Sendable {
     // MARK: Discovery
 
     private func provider() async throws -> Provider {
+        try await discoveries.value(for: issuer.url) { try await heldProvider() }
+    }
+
+    private func heldProvider() async throws -> Provider {
         let now = clock.now
         let held = self.held.withLock { $0 }
         if let provider = held.provider, now < provider.at + Self.lifetime { return provider.value }
@@ -168,16 +175,26 @@ final class IssuerClient: Sendable {
 
     /// - Parameter isAgain: whether those that are kept lack a key.
     private func keys(_ provider: Provider, isAgain: Bool = false) async throws -> [SigningKey] {
+        try await keyFetches.value(for: isAgain ? "again" : "") { try await heldKeys(provider, isAgain: isAgain) }
+    }
+
+    private func heldKeys(_ provider: Provider, isAgain: Bool) async throws -> [SigningKey] {
         let now = clock.now
         if let keys = held.withLock({ $0.keys }) {
             if now < keys.at + (isAgain ? Self.pause : Self.lifetime) { return keys.value }
         }
-        guard case .array(let all)? = try await document(provider.keys)["keys"] else {
-            throw SignOnFault("The issuer's keys cannot be read.")
+        if let failed = held.withLock({ $0.keysFailed }), now < failed.at + Self.pause { throw failed.fault }
+        do {
+            guard case .array(let all)? = try await document(provider.keys)["keys"] else {
+                throw SignOnFault("The issuer's keys cannot be read.")
+            }
+            let keys = all.prefix(64).compactMap(SigningKey.init)
+            held.withLock { $0.keys = (keys, now) }
+            return keys
+        } catch let fault as SignOnFault {
+            held.withLock { $0.keysFailed = (fault, now) }
+            throw fault
         }
-        let keys = all.prefix(64).compactMap(SigningKey.init)
-        held.withLock { $0.keys = (keys, now) }
-        return keys
     }
 
     private func document(_ url: String) async throws -> JSONValue {

@@ -1,3 +1,4 @@
+package import BelfryAPI
 package import BelfryCore
 package import BelfryDashboard
 
@@ -14,8 +15,9 @@ package struct DashboardConfiguration: Sendable {
     package var issuers: [Issuer]
     /// `dashboard.password.login`, default true.
     package var takesPasswords: Bool
-    /// `dashboard.public.url`, default the host that the browser names.
-    package var publicURL: String?
+    /// `dashboard.public.url`, default the host that the browser names, if it can be believed; see `ServerAddress`.
+    package var publicURL: String? { address.publicURL }
+    package private(set) var address: ServerAddress
     /// `dashboard.passwords.leaked.file`, default none: passwords that nobody may set.
     package var leakedPasswords: LeakedPasswords?
     /// `dashboard.map.tiles`, the address of a server of map tiles, and `dashboard.map.attribution`, whose map it is; nil, the default,
@@ -36,10 +38,11 @@ package struct DashboardConfiguration: Sendable {
             settings.note(
                 "dashboard.password.login is false, and dashboard.sso.issuers names nobody: no person could log in")
         }
-        publicURL = settings.optionalString("dashboard.public.url").map {
+        address = ServerAddress(settings)
+        address.publicURL = settings.optionalString("dashboard.public.url").map {
             $0.hasSuffix("/") ? String($0.dropLast()) : $0
         }
-        if let publicURL, !publicURL.hasPrefix("https://"), !publicURL.hasPrefix("http://") {
+        if let publicURL = address.publicURL, !publicURL.hasPrefix("https://"), !publicURL.hasPrefix("http://") {
             settings.note("dashboard.public.url is `\(publicURL)`, it has to begin with https:// or http://")
         }
         mapTiles = Self.tiles(settings)
@@ -48,6 +51,13 @@ package struct DashboardConfiguration: Sendable {
         do { leakedPasswords = try LeakedPasswords(path: path.absolutePath) } catch {
             leakedPasswords = settings.fault(key, error.problem, nil)
         }
+    }
+
+    /// - Parameter isSecure: whether the dashboard's listener speaks TLS.
+    func serverAddress(isSecure: Bool) -> ServerAddress {
+        var address = address
+        address.isSecure = isSecure
+        return address
     }
 
     private static func tiles(_ settings: Settings) -> MapTiles? {

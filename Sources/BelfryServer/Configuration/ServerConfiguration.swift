@@ -26,7 +26,8 @@ package struct ServerConfiguration: Sendable {
     package var broker: Broker.Options?
     /// nil where there is no dual run.
     package var mirror: MirrorConfiguration?
-    /// `carma.public.url`, default the host that the sender named: where devices find the pages of messages.
+    /// `carma.public.url`, default the host that the sender named, if it can be believed (`ServerAddress`): where devices find the
+    /// pages of messages.
     package var carma = Carma.Options()
     /// `acrobits.relay.url`, default none: another mediator, which gets the messages for app ids that nobody has here.
     package var mediatorRelayURL: String?

@@ -5,6 +5,8 @@ extension SQLStore {
         customerID: Int64, appID: String, for application: Key<Application>
     ) async throws -> CarmaApp {
         try await write { session in
+            try session.checkRoom(
+                .carmaApps, CarmaAppStatements.countOfApplication, application, RowLimit.carmaApps.most)
             let key = try session.prepared(CarmaAppStatements.insert).number(customerID, appID, application)
             guard let key else { throw StoreError.conflict("the customer has an app of that id") }
             return CarmaApp(key: Key(key), customerID: customerID, appID: appID, applicationKey: application)
@@ -29,6 +31,8 @@ extension SQLStore {
 
     package func createCarmaTrigger(_ template: CarmaTemplate, of app: CarmaApp) async throws -> CarmaTrigger {
         try await write { session in
+            try session.checkRoom(
+                .carmaTriggers, CarmaAppStatements.countTriggers, app.key, RowLimit.carmaTriggers.most)
             let key = try session.insert(CarmaAppStatements.insertTrigger, app.key, template.text)
             return CarmaTrigger(key: Key(key), app: app.key, template: template)
         }
@@ -70,6 +74,18 @@ extension CarmaTrigger {
 }
 
 enum CarmaAppStatements {
+    /// Scans `carma_app_application`.
+    static let countOfApplication: SQLText = """
+        SELECT count(*) /* carma_apps.count_of_application */
+          FROM (SELECT 1 FROM carma_app WHERE application_id = $1 LIMIT $2) AS found
+        """
+
+    /// Scans `carma_trigger_app`.
+    static let countTriggers: SQLText = """
+        SELECT count(*) /* carma_apps.count_triggers */
+          FROM (SELECT 1 FROM carma_trigger WHERE app_key = $1 LIMIT $2) AS found
+        """
+
     static let insert: SQLText = """
         INSERT INTO carma_app /* carma_apps.insert */ (customer_id, app_id, application_id)
         VALUES ($1, $2, $3)

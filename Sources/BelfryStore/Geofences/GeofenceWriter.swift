@@ -13,6 +13,8 @@ struct GeofenceWriter<Session: WriteSession> {
         let locations = try self.locations(of: plan)
         try checkLimit()
         try session.check(.geofences, of: application)
+        try session.checkRoom(
+            .geofenceDeletions, DeletionStatements.count, application, RowLimit.geofenceDeletions.most)
         let now = now
         let phase = GeofencePhase(of: plan, at: now)
         let (tags, data) = plan.columns
@@ -211,6 +213,12 @@ enum DeletionStatements {
         INSERT INTO geofence_deletion /* geofence_deletions.insert */ (
             application_id, changed_at_ms, geofence_id, expires_at_ms)
         VALUES ($1, $2, $3, $4)
+        """
+
+    /// Scans the primary key.
+    static let count: SQLText = """
+        SELECT count(*) /* geofence_deletions.count */
+          FROM (SELECT 1 FROM geofence_deletion WHERE application_id = $1 LIMIT $2) AS found
         """
 
     /// Scans the primary key.

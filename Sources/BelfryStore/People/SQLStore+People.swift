@@ -30,7 +30,9 @@ extension SQLStore {
         }
     }
 
-    package func setDisabled(_ isDisabled: Bool, _ person: Key<Person>, keepsOperator: Bool) async throws {
+    package func setDisabled(
+        _ isDisabled: Bool, _ person: Key<Person>, keepsOperator: Bool, endsIssued: Bool
+    ) async throws {
         try await write { write in
             if isDisabled, keepsOperator, try write.operators() == [person],
                 let last = try write.prepared(PersonStatements.byKey).first(person, as: Person.init)
@@ -42,6 +44,9 @@ extension SQLStore {
             guard isDisabled else { return }
             try write.prepared(SessionStatements.endOthers).send(person, Key<DashboardSession>(0))
             try write.prepared(InvitationStatements.deleteOfPersonsPassword).send(person)
+            guard endsIssued else { return }
+            try write.prepared(InvitationStatements.deleteOfAuthor).send(person)
+            try write.prepared(AdminKeyStatements.revokeOfAuthor).send(write.now, person)
         }
     }
 }
@@ -126,6 +131,9 @@ extension WriteSession {
 
     func insert(_ new: NewPerson) throws -> Person {
         try checkIsFree(new.email)
+        if let tenant = new.bounds.tenant {
+            try checkRoom(.people, PersonStatements.countOfTenant, tenant, RowLimit.people.most)
+        }
         try prepared(InvitationStatements.deleteOfPerson).send(new.email.text)
         let key = try insert(
             PersonStatements.insert, new.email.text, new.name, new.scope.rawValue, new.bounds.tenant,
@@ -220,6 +228,12 @@ enum PersonStatements {
          WHERE id > $1 AND application_id = $3
          ORDER BY id
          LIMIT $2
+        """
+
+    /// Scans `person_tenant`.
+    static let countOfTenant: SQLText = """
+        SELECT count(*) /* people.count_of_tenant */
+          FROM (SELECT 1 FROM person WHERE tenant_id = $1 LIMIT $2) AS found
         """
 
     static let setPassword: SQLText = """

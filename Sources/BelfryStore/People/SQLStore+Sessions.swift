@@ -57,18 +57,45 @@ extension SQLStore {
                 guard open.allSatisfy({ new.bounds.contains($0.bounds) }) else { throw Invitation.madeByOthers(email) }
             }
             try write.prepared(InvitationStatements.deleteEarlier).send(write.now, new.email?.text)
+            if let tenant = new.bounds.tenant {
+                try write.checkRoom(
+                    .invitations, InvitationStatements.countOfTenant, tenant, RowLimit.invitations.most)
+            }
             _ = try write.prepared(InvitationStatements.insert).run(
                 new.tokenHash, new.email?.text, new.person, new.scope.rawValue, new.bounds.tenant,
-                new.bounds.application, new.expiresAt)
+                new.bounds.application, new.expiresAt, new.author)
         }
     }
 
-    package func invitations(within bounds: AdminKey.Bounds) async throws -> [Invitation] {
-        let now = clock.now
-        let all = try await read { db in
-            try db.prepared(InvitationStatements.newest).all(now, 1_000, as: Invitation.init)
+    package func invitations(
+        within bounds: AdminKey.Bounds, before: Key<Invitation>?, limit: Int
+    ) async throws -> [Invitation] {
+        let (now, before) = (clock.now, before ?? Key(.max))
+        return try await read { db in
+            switch bounds {
+            case .everything:
+                try db.prepared(InvitationStatements.newest).all(now, before, limit, as: Invitation.init)
+            case .tenant(let tenant):
+                try db.prepared(InvitationStatements.ofTenant).all(now, before, limit, tenant, as: Invitation.init)
+            case .application(let application, _):
+                try db.prepared(InvitationStatements.ofApplication)
+                    .all(now, before, limit, application, as: Invitation.init)
+            }
         }
-        return all.filter { bounds.contains($0.bounds) }
+    }
+
+    package func invitations(of email: EmailAddress) async throws -> [Invitation] {
+        let now = clock.now
+        return try await read { db in
+            try db.prepared(InvitationStatements.openOf).all(email.text, now, as: Invitation.init)
+        }
+    }
+
+    package func invitation(_ key: Key<Invitation>) async throws -> Invitation? {
+        let now = clock.now
+        return try await read { db in
+            try db.prepared(InvitationStatements.byKey).first(key, now, as: Invitation.init)
+        }
     }
 
     package func withdraw(_ invitation: Key<Invitation>) async throws -> Bool {
@@ -163,8 +190,8 @@ enum SessionStatements {
 enum InvitationStatements {
     static let insert: SQLText = """
         INSERT INTO invitation /* invitations.insert */ (
-            token_hash, email, person_id, scope, tenant_id, application_id, expires_at_ms)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)
+            token_hash, email, person_id, scope, tenant_id, application_id, expires_at_ms, author_id)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         """
 
     static let deleteEarlier: SQLText = """
@@ -186,11 +213,47 @@ enum InvitationStatements {
     static let newest: SQLText = """
         SELECT id, email, person_id, scope, tenant_id, application_id, expires_at_ms /* invitations.newest */
           FROM invitation
-         WHERE expires_at_ms > $1
+         WHERE expires_at_ms > $1 AND id < $2
          ORDER BY id DESC
-         LIMIT $2
+         LIMIT $3
         """
 
+    /// Scans `invitation_tenant` backwards.
+    static let ofTenant: SQLText = """
+        SELECT id, email, person_id, scope, tenant_id, application_id, expires_at_ms /* invitations.of_tenant */
+          FROM invitation
+         WHERE tenant_id = $4 AND expires_at_ms > $1 AND id < $2
+         ORDER BY id DESC
+         LIMIT $3
+        """
+
+    /// Scans `invitation_application` backwards.
+    static let ofApplication: SQLText = """
+        SELECT id, email, person_id, scope, tenant_id, application_id, expires_at_ms /* invitations.of_application */
+          FROM invitation
+         WHERE application_id = $4 AND expires_at_ms > $1 AND id < $2
+         ORDER BY id DESC
+         LIMIT $3
+        """
+
+    static let byKey: SQLText = """
+        SELECT id, email, person_id, scope, tenant_id, application_id, expires_at_ms /* invitations.by_key */
+          FROM invitation
+         WHERE id = $1 AND expires_at_ms > $2
+        """
+
+    /// Scans `invitation_tenant`. Those that expired were deleted before.
+    static let countOfTenant: SQLText = """
+        SELECT count(*) /* invitations.count_of_tenant */
+          FROM (SELECT 1 FROM invitation WHERE tenant_id = $1 LIMIT $2) AS found
+        """
+
+    /// Scans `invitation_author`.
+    static let deleteOfAuthor: SQLText = """
+        DELETE FROM invitation /* invitations.delete_of_author */ WHERE author_id = $1
+        """
+
+    /// Scans `invitation_email`.
     static let openOf: SQLText = """
         SELECT id, email, person_id, scope, tenant_id, application_id, expires_at_ms /* invitations.open_of */
           FROM invitation

@@ -7,6 +7,8 @@ extension SQLStore {
             guard try session.prepared(TenantStatements.exists).hasRow(application.tenantKey) else {
                 throw StoreError.unknown("tenant \(application.tenantKey)")
             }
+            try session.checkRoom(
+                .applications, ApplicationStatements.countOfTenant, application.tenantKey, RowLimit.applications.most)
             let now = session.now
             let key = try session.prepared(ApplicationStatements.insert).first(
                 application.uuid, application.name, application.apiKeyHash, application.sharedSecret.bytes, now,
@@ -30,6 +32,8 @@ extension SQLStore {
     package func create(_ platform: NewPlatform) async throws -> Platform {
         try await write { session in
             try session.check(platform.applicationKey)
+            try session.checkRoom(
+                .platforms, PlatformStatements.countOfApplication, platform.applicationKey, RowLimit.platforms.most)
             let now = session.now
             let key = try session.prepared(PlatformStatements.insert).first(
                 platform.uuid, platform.applicationKey, platform.kind.rawValue, platform.mode.rawValue, platform.name,
@@ -131,6 +135,12 @@ extension WriteSession {
 }
 
 enum ApplicationStatements {
+    /// Scans `application_tenant`.
+    static let countOfTenant: SQLText = """
+        SELECT count(*) /* applications.count_of_tenant */
+          FROM (SELECT 1 FROM application WHERE tenant_id = $1 LIMIT $2) AS found
+        """
+
     /// Inserts nothing where the UUID is another's.
     static let insert: SQLText = """
         INSERT INTO application /* applications.insert */ (
@@ -166,6 +176,12 @@ enum ApplicationStatements {
 }
 
 enum PlatformStatements {
+    /// Scans `platform_application`.
+    static let countOfApplication: SQLText = """
+        SELECT count(*) /* platforms.count_of_application */
+          FROM (SELECT 1 FROM platform WHERE application_id = $1 LIMIT $2) AS found
+        """
+
     /// Inserts nothing where the UUID is another's.
     static let insert: SQLText = """
         INSERT INTO platform /* platforms.insert */ (

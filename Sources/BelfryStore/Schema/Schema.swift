@@ -15,8 +15,8 @@ enum Schema {
 extension Schema {
     /// The steps after the first, in the order of their numbers.
     static let migrations: [any SchemaMigration.Type] = [
-        CredentialFactsMigration.self, PlainEndpointMigration.self, NormalizedNames.self, UnknownFieldsMigration.self,
-        ProbesMigration.self,
+        CredentialFactsMigration.self, LinkAndKeyAuthors.self, PlainEndpointMigration.self, NormalizedNames.self,
+        UnknownFieldsMigration.self, ProbesMigration.self,
     ]
 }
 

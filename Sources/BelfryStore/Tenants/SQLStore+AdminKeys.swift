@@ -4,13 +4,17 @@ extension SQLStore {
     package func create(_ key: NewAdminKey) async throws -> AdminKey {
         try await write { session in
             let now = session.now
+            if let tenant = key.bounds.tenant {
+                try session.checkRoom(.adminKeys, AdminKeyStatements.living, tenant, RowLimit.adminKeys.most)
+                try session.prepared(AdminKeyStatements.deleteOldest).send(tenant, RowLimit.adminKeys.most)
+            }
             let number = try session.insert(
                 AdminKeyStatements.insert, key.id, key.name, key.scope.rawValue, key.bounds.tenant,
-                key.bounds.application, key.secretHash, now)
+                key.bounds.application, key.secretHash, now, key.author)
             return AdminKey(
                 key: Key(number), id: key.id, name: key.name, scope: key.scope,
                 bounds: key.bounds, secretHash: key.secretHash, previous: nil, createdAt: now, lastUsedAt: nil,
-                revokedAt: nil)
+                revokedAt: nil, author: key.author)
         }
     }
 
@@ -75,28 +79,29 @@ extension AdminKey {
             bounds: Bounds(
                 tenant: row.integerIfAny(4).map { Key($0) }, application: row.integerIfAny(5).map { Key($0) }),
             secretHash: row.blob(6), previous: previous, createdAt: Instant(milliseconds: row.integer(9)),
-            lastUsedAt: row.instantIfAny(10), revokedAt: row.instantIfAny(11))
+            lastUsedAt: row.instantIfAny(10), revokedAt: row.instantIfAny(11),
+            author: row.integerIfAny(12).map { Key($0) })
     }
 }
 
 enum AdminKeyStatements {
     static let insert: SQLText = """
         INSERT INTO admin_key /* admin_keys.insert */ (
-            public_id, name, scope, tenant_id, application_id, secret_hash, created_at_ms)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)
+            public_id, name, scope, tenant_id, application_id, secret_hash, created_at_ms, author_id)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         RETURNING id
         """
 
     static let byID: SQLText = """
         SELECT id, public_id, name, scope, tenant_id, application_id, secret_hash, previous_hash, previous_until_ms,
-               created_at_ms, last_used_at_ms, revoked_at_ms /* admin_keys.by_id */
+               created_at_ms, last_used_at_ms, revoked_at_ms, author_id /* admin_keys.by_id */
           FROM admin_key
          WHERE public_id = $1
         """
 
     static let all: SQLText = """
         SELECT id, public_id, name, scope, tenant_id, application_id, secret_hash, previous_hash, previous_until_ms,
-               created_at_ms, last_used_at_ms, revoked_at_ms /* admin_keys.all */
+               created_at_ms, last_used_at_ms, revoked_at_ms, author_id /* admin_keys.all */
           FROM admin_key
          WHERE id > $1
          ORDER BY id
@@ -106,7 +111,7 @@ enum AdminKeyStatements {
     /// Scans `admin_key_tenant`.
     static let ofTenant: SQLText = """
         SELECT id, public_id, name, scope, tenant_id, application_id, secret_hash, previous_hash, previous_until_ms,
-               created_at_ms, last_used_at_ms, revoked_at_ms /* admin_keys.of_tenant */
+               created_at_ms, last_used_at_ms, revoked_at_ms, author_id /* admin_keys.of_tenant */
           FROM admin_key
          WHERE id > $1 AND tenant_id = $3
          ORDER BY id
@@ -116,11 +121,30 @@ enum AdminKeyStatements {
     /// Scans `admin_key_application`.
     static let ofApplication: SQLText = """
         SELECT id, public_id, name, scope, tenant_id, application_id, secret_hash, previous_hash, previous_until_ms,
-               created_at_ms, last_used_at_ms, revoked_at_ms /* admin_keys.of_application */
+               created_at_ms, last_used_at_ms, revoked_at_ms, author_id /* admin_keys.of_application */
           FROM admin_key
          WHERE id > $1 AND application_id = $3
          ORDER BY id
          LIMIT $2
+        """
+
+    /// Scans `admin_key_tenant`.
+    static let living: SQLText = """
+        SELECT count(*) /* admin_keys.living */
+          FROM (SELECT 1 FROM admin_key WHERE tenant_id = $1 AND revoked_at_ms IS NULL LIMIT $2) AS found
+        """
+
+    /// Revoked keys beyond the newest.
+    static let deleteOldest: SQLText = """
+        DELETE FROM admin_key /* admin_keys.delete_oldest */
+         WHERE id IN (SELECT id FROM admin_key WHERE tenant_id = $1 AND revoked_at_ms IS NOT NULL
+                       ORDER BY id DESC LIMIT 1000 OFFSET $2)
+        """
+
+    /// Scans `admin_key_author`.
+    static let revokeOfAuthor: SQLText = """
+        UPDATE admin_key /* admin_keys.revoke_of_author */ SET revoked_at_ms = $1
+         WHERE author_id = $2 AND revoked_at_ms IS NULL
         """
 
     static let rotate: SQLText = """

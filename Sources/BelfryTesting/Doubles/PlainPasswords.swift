@@ -4,9 +4,13 @@ package import BelfryCore
 package struct PlainPasswords: PasswordHashing {
     package init() {}
 
-    package func hash(_ password: Password) async throws -> String { Self.hash(password.text) }
+    package func hash(_ password: Password, for caller: DerivationCaller) async throws -> String {
+        Self.hash(password.text)
+    }
 
-    package func matches(_ password: String, _ hash: String?) async throws -> Bool { hash == Self.hash(password) }
+    package func matches(_ password: String, _ hash: String?, for caller: DerivationCaller) async throws -> Bool {
+        hash == Self.hash(password)
+    }
 
     package static func hash(_ text: String) -> String { "plain$\(text)" }
 }

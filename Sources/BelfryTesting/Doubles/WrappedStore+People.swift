@@ -12,8 +12,10 @@ extension WrappedStore {
     ) async throws {
         try await base.setPassword(of: person, to: hash, keeping: session)
     }
-    package func setDisabled(_ isDisabled: Bool, _ person: Key<Person>, keepsOperator: Bool) async throws {
-        try await base.setDisabled(isDisabled, person, keepsOperator: keepsOperator)
+    package func setDisabled(
+        _ isDisabled: Bool, _ person: Key<Person>, keepsOperator: Bool, endsIssued: Bool
+    ) async throws {
+        try await base.setDisabled(isDisabled, person, keepsOperator: keepsOperator, endsIssued: endsIssued)
     }
     package func setRole(of person: Person, to role: SignOn.Role) async throws -> Person {
         try await base.setRole(of: person, to: role)
@@ -53,9 +55,15 @@ extension WrappedStore {
         try await base.end(session, of: person)
     }
     package func create(_ invitation: NewInvitation) async throws { try await base.create(invitation) }
-    package func invitations(within bounds: AdminKey.Bounds) async throws -> [Invitation] {
-        try await base.invitations(within: bounds)
+    package func invitations(
+        within bounds: AdminKey.Bounds, before: Key<Invitation>?, limit: Int
+    ) async throws -> [Invitation] {
+        try await base.invitations(within: bounds, before: before, limit: limit)
     }
+    package func invitations(of email: EmailAddress) async throws -> [Invitation] {
+        try await base.invitations(of: email)
+    }
+    package func invitation(_ key: Key<Invitation>) async throws -> Invitation? { try await base.invitation(key) }
     package func withdraw(_ invitation: Key<Invitation>) async throws -> Bool { try await base.withdraw(invitation) }
     package func invitation(tokenHash: [UInt8]) async throws -> Invitation? {
         try await base.invitation(tokenHash: tokenHash)

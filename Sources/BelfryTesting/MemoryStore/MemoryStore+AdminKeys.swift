@@ -7,9 +7,14 @@ extension MemoryStore {
             guard !contents.adminKeys.values.contains(where: { $0.id == new.id }) else {
                 throw StoreError.unavailable("two admin keys would have one id")
             }
+            if let tenant = new.bounds.tenant {
+                try RowLimit.adminKeys.check(
+                    contents.adminKeys.values.count { $0.bounds.tenant == tenant && $0.revokedAt == nil })
+            }
             let key = AdminKey(
                 key: contents.nextKey(), id: new.id, name: new.name, scope: new.scope, bounds: new.bounds,
-                secretHash: new.secretHash, previous: nil, createdAt: now, lastUsedAt: nil, revokedAt: nil)
+                secretHash: new.secretHash, previous: nil, createdAt: now, lastUsedAt: nil, revokedAt: nil,
+                author: new.author)
             contents.adminKeys[key.key] = key
             return key
         }
@@ -62,6 +67,14 @@ extension Contents {
     }
 }
 
+extension Contents {
+    mutating func revokeKeys(at now: Instant, of author: Key<Person>) {
+        for (key, old) in adminKeys where old.author == author && old.revokedAt == nil {
+            adminKeys[key] = old.with(old.secretHash, previous: old.previous, used: old.lastUsedAt, revoked: now)
+        }
+    }
+}
+
 extension AdminKey.Bounds {
     func isWithin(_ other: AdminKey.Bounds) -> Bool {
         switch (other, self) {
@@ -79,6 +92,6 @@ extension AdminKey {
     ) -> AdminKey {
         AdminKey(
             key: key, id: id, name: name, scope: scope, bounds: bounds, secretHash: secretHash, previous: previous,
-            createdAt: createdAt, lastUsedAt: used, revokedAt: revoked)
+            createdAt: createdAt, lastUsedAt: used, revokedAt: revoked, author: author)
     }
 }

@@ -29,7 +29,9 @@ extension MemoryStore {
         }
     }
 
-    package func setDisabled(_ isDisabled: Bool, _ person: Key<Person>, keepsOperator: Bool) async throws {
+    package func setDisabled(
+        _ isDisabled: Bool, _ person: Key<Person>, keepsOperator: Bool, endsIssued: Bool
+    ) async throws {
         let now = clock.now
         try transaction { contents in
             guard let old = contents.people.people[person] else { throw StoreError.unknown("person \(person)") }
@@ -39,7 +41,10 @@ extension MemoryStore {
             contents.people.people[person] = old.with(disabled: .some(isDisabled ? now : nil))
             guard isDisabled else { return }
             contents.people.endSessions(of: person, except: nil)
-            contents.people.invitations = contents.people.invitations.filter { $0.value.person != person }
+            contents.people.invitations = contents.people.invitations.filter {
+                $0.value.person != person && !(endsIssued && contents.people.authors[$0.key] == person)
+            }
+            if endsIssued { contents.revokeKeys(at: now, of: person) }
         }
     }
 
@@ -197,16 +202,32 @@ extension MemoryStore {
             contents.people.invitations = contents.people.invitations.filter { _, old in
                 old.expiresAt > now && (old.email == nil || old.email != new.email)
             }
+            if let tenant = new.bounds.tenant {
+                try RowLimit.invitations.check(
+                    contents.people.invitations.values.count { $0.bounds.tenant == tenant })
+            }
+            contents.people.authors[new.tokenHash] = new.author
             contents.people.invitations[new.tokenHash] = Invitation(
                 key: contents.nextKey(), email: new.email, person: new.person, scope: new.scope, bounds: new.bounds,
                 expiresAt: new.expiresAt)
         }
     }
 
-    package func invitations(within bounds: AdminKey.Bounds) async throws -> [Invitation] {
-        contents.people.invitations.values
-            .filter { $0.expiresAt > clock.now && bounds.contains($0.bounds) }
-            .sorted { $0.key > $1.key }
+    package func invitations(
+        within bounds: AdminKey.Bounds, before: Key<Invitation>?, limit: Int
+    ) async throws -> [Invitation] {
+        let found = contents.people.invitations.values.filter { link in
+            link.expiresAt > clock.now && bounds.contains(link.bounds) && (before.map { link.key < $0 } ?? true)
+        }
+        return Array(found.sorted { $0.key > $1.key }.prefix(limit))
+    }
+
+    package func invitations(of email: EmailAddress) async throws -> [Invitation] {
+        contents.people.invitations.values.filter { $0.email == email && $0.expiresAt > clock.now }
+    }
+
+    package func invitation(_ key: Key<Invitation>) async throws -> Invitation? {
+        contents.people.invitations.values.first { $0.key == key && $0.expiresAt > clock.now }
     }
 
     package func withdraw(_ invitation: Key<Invitation>) async throws -> Bool {
@@ -239,6 +260,8 @@ package struct PeopleTables: Sendable {
     var people: [Key<Person>: Person] = [:]
     var sessions: [[UInt8]: DashboardSession] = [:]
     var invitations: [[UInt8]: Invitation] = [:]
+    /// Who made an invitation, by the hash of its token.
+    var authors: [[UInt8]: Key<Person>] = [:]
     var twoFactors: [Key<Person>: TwoFactorRow] = [:]
     var identities: [PersonIdentity: Key<Person>] = [:]
 
@@ -266,6 +289,9 @@ extension Contents {
 
     fileprivate mutating func insert(_ new: NewPerson, at now: Instant) throws -> Person {
         try checkIsFree(new.email)
+        if let tenant = new.bounds.tenant {
+            try RowLimit.people.check(people.people.values.count { $0.bounds.tenant == tenant })
+        }
         people.invitations = people.invitations.filter { _, old in old.email != nil && old.email != new.email }
         let person = Person(
             key: nextKey(), email: new.email, name: new.name, scope: new.scope, bounds: new.bounds,

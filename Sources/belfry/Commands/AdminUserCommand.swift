@@ -81,7 +81,13 @@ extension AdminCommand.User {
                         within: .everything, after: people.last?.key, limit: 200)
                     people += found
                     guard found.count < 200 else { continue }
-                    let links = try await resources.people.store.invitations(within: .everything)
+                    var links: [Invitation] = []
+                    while true {
+                        let found = try await resources.people.store.invitations(
+                            within: .everything, before: links.last?.key, limit: 200)
+                        links += found
+                        if found.count < 200 { break }
+                    }
                     var rows: [PersonRow] = []
                     for person in people {
                         rows.append(PersonRow(person, try await resources.places(of: person.bounds)))
@@ -189,8 +195,7 @@ extension AdminCommand.User {
         func run() async throws {
             let email = try EmailAddress(email)
             let count = try await common.withResources { resources in
-                let links = try await resources.people.store.invitations(within: .everything)
-                    .filter { $0.email == email }
+                let links = try await resources.people.store.invitations(of: email)
                 for link in links { try await resources.people.withdraw(link, by: resources.operatorService.author) }
                 return links.count
             }
@@ -200,18 +205,25 @@ extension AdminCommand.User {
     }
 
     struct Disable: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Shut a person out, and end their sessions.")
+        static let configuration = CommandConfiguration(
+            abstract: "Shut a person out, and end their sessions.",
+            discussion: """
+                The links that they made end too, and the admin keys that they or one of those keys made; --keep-links-and-keys lets \
+                these go on.
+                """)
 
         @OptionGroup var common: CommonOptions
         @Option(help: "The e-mail address.") var email: String
         @Flag(help: "Shut out the last operator too: nobody can administer at the dashboard then.") var force = false
+        @Flag(help: "Let the links and the admin keys that they made go on.") var keepLinksAndKeys = false
 
         func run() async throws {
             try await common.withResources { resources in
                 let person = try await resources.person(email)
                 do {
                     try await resources.people.setDisabled(
-                        true, person, keepsOperator: !force, by: resources.operatorService.author)
+                        true, person, keepsOperator: !force, endsIssued: !keepLinksAndKeys,
+                        by: resources.operatorService.author)
                 } catch let refusal as StoreError where refusal == person.isLastOperator {
                     throw StoreError.conflict("\(refusal), or give --force")
                 }
@@ -309,7 +321,7 @@ extension ServerResources {
     fileprivate func person(_ email: String) async throws -> Person {
         let email = try EmailAddress(email)
         guard let person = try await people.store.person(email) else {
-            guard try await people.store.invitations(within: .everything).contains(where: { $0.email == email }) else {
+            guard try await !people.store.invitations(of: email).isEmpty else {
                 throw StoreError.unknown("person with the e-mail address \(email.text)")
             }
             throw StoreError.conflict(

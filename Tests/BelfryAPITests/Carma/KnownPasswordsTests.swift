@@ -10,9 +10,11 @@ import Testing
     private final class Counting: PasswordHashing {
         let derivations = Mutex(0)
 
-        func hash(_ password: Password) async throws -> String { PlainPasswords.hash(password.text) }
+        func hash(_ password: Password, for caller: DerivationCaller) async throws -> String {
+            PlainPasswords.hash(password.text)
+        }
 
-        func matches(_ password: String, _ hash: String?) async throws -> Bool {
+        func matches(_ password: String, _ hash: String?, for caller: DerivationCaller) async throws -> Bool {
             derivations.withLock { $0 += 1 }
             return hash == PlainPasswords.hash(password)
         }
@@ -22,11 +24,11 @@ import Testing
         let counting = Counting()
         let known = KnownPasswords(counting)
         let hash = PlainPasswords.hash("correct horse")
-        for _ in 0..<3 { #expect(try await known.matches("correct horse", hash)) }
+        for _ in 0..<3 { #expect(try await known.matches("correct horse", hash, for: .local)) }
         #expect(counting.derivations.withLock { $0 } == 1)
-        for _ in 0..<2 { #expect(try await !known.matches("wrong horse", hash)) }
+        for _ in 0..<2 { #expect(try await !known.matches("wrong horse", hash, for: .local)) }
         #expect(counting.derivations.withLock { $0 } == 3)
-        #expect(try await !known.matches("correct horse", PlainPasswords.hash("another horse")))
+        #expect(try await !known.matches("correct horse", PlainPasswords.hash("another horse"), for: .local))
         #expect(counting.derivations.withLock { $0 } == 4)
     }
 
@@ -35,7 +37,7 @@ import Testing
         let known = KnownPasswords(counting)
         let hash = PlainPasswords.hash("correct horse")
         #expect(!known.isKnown("correct horse", hash))
-        _ = try await known.matches("correct horse", hash)
+        _ = try await known.matches("correct horse", hash, for: .local)
         #expect(known.isKnown("correct horse", hash) && !known.isKnown("wrong horse", hash))
         #expect(counting.derivations.withLock { $0 } == 1)
     }

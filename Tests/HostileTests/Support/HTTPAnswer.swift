@@ -5,6 +5,8 @@ struct HTTPAnswer {
     let status: Int
     /// By names in lower case; of several of one name the last.
     let headers: [String: String]
+    /// Those that the answer sets.
+    let cookies: [String]
     var body: [UInt8] = []
 
     init?(head: [UInt8]) {
@@ -18,6 +20,10 @@ struct HTTPAnswer {
             if parts.count == 2 { headers[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces) }
         }
         self.headers = headers
+        let mark = "set-cookie:"
+        cookies = lines.filter { $0.lowercased().hasPrefix(mark) }.map {
+            $0.dropFirst(mark.count).trimmingCharacters(in: .whitespaces)
+        }
     }
 
     var text: String { String(decoding: body, as: UTF8.self) }

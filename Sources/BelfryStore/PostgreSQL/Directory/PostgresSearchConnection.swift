@@ -6,8 +6,9 @@ import PostgreSQL
 /// Applications take turns, and none gets all connections. Each search has a `SearchBudget`.
 final class PostgresSearchConnection: Sendable {
     private let pool: ConnectionPool
-    private let turns = TurnQueue<Key<Application>?>(
-        places: PostgresSearchConnection.placesMax, waitingMax: PostgresSearchConnection.waitingMax)
+    private let turns = TurnQueue(
+        FairTurns<Key<Application>?>(
+            places: PostgresSearchConnection.placesMax, waitingMax: PostgresSearchConnection.waitingMax))
 
     private static let placesMax = 2
     /// Further callers are turned away beyond this queue. The API admits fewer.

@@ -9,8 +9,9 @@ import Synchronization
 final class SQLiteSearchConnection: Sendable {
     private let connections: [DatabaseQueue]
     private let free: Free
-    private let turns = TurnQueue<Key<Application>?>(
-        places: SQLiteSearchConnection.placesMax, waitingMax: SQLiteSearchConnection.waitingMax)
+    private let turns = TurnQueue(
+        FairTurns<Key<Application>?>(
+            places: SQLiteSearchConnection.placesMax, waitingMax: SQLiteSearchConnection.waitingMax))
 
     private static let placesMax = 2
     /// Further callers are turned away beyond this queue. The API admits fewer.

@@ -1,0 +1,146 @@
+/// Who asks to have a key derived from a password.
+package struct DerivationCaller: Sendable, Hashable {
+    /// nil where the address is not known.
+    package let address: NetworkAddress?
+    /// A hash of the account's name, whether or not there is such an account.
+    package let account: Int
+    /// Whether the server knows the caller by more than a name: by a session, a key, or a browser that was let in before.
+    package let isKnown: Bool
+
+    package init(address: NetworkAddress?, account: Int, isKnown: Bool) {
+        self.address = address
+        self.account = account
+        self.isKnown = isKnown
+    }
+
+    /// A command on the server's own machine.
+    package static let local = DerivationCaller(address: nil, account: 0, isKnown: true)
+
+    /// Somebody whose key, session or link was checked.
+    package static func known(_ name: String) -> DerivationCaller {
+        DerivationCaller(address: nil, account: name.hashValue, isKnown: true)
+    }
+}
+
+extension AuditAuthor {
+    package var derivationCaller: DerivationCaller { keyID.map { .known($0) } ?? .local }
+}
+
+/// Decides whose password is derived next, where one derivation at a time takes long.
+///
+/// Strangers have a place each by address and a few by account, known callers a reserve of their own by account. The next is
+/// the one whose address, or account, has used least lately; known callers go first, but three in a row let a stranger
+/// pass. Where all places are taken, the newcomer takes the place of the waiting stranger who has used most, if that is more
+/// than its own use: so no crowd of addresses keeps out one that did nothing yet.
+package struct DerivationTurns: TurnRules {
+    package struct Limits: Sendable, Hashable {
+        /// Waiting strangers of one address, of one account, and all.
+        package var address = 2
+        package var account = 4
+        package var strangers = 32
+        /// Waiting known callers of one account, and all.
+        package var knownAccount = 2
+        package var known = 8
+
+        package init() {}
+    }
+
+    private enum Holder: Hashable, Sendable {
+        case address(NetworkAddress?)
+        case account(Int)
+
+        init(_ caller: DerivationCaller) {
+            self = caller.isKnown ? .account(caller.account) : .address(caller.address?.site)
+        }
+    }
+
+    /// Derivations of a holder. They count half as much after `halfLife` others.
+    private struct Use: Sendable {
+        var count: Int
+        var at: Int
+
+        func now(_ derived: Int) -> Int { count >> min(62, (derived - at) / DerivationTurns.halfLife) }
+    }
+
+    private static let halfLife = 64
+    private static let knownInARow = 3
+    /// What one derivation counts, so that halving it a few times leaves something to compare.
+    private static let unit = 1 << 10
+
+    private let limits: Limits
+    private var waiting: [Ticket: DerivationCaller] = [:]
+    private var serving: Ticket?
+    private var lastTicket = 0
+    private var uses = Generations<Holder, Use>(countMax: 16_384)
+    private var derived = 0
+    private var knownServed = 0
+
+    package init(limits: Limits = Limits()) { self.limits = limits }
+
+    package var waitingCount: Int { waiting.count }
+
+    package mutating func arrive(_ caller: DerivationCaller) -> TurnArrival {
+        lastTicket += 1
+        let ticket = lastTicket
+        guard serving != nil else {
+            serve(ticket, caller)
+            return .served(ticket)
+        }
+        let place = place(for: caller)
+        guard place.isFree else { return .turnedAway }
+        if let displaced = place.displacing { waiting[displaced] = nil }
+        waiting[ticket] = caller
+        return .waits(ticket, displacing: place.displacing)
+    }
+
+    package mutating func finish(_ ticket: Ticket) -> [Ticket] {
+        guard serving == ticket else { return [] }
+        serving = nil
+        let (known, strangers) = (next(areKnown: true), next(areKnown: false))
+        let isStrangersTurn = knownServed >= Self.knownInARow && strangers != nil
+        guard let called = isStrangersTurn ? strangers : known ?? strangers, let caller = waiting[called] else {
+            return []
+        }
+        waiting[called] = nil
+        serve(called, caller)
+        return [called]
+    }
+
+    package mutating func leave(_ ticket: Ticket) -> Bool { waiting.removeValue(forKey: ticket) != nil }
+
+    private mutating func serve(_ ticket: Ticket, _ caller: DerivationCaller) {
+        serving = ticket
+        derived += 1
+        knownServed = caller.isKnown ? knownServed + 1 : 0
+        uses.set(Use(count: use(of: caller) + Self.unit, at: derived), for: Holder(caller))
+    }
+
+    private func use(of caller: DerivationCaller) -> Int { uses.value(for: Holder(caller))?.now(derived) ?? 0 }
+
+    /// Of the parties that used least, the ticket that waits longest.
+    private func next(areKnown: Bool) -> Ticket? {
+        waiting.filter { $0.value.isKnown == areKnown }
+            .min { (use(of: $0.value), $0.key) < (use(of: $1.value), $1.key) }?.key
+    }
+
+    private func place(for caller: DerivationCaller) -> (isFree: Bool, displacing: Ticket?) {
+        let same = waiting.filter { $0.value.isKnown == caller.isKnown }
+        let ofAccount = same.filter { $0.value.account == caller.account }
+        guard !caller.isKnown else {
+            guard ofAccount.count < limits.knownAccount else { return (false, nil) }
+            return same.count < limits.known ? (true, nil) : displacing(same, caller)
+        }
+        let ofAddress = same.count { Holder($0.value) == Holder(caller) }
+        guard ofAddress < limits.address else { return (false, nil) }
+        guard ofAccount.count < limits.account else { return displacing(ofAccount, caller) }
+        return same.count < limits.strangers ? (true, nil) : displacing(same, caller)
+    }
+
+    private func displacing(
+        _ waiting: [Ticket: DerivationCaller], _ caller: DerivationCaller
+    ) -> (isFree: Bool, displacing: Ticket?) {
+        let most = waiting.max { (use(of: $0.value), $0.key) < (use(of: $1.value), $1.key) }
+        guard let most, use(of: most.value) > use(of: caller) else { return (false, nil) }
+        return (true, most.key)
+    }
+}

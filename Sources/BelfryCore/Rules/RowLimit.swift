@@ -1,0 +1,39 @@
+/// A fixed limit on rows that tenants make, beside the quotas of applications, which an operator may set.
+///
+/// Operators' own rows have none.
+package struct RowLimit: Sendable, Hashable {
+    /// What a row is, in the plural.
+    package let things: String
+    /// What the rows belong to.
+    package let owner: String
+    package let most: Int
+    /// What makes room.
+    private let way: String
+
+    private init(_ most: Int, _ things: String, of owner: String, _ way: String = "delete some first") {
+        self.most = most
+        self.things = things
+        self.owner = owner
+        self.way = way
+    }
+
+    package static let applications = RowLimit(10_000, "applications", of: "tenant")
+    package static let platforms = RowLimit(1_000, "platforms", of: "application")
+    package static let people = RowLimit(10_000, "people", of: "tenant")
+    /// Links that may be used.
+    package static let invitations = RowLimit(500, "open invitations and links", of: "tenant")
+    /// Keys that are not revoked. As many revoked ones are kept, the newest.
+    package static let adminKeys = RowLimit(1_000, "admin keys", of: "tenant")
+    package static let openEndpoints = RowLimit(OpenEndpoint.countMax, "open endpoints", of: "application")
+    /// Geofences that were deleted before their end, which devices have to remove until then.
+    package static let geofenceDeletions = RowLimit(
+        50_000, "deleted geofences that would not be over yet", of: "application", "let some of them end first")
+    package static let carmaApps = RowLimit(100, "apps of Carma", of: "application")
+    package static let carmaTriggers = RowLimit(1_000, "triggers of Carma", of: "app")
+
+    /// Throws `StoreError.conflict` if one more would exceed the limit.
+    package func check(_ use: Int) throws(StoreError) {
+        guard use >= most else { return }
+        throw .conflict("the \(owner) has \(use) \(things), which is the limit: \(way)")
+    }
+}
