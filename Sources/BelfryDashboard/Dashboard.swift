@@ -23,11 +23,12 @@ package enum Dashboard {
         let server: any ServerInspector
         let options: Options
         let issuers: [IssuerClient]
+        let vault: any Vault
 
         package init(
             store: any Store, admin: AdminService, pushes: PushService, people: PersonService, clock: any WallClock,
             requestLimiter: RequestLimiter, shares: ShareLimiter, events: EventHub?, server: any ServerInspector,
-            options: Options, callIssuer: @escaping IssuerCall = { _ in throw SignOnFault("No issuer can be reached.") }
+            vault: any Vault, options: Options, callIssuer: @escaping IssuerCall = { _ in throw SignOnFault("No issuer can be reached.") }
         ) {
             issuers = options.issuers.map { IssuerClient($0, call: callIssuer, clock: clock) }
             self.store = store
@@ -39,6 +40,7 @@ package enum Dashboard {
             self.shares = shares
             self.events = events
             self.server = server
+            self.vault = vault
             self.options = options
         }
 

@@ -10,10 +10,12 @@ package struct DashboardRoutes: Sendable {
     private let services: Dashboard.Services
     private let templates: Templates
     private let loginRoutes: LoginRoutes
+    private let once: SingleUse
 
     package init(_ services: Dashboard.Services) throws {
         self.services = services
         templates = try Templates()
+        once = SingleUse(services: services)
         loginRoutes = LoginRoutes(services: services, templates: templates)
     }
 
@@ -53,7 +55,7 @@ package struct DashboardRoutes: Sendable {
             + GroupPages(make: make).routes + GeofencePages(make: make).routes
             + ImportPages(make: make).routes + LogPages(make: make).routes + PeoplePages(make: make).routes
             + TenantPages(make: make).routes + ServerPages(make: make).routes + ServerLogPages(make: make).routes
-            + KeyPages(make: make).routes + AuditPages(make: make).routes + AccountPages(make: make).routes
+            + [make.open(.get, "result/:result_id") { try await once.result($0) }] + KeyPages(make: make).routes + AuditPages(make: make).routes + AccountPages(make: make).routes
     }
 
     private func handler(_ route: PageRoute) -> Router<APIContext>.Handler {
@@ -78,7 +80,8 @@ package struct DashboardRoutes: Sendable {
                 var posted = visit
                 posted.form = try await PostedForm.read(
                     request, services, context, atMost: route.bodyBytesMax, cookie: login.token)
-                return render(try await route.answer(posted), visit)
+                let answer = try await once.run(posted, show: { render(page: $0, visit) }, route.answer)
+                return render(answer, visit)
             }
         } catch {
             return try failure(error, request, login, context)
@@ -87,7 +90,10 @@ package struct DashboardRoutes: Sendable {
 
     private func render(_ answer: PageAnswer, _ visit: Visit) -> Response {
         switch answer {
-        case .page(let page): html(page, visit.login, visit.parameters.get("app_uuid"), visit.request)
+        case .page(let page), .outcome(let page):
+            html(
+                visit.query[SingleUse.repeated] == "1" ? page.saying(SingleUse.doneOnce) : page, visit.login,
+                visit.parameters.get("app_uuid"), visit.request)
         case .invalid(let page):
             html(page, visit.login, visit.parameters.get("app_uuid"), visit.request, status: .unprocessableContent)
         case .redirect(let path): .seeOther(path)
@@ -99,17 +105,26 @@ package struct DashboardRoutes: Sendable {
         _ page: PageView, _ login: PersonService.Login, _ app: String?, _ request: Request,
         status: HTTPResponse.Status = .ok
     ) -> Response {
-        var shell = Shell(of: login.person, app: app, at: request.uri.path)
-        shell.csrf = FormToken.of(login.token)
-        shell.release = services.options.release
         let hasTiles = page.sections.contains { $0.map?.tiles.isEmpty == false }
         var response = Response.html(
-            templates.page(page, in: shell), status: status,
+            rendered(page, login, app, request), status: status,
             pictures: hasTiles ? services.options.mapTiles?.origin : nil)
         if page.reloadSeconds > 0, let refresh = HTTPField.Name("Refresh") {
             response.headers[refresh] = String(page.reloadSeconds)
         }
         return response
+    }
+
+    private func render(page: PageView, _ visit: Visit) -> String {
+        rendered(page, visit.login, visit.parameters.get("app_uuid"), visit.request)
+    }
+
+    private func rendered(_ page: PageView, _ login: PersonService.Login, _ app: String?, _ request: Request) -> String {
+        var shell = Shell(of: login.person, app: app, at: request.uri.path)
+        shell.csrf = FormToken.of(login.token)
+        shell.key = SingleUse.newKey()
+        shell.release = services.options.release
+        return templates.page(page, in: shell)
     }
 
     /// An error as a page.

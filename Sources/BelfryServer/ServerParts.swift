@@ -208,7 +208,7 @@ struct ServerParts: Sendable {
                 store: resources.store, admin: admin, pushes: PushService(store: resources.store, pushObserver: events),
                 people: resources.people(lifetime: lifetime), clock: clock, requestLimiter: requestLimiter,
                 shares: shares, events: events,
-                server: inspector(configuration),
+                server: inspector(configuration), vault: resources.keyRing,
                 options: Dashboard.Options(
                     address: configuration.dashboard.serverAddress(isSecure: isSecure),
                     release: "Belfry \(Release.version)",

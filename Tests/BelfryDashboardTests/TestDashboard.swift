@@ -42,7 +42,7 @@ final class TestDashboard: Sendable {
                 requestLimiter: RequestLimiter(clock: clock), shares: ShareLimiter(),
                 events: EventHub(
                     store: store, clock: clock, logger: Logger(label: "test"), options: EventHub.Options()),
-                server: FakeServer(),
+                server: FakeServer(), vault: vault,
                 options: Dashboard.Options(
                     address: address, release: "Belfry test", verdictDeadline: .zero, hasTestPage: hasTestPage,
                     issuers: issuers, takesPasswords: takesPasswords, heartbeatPeriod: .seconds(60),

@@ -1,5 +1,6 @@
 import BelfryAPI
 package import BelfryCore
+import Crypto
 
 /// The fields and files of a form, as a browser sends them. Faults of the form itself are `InvalidInput` on `form`.
 package struct FormData: Sendable {
@@ -24,8 +25,33 @@ package struct FormData: Sendable {
     /// nil when no file was chosen.
     package func file(_ name: String) -> [UInt8]? { files[name].flatMap { $0.isEmpty ? nil : $0 } }
 
+    var hasFiles: Bool { files.values.contains { !$0.isEmpty } }
+
+    /// All values, by the names of their fields.
+    var pairs: [(name: String, value: String)] {
+        values.sorted { $0.key < $1.key }.flatMap { name, values in values.map { (name, $0) } }
+    }
+
+    /// A hash of all that was sent.
+    func digest(but left: Set<String>) -> [UInt8] {
+        var hash = SHA256()
+        func add(_ bytes: [UInt8]) {
+            withUnsafeBytes(of: UInt64(bytes.count)) { hash.update(bufferPointer: $0) }
+            hash.update(data: bytes)
+        }
+        for (name, value) in pairs where !left.contains(name) {
+            add(Array(name.utf8))
+            add(Array(value.utf8))
+        }
+        for (name, file) in files.sorted(by: { $0.key < $1.key }) {
+            add(Array(name.utf8))
+            add(file)
+        }
+        return Array(hash.finalize())
+    }
+
     /// Whether nothing was sent but what a form always has.
-    package var isEmpty: Bool { files.isEmpty && values.allSatisfy { $0.key == "csrf" } }
+    package var isEmpty: Bool { files.isEmpty && values.allSatisfy { $0.key == "csrf" || $0.key == SingleUse.field } }
 
     /// Puts a value in the place of those that a field has.
     mutating func put(_ name: String, _ value: String) { if !name.isEmpty { values[name] = [value] } }

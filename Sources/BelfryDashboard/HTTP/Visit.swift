@@ -80,6 +80,8 @@ enum PageAnswer: Sendable {
     case page(PageView)
     /// The page again, with what is wrong in its form.
     case invalid(PageView)
+    /// A page that says what the form did: it is kept, and the browser is sent to it.
+    case outcome(PageView)
     /// To a page of the dashboard.
     case redirect(String)
     case response(Response)

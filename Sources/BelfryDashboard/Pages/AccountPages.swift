@@ -187,7 +187,7 @@ extension AccountPages {
                     "is not what the app shows now. Codes change every \(OneTimeCode.stepSeconds) seconds; is the phone's time right?"
                 )
             }
-            return .page(Self.codesPage(codes))
+            return .outcome(Self.codesPage(codes))
         }
     }
 

@@ -86,7 +86,7 @@ struct ApplicationPages {
             let created = try await visit.services.admin.createApplication(
                 name: try Name(visit.form["name"]), description: try Description(visit.form["description"]), of: tenant,
                 by: visit.author)
-            return .page(Self.created(created))
+            return .outcome(Self.created(created))
         }
     }
 
@@ -218,13 +218,13 @@ struct ApplicationPages {
     @Sendable private func replaceAPIKey(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
         let key = try await visit.services.admin.replaceAPIKey(
             of: application, grace: try Self.grace(visit.form), by: visit.author)
-        return .page(Self.secret("API key", key, of: application))
+        return .outcome(Self.secret("API key", key, of: application))
     }
 
     @Sendable private func replaceSharedSecret(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
         let secret = try await visit.services.admin.replaceSharedSecret(
             of: application, grace: try Self.grace(visit.form), by: visit.author)
-        return .page(Self.secret("Shared secret", secret, of: application))
+        return .outcome(Self.secret("Shared secret", secret, of: application))
     }
 
     static func secret(_ label: String, _ text: String, of application: Application) -> PageView {

@@ -308,7 +308,7 @@ struct DevicePages {
             case .pending: page.problem = "The provider has not answered yet; see the push below."
             default: page.problem = "The test push was not delivered: \(answer.name)"
             }
-            return .page(page)
+            return .outcome(page)
         }
     }
 

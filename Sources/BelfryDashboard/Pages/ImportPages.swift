@@ -96,7 +96,7 @@ struct ImportPages {
             let (job, refusals) = try await read(list, into: recorded, of: application, visit)
             var again = form
             again.keep(visit.form)
-            return .page(
+            return .outcome(
                 Self.page(
                     application, again, result: Self.result(job, refusals, of: application),
                     earlier: try await imports(visit, application)))

@@ -68,7 +68,7 @@ struct KeyPages {
             let (scope, bounds) = try await Role.read(visit)
             let created = try await visit.services.admin.createKey(
                 name: name, scope: scope, bounds: bounds, by: visit.author)
-            return .page(Self.created(created))
+            return .outcome(Self.created(created))
         }
     }
 

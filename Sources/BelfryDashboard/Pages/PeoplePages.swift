@@ -132,7 +132,7 @@ struct PeoplePages {
                 throw InvalidInput(field: "email", "belongs to someone who is here already")
             }
             let token = try await visit.services.people.invite(email, scope: scope, bounds: bounds, by: visit.author)
-            return .page(Self.link(token, for: email, visit))
+            return .outcome(Self.link(token, for: email, visit))
         }
     }
 
@@ -246,6 +246,6 @@ struct PeoplePages {
     @Sendable private func reset(_ visit: Visit) async throws -> PageAnswer {
         let person = try await person(visit)
         let token = try await visit.services.people.makePasswordLink(for: person, by: visit.author)
-        return .page(Self.link(token, for: person.email, visit))
+        return .outcome(Self.link(token, for: person.email, visit))
     }
 }

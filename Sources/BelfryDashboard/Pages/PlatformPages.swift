@@ -122,7 +122,7 @@ struct PlatformPages {
                 of: application, kind: kind, mode: kind.hasModes ? Platform.Mode(rawValue: visit.form["mode"]) : nil,
                 name: try Name(visit.form["name"]), credentials: CredentialFields.entered(visit.form, of: kind),
                 by: visit.author)
-            return .page(
+            return .outcome(
                 Self.created(created, of: application, published: created.platform.facts?.published ?? [:]))
         }
     }
@@ -332,7 +332,7 @@ struct PlatformPages {
         case .refused(let words): page.problem = "The provider refuses the credentials: \(words)"
         case .unknown(let words): page.problem = "No verdict: \(words)"
         }
-        return .page(page)
+        return .outcome(page)
     }
 
     @Sendable private func park(

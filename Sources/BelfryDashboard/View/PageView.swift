@@ -22,6 +22,12 @@ package struct PageView: Sendable {
         self.title = title
         self.lead = lead
     }
+
+    func saying(_ notice: String) -> PageView {
+        var page = self
+        page.notice = notice
+        return page
+    }
 }
 
 package struct Link: Sendable {

@@ -73,6 +73,8 @@ package struct Shell: Sendable {
     package var version = Asset.version
     package var release = ""
     package var csrf = ""
+    /// The single-use key of its forms.
+    package var key = ""
     package var person = ""
     package var role = ""
     package var isSignedIn = false

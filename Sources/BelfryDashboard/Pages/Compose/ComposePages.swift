@@ -166,7 +166,7 @@ struct ComposePages {
         case .pending: page.problem = "Your device: the provider has not answered yet."
         default: page.problem = "Your device did not get it: \(answer.name)"
         }
-        return .page(page)
+        return .outcome(page)
     }
 
     /// Makes a geofence that shows the push on the device, or shows what it would be.

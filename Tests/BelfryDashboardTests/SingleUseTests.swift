@@ -1,0 +1,99 @@
+import BelfryCore
+import FoundationEssentials
+import HTTPTypes
+import HummingbirdTesting
+import Testing
+
+@testable import BelfryDashboard
+
+@Suite struct SingleUseTests {
+    private static func key(in page: TestPage) throws -> String {
+        String(try #require(page.text.firstMatch(of: /name="key" value="([0-9a-f-]{36})"/)).1)
+    }
+
+    private static func browser(_ dashboard: TestDashboard) async throws -> TestBrowser {
+        try await dashboard.browser("ann@a.example")
+    }
+
+    private static func tenants(_ dashboard: TestDashboard) async throws -> Int {
+        try await dashboard.store.tenants(after: nil, limit: 100).count
+    }
+
+    @Test func `a form posted twice is done once`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await Self.browser(dashboard)
+        let fields = [("name", "Bakery"), ("key", try Self.key(in: await browser.get("/admin/tenants")))]
+        let first = try await browser.post("/admin/tenants", fields)
+        let second = try await browser.post("/admin/tenants", fields)
+        #expect(first.status == .seeOther && second.status == .seeOther)
+        #expect(try await Self.tenants(dashboard) == 1)
+        let result = try await browser.get(String(try #require(second.headers[.location]).dropFirst("/dashboard".count)))
+        #expect(result.status == .ok && result.text.contains("You sent this form twice"))
+    }
+
+    @Test func `a second click meanwhile leads to the first one's result`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await Self.browser(dashboard)
+        let fields = [("name", "Bakery"), ("key", try Self.key(in: await browser.get("/admin/tenants")))]
+        async let first = browser.post("/admin/tenants", fields)
+        async let second = browser.post("/admin/tenants", fields)
+        let answers = try await [first, second]
+        #expect(answers.allSatisfy { $0.status == .seeOther })
+        #expect(try await Self.tenants(dashboard) == 1)
+    }
+
+    @Test func `a secret is shown once, and its form makes one`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await Self.browser(dashboard)
+        let fields = [
+            ("name", "erp"), ("role", "operator"), ("scope", "operator"),
+            ("key", try Self.key(in: await browser.get("/admin/keys"))),
+        ]
+        let posted = try await browser.post("/admin/keys", fields)
+        let path = String(try #require(posted.headers[.location]).dropFirst("/dashboard".count))
+        let again = try await browser.post("/admin/keys", fields)
+        #expect(again.headers[.location]?.contains(path) == true)
+        let shown = try await browser.get(path)
+        #expect(shown.status == .ok && shown.text.contains("Shown this once"))
+        let reloaded = try await browser.get(path)
+        #expect(reloaded.status == .ok && reloaded.text.contains("A secret is shown once"))
+        #expect(!reloaded.text.contains("bfy_"))
+        #expect(try await dashboard.store.adminKeys(within: .everything, after: nil, limit: 10).count == 1)
+    }
+
+    @Test func `another person cannot open a result`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await Self.browser(dashboard)
+        let fields = [
+            ("name", "erp"), ("role", "operator"), ("scope", "operator"),
+            ("key", try Self.key(in: await browser.get("/admin/keys"))),
+        ]
+        let posted = try await browser.post("/admin/keys", fields)
+        let path = String(try #require(posted.headers[.location]).dropFirst("/dashboard".count))
+        let other = try await dashboard.browser("bob@b.example")
+        #expect(try await other.get(path).status == .notFound)
+        #expect(try await browser.get(path).text.contains("Shown this once"))
+    }
+
+    @Test func `a fault in a field uses no key up`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await Self.browser(dashboard)
+        let key = try Self.key(in: await browser.get("/admin/tenants"))
+        #expect(try await browser.post("/admin/tenants", [("name", ""), ("key", key)]).status == .unprocessableContent)
+        #expect(try await browser.post("/admin/tenants", [("name", "Bakery"), ("key", key)]).status == .seeOther)
+        #expect(try await Self.tenants(dashboard) == 1)
+    }
+
+    @Test func `other values after Back are asked about`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await Self.browser(dashboard)
+        let key = try Self.key(in: await browser.get("/admin/tenants"))
+        _ = try await browser.post("/admin/tenants", [("name", "Bakery"), ("key", key)])
+        let other = try await browser.post("/admin/tenants", [("name", "Mill"), ("key", key)])
+        #expect(other.status == .unprocessableContent && other.text.contains("Do it again with these values"))
+        #expect(other.text.contains("value=\"Mill\""))
+        #expect(try await Self.tenants(dashboard) == 1)
+        _ = try await browser.post("/admin/tenants", [("name", "Mill"), ("key", try Self.key(in: other))])
+        #expect(try await Self.tenants(dashboard) == 2)
+    }
+}
