@@ -271,7 +271,8 @@ if fuzzing != nil {
             name: "Fuzzer",
             dependencies: [
                 "Allocations",
-                "BelfryServer", "BelfryAPI", "BelfryGateway", "BelfryCore", "BelfryTesting", "APNs", "KeyFiles", "Outbound",
+                "BelfryServer", "BelfryAPI", "BelfryGateway", "BelfryCore", "BelfryTesting", "APNs", "KeyFiles",
+                "Outbound",
                 "WebPush", "WNS",
                 "MPNS", "ADM", "PAP", "Webhook", "FCM", "GCM", "HMS", "Tunnel", nioCore, nioHTTP1, nioEmbedded,
                 httpTypes, hummingbird, logging, crypto,

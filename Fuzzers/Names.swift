@@ -23,15 +23,17 @@ func names(_ bytes: [UInt8]) {
 /// Whatever is given for a time is one and the same moment when it is written and read again, or refused with a reason.
 func times(_ bytes: [UInt8]) {
     let text = String(decoding: bytes, as: UTF8.self)
-    for read in [Instant.init(_:field:), Instant.init(local:field:), Instant.init(day:field:)] as [Reader] {
-        do throws(InvalidInput) {
-            let instant = try read(text, "time")
-            precondition(instant.isWithinReach && Instant(text: instant.text) == instant, "\(text)")
-        } catch {
-            precondition(error.field == "time" && !error.problem.isEmpty)
-        }
-    }
+    check(text) { text throws(InvalidInput) in try Instant(text, field: "time") }
+    check(text) { text throws(InvalidInput) in try Instant(local: text, field: "time") }
+    check(text) { text throws(InvalidInput) in try Instant(day: text, field: "time") }
     precondition((Instant(text: text) == nil) == ((try? Instant(text, field: "time")) == nil))
 }
 
-private typealias Reader = (String, String) throws(InvalidInput) -> Instant
+private func check(_ text: String, _ read: (String) throws(InvalidInput) -> Instant) {
+    do throws(InvalidInput) {
+        let instant = try read(text)
+        precondition(instant.isWithinReach && Instant(text: instant.text) == instant, "\(text)")
+    } catch {
+        precondition(error.field == "time" && !error.problem.isEmpty)
+    }
+}

@@ -13,7 +13,6 @@ func proxyAnswers(_ bytes: [UInt8]) {
         var socks = SOCKS5Handshake(target: target, login: login)
         feed(bytes.dropFirst(), in: pieces, to: &socks)
     }
-    _ = RelayRequest(bytes, login: ProxyLogin(user: "relay", password: "password"))
     let text = String(decoding: bytes, as: UTF8.self)
     if let proxy = try? Proxy(url: text) { precondition(1...65_535 ~= proxy.port && !proxy.host.isEmpty) }
 }

@@ -28,7 +28,8 @@ package enum Dashboard {
         package init(
             store: any Store, admin: AdminService, pushes: PushService, people: PersonService, clock: any WallClock,
             requestLimiter: RequestLimiter, shares: ShareLimiter, events: EventHub?, server: any ServerInspector,
-            vault: any Vault, options: Options, callIssuer: @escaping IssuerCall = { _ in throw SignOnFault("No issuer can be reached.") }
+            vault: any Vault, options: Options,
+            callIssuer: @escaping IssuerCall = { _ in throw SignOnFault("No issuer can be reached.") }
         ) {
             issuers = options.issuers.map { IssuerClient($0, call: callIssuer, clock: clock) }
             self.store = store

@@ -55,7 +55,8 @@ package struct DashboardRoutes: Sendable {
             + GroupPages(make: make).routes + GeofencePages(make: make).routes
             + ImportPages(make: make).routes + LogPages(make: make).routes + PeoplePages(make: make).routes
             + TenantPages(make: make).routes + ServerPages(make: make).routes + ServerLogPages(make: make).routes
-            + [make.open(.get, "result/:result_id") { try await once.result($0) }] + KeyPages(make: make).routes + AuditPages(make: make).routes + AccountPages(make: make).routes
+            + [make.open(.get, "result/:result_id") { try await once.result($0) }] + KeyPages(make: make).routes
+            + AuditPages(make: make).routes + AccountPages(make: make).routes
     }
 
     private func handler(_ route: PageRoute) -> Router<APIContext>.Handler {
@@ -119,7 +120,8 @@ package struct DashboardRoutes: Sendable {
         rendered(page, visit.login, visit.parameters.get("app_uuid"), visit.request)
     }
 
-    private func rendered(_ page: PageView, _ login: PersonService.Login, _ app: String?, _ request: Request) -> String {
+    private func rendered(_ page: PageView, _ login: PersonService.Login, _ app: String?, _ request: Request) -> String
+    {
         var shell = Shell(of: login.person, app: app, at: request.uri.path)
         shell.csrf = FormToken.of(login.token)
         shell.key = SingleUse.newKey()

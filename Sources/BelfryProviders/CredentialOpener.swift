@@ -17,7 +17,7 @@ struct CredentialOpener: Sendable {
         let shares = Mutex(ShareCounts())
     }
 
-    private init() {
+    init() {
         threads = NIOThreadPool(numberOfThreads: 1)
         threads.start()
     }

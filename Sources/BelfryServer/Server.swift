@@ -48,6 +48,11 @@ package struct Server: Sendable {
         until stop: AsyncStream<Void>? = nil,
         onReady: @escaping @Sendable (Addresses, ServerResources) async -> Void = { _, _ in }
     ) async throws {
+        if !configuration.injectedVariables.isEmpty {
+            logger.notice(
+                "variables of a service are passed over",
+                metadata: ["names": "\(configuration.injectedVariables.joined(separator: ", "))"])
+        }
         if !configuration.strayOldNames.isEmpty {
             logger.warning(
                 "settings of PCF have no meaning here",
@@ -155,7 +160,7 @@ package struct Server: Sendable {
             host: host, port: port, context: { certificate.context },
             enter: { limiter.enter($0.flatMap { NetworkAddress($0) }) == nil },
             left: { limiter.left($0.flatMap { NetworkAddress($0) }) },
-            opened: { listeners.opened(name, "tls://\(host):\($0)") })
+            opened: { listeners.opened(name, "tls://\(ListenerConfiguration.inURL(host)):\($0)") })
     }
 
     /// The listener for operators and their tools: metrics, and why a node is not ready.
@@ -229,7 +234,9 @@ package struct Server: Sendable {
             configuration: .init(address: .hostname(address.host, port: address.port)),
             onServerRunning: { channel in
                 let port = channel.localAddress?.port ?? 0
-                listeners.opened(name, "\(certificate == nil ? "http" : "https")://\(address.host):\(port)")
+                listeners.opened(
+                    name,
+                    "\(certificate == nil ? "http" : "https")://\(ListenerConfiguration.inURL(address.host)):\(port)")
             },
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: quiet)
         return NamedListener(name: name, address: address, server: server)

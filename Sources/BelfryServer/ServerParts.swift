@@ -119,7 +119,7 @@ struct ServerParts: Sendable {
         let passwords = ScryptPasswords(purpose: .carma)
         PCFRoutes(
             store: resources.store, vault: resources.keyRing, clock: clock, options: configuration.pcf,
-            requestLimiter: requestLimiter, shares: shares, pushObserver: events,
+            requestLimiter: requestLimiter, pushObserver: events,
             health: { [heartbeat] in heartbeat.healthOfPCF }
         ).add(to: router)
         AdminRoutes(
@@ -148,7 +148,7 @@ struct ServerParts: Sendable {
             relay: configuration.mediatorRelayURL.map {
                 MediatorClient(url: $0, outbound: resources.dependencies.routes.own)
             },
-            requestLimiter: requestLimiter, shares: shares, pushObserver: events
+            requestLimiter: requestLimiter, pushObserver: events
         ).add(to: router)
         GeneroRoutes(store: resources.store, clock: clock, requestLimiter: requestLimiter).add(to: router)
         WebRoutes(

@@ -53,8 +53,10 @@ final class AresChannel {
             channel.sockets[socket] = events == 0 ? nil : Int16(events)
         }
         options.sock_state_cb_data = Unmanaged.passUnretained(self).toOpaque()
-        let mask =
+        var mask =
             ARES_OPT_FLAGS | ARES_OPT_TRIES | ARES_OPT_TIMEOUTMS | ARES_OPT_SOCK_STATE_CB | ARES_OPT_RESOLVCONF
+        // `ares_getaddrinfo` of 1.18 searches whatever ARES_FLAG_NOSEARCH says: no domain is left to search.
+        if !searches { mask |= ARES_OPT_DOMAINS }
         let isOpen = configuration.resolvConf.withCString { path in
             // c-ares copies the path.
             options.resolvconf_path = UnsafeMutablePointer(mutating: path)

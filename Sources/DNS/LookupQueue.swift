@@ -26,8 +26,10 @@ struct LookupQueue: Sendable {
 
     /// - Parameter waiter: a number of its own.
     mutating func ask(_ host: String, by caller: NameCaller, waiter: Int, at now: NIODeadline) -> [Step] {
-        for lane in lanes.values {
-            if let known = lane.known(host, at: now) { return [.tell(waiter, known)] }
+        // A name of the configuration may be completed, so it is another than a stranger's that is spelt alike.
+        let lanesAlike: [NameCaller.Lane] = caller.lane == .configured ? [.configured] : [.doors, .delivery]
+        for lane in lanesAlike {
+            if let known = lanes[lane]?.known(host, at: now) { return [.tell(waiter, known)] }
         }
         guard let step = lanes[caller.lane]?.ask(host, by: caller, waiter: waiter, at: now) else {
             return [.tell(waiter, .failure(.full))]

@@ -1,5 +1,6 @@
 import BelfryAPI
 import BelfryCore
+import BelfryTesting
 import Foundation
 import HTTPTypes
 import Testing

@@ -299,14 +299,23 @@ import Testing
         (#"{\#(hello),\#(all),"scheduleIn":-1}"#, "scheduleIn is -1, it has to be 0 or more"),
         (#"{\#(hello),\#(all),"scheduleIn":1e300}"#, "scheduleIn has to be a whole number of 64 bits"),
         (#"{\#(hello),\#(all),"scheduleAt":253402300800000}"#, "scheduleAt is 253402300800000 ms, which is beyond"),
-        (#"{\#(hello),\#(all),"expiryTime":9223372036854775807}"#, "which is beyond the years 1 to 9999"),
+        (
+            #"{\#(hello),\#(all),"expiryTime":9223372036854775807}"#,
+            "expiryTime is 9223372036854775807 ms, which is beyond"
+        ),
         (#"{\#(hello),\#(all),"scheduleIn":251902300800}"#, "scheduleIn is 251902300800 s, which ends beyond the year"),
-        (#"{\#(hello),\#(all),"scheduleIn":9223372036854775807}"#, "which ends beyond the year 9999"),
+        (
+            #"{\#(hello),\#(all),"scheduleIn":9223372036854775807}"#,
+            "scheduleIn is 9223372036854775807 s, which ends beyond"
+        ),
         (
             #"{\#(hello),\#(all),"scheduleAt":1500000900000,"expiryTime":1500000900000}"#,
             "expiryTime is 2017-07-14T02:55:00.000Z, which is not after the time at which the push is sent"
         ),
-        (#"{\#(hello),\#(all),"scheduleIn":900,"expiryTime":1400000000000}"#, "no device would get the push"),
+        (
+            #"{\#(hello),\#(all),"scheduleIn":900,"expiryTime":1400000000000}"#,
+            "expiryTime is 2014-05-13T16:53:20.000Z, which is not"
+        ),
         (#"{\#(hello),\#(all),"expiryTime":-5}"#, "expiryTime is -5, it has to be 0 or more"),
         (#"{\#(hello),\#(all),"expiryTime":[]}"#, "expiryTime has to be a whole number, it is an array"),
         (#"{\#(hello),\#(all),"expiryTime":1e999}"#, "body is not valid JSON: found a number too large to hold"),

@@ -49,6 +49,22 @@ private struct Caller {
         var tags: Set<String> = []
         var user: String?
         var alias: String?
+
+        /// Takes what the request leaves out from the device of another platform that it names, unless this one has more than it says.
+        mutating func inherit(from old: Entry, _ body: Body) {
+            let (wanted, rest): (Set<String>, Set<String>) =
+                switch body.tags {
+                case .none: ([], old.tags)
+                case .all(let tags): (Set(tags.map { $0.lowercased() }), [])
+                case .change(let add, let remove):
+                    (Set(add.map { $0.lowercased() }), old.tags.subtracting(remove.map { $0.lowercased() }))
+                }
+            let asked = body.user.flatMap { $0.isEmpty ? nil : $0 }
+            guard tags == wanted, user == asked else { return }
+            tags = wanted.union(rest)
+            if body.user == nil { user = old.user }
+            if body.alias == nil, old.alias != nil { alias = old.alias }
+        }
     }
 
     init(server: TestServer, dice: SplitMix64) {
@@ -165,6 +181,9 @@ private struct Caller {
         case .change(let add, let remove):
             devices[index].tags.subtract(remove.map { $0.lowercased() })
             devices[index].tags.formUnion(add.map { $0.lowercased() })
+        }
+        if named == nil, let old = devices.first(where: { $0.uuid == uuid && $0.isPhone != isPhone }) {
+            devices[index].inherit(from: old, body)
         }
     }
 

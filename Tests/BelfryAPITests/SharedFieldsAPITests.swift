@@ -48,7 +48,7 @@ import Testing
         #expect(changed["push"]?["message"]?["image"] == nil)
     }
 
-    @Test func `PCF's answers are as ever for a message without a field`() async throws {
+    @Test func `PCF's answers are as ever without a field`() async throws {
         let server = try await TestServer()
         let reply = try await server.push(#"{"message":{"body":"b"},"target":{"platform":"all"},"scheduleIn":900}"#)
         let id = try #require(reply["schedule_id"]?.stringValue)

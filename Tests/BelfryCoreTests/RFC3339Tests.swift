@@ -40,11 +40,12 @@ import Testing
         ("0000-01-01T00:00:00Z", "beyond the years 1 to 9999"),
         ("9999-12-31T23:59:60Z", "beyond the years 1 to 9999"),
         ("0001-01-01T00:00:00+00:01", "beyond the years 1 to 9999"),
-        ("10000-01-01T00:00:00Z", "has to be a time such as"), ("26-01-01T00:00:00Z", "is not a time such as"),
-        ("2026-1-1T00:00:00Z", "has to be a time such as"), ("2026-01-01 08:00:00Z", "is not a time such as"),
-        ("2026-01-01T08:00:00.Z", "has to be a time such as"), ("2026-01-01T08:00:00,5Z", "is not a time such as"),
-        ("٢٠٢٦-01-01T08:00:00Z", "has to be a time such as"), (" 2026-01-01T08:00:00Z", "is not a time such as"),
-        ("20260101T080000Z", "has to be a time such as"), ("", "is not a time such as"), ("now", "is not a time such as"),
+        ("10000-01-01T00:00:00Z", "has to be a time such as"), ("26-01-01T00:00:00Z", "has to be a time such as"),
+        ("2026-1-1T00:00:00Z", "has to be a time such as"), ("2026-01-01 08:00:00Z", "has to be a time such as"),
+        ("2026-01-01T08:00:00.Z", "has to be a time such as"), ("2026-01-01T08:00:00,5Z", "has to be a time such as"),
+        ("٢٠٢٦-01-01T08:00:00Z", "has to be a time such as"), (" 2026-01-01T08:00:00Z", "has to be a time such as"),
+        ("20260101T080000Z", "has to be a time such as"), ("", "has to be a time such as"),
+        ("now", "has to be a time such as"),
     ])
     func `what is no time is refused with words`(text: String, words: String) {
         #expect(Instant(text: text) == nil)

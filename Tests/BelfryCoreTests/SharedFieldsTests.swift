@@ -208,7 +208,7 @@ import Testing
                 == #"{"aps":{"alert":{"title-loc-key":"k"}}}"#)
     }
 
-    @Test func `a payload in Apple's own words is filled where it has nothing`() throws {
+    @Test func `a payload in Apple's own words is filled up`() throws {
         let apple = try ApplePush(
             try JSONValue(json: #"{"payload":{"aps":{"alert":"Own","sound":"own"},"link":"own"}}"#.utf8))
         let content = Push.Content(body: "B", shared: try Self.fields(Self.all), apple: apple)
@@ -246,11 +246,12 @@ import Testing
             ])
     }
 
-    @Test func `without a field for all, a part for Android is data as PCF had it`() throws {
+    @Test func `a part for Android alone is data`() throws {
         let payload = try AndroidPayload(
             Push.Content(body: "B", custom: ["android": .object(["title": .string("own"), "image": .string("i")])]),
             kind: .androidFCM, receiptID: nil, sentAt: .zero)
-        #expect(payload.notice == AndroidPayload.Notice(body: "B"))
+        let notice = try #require(payload.notice)
+        #expect(notice.body == "B" && notice.title == nil && notice.image == nil)
         #expect(payload.data == ["title": "own", "image": "i", "message": "B"])
     }
 
@@ -289,7 +290,7 @@ import Testing
         #expect(fault?.description == "message.web.title is missing")
     }
 
-    @Test func `a Windows template is filled where the sender left its places empty`() throws {
+    @Test func `a Windows template is filled where it is empty`() throws {
         let content = try Self.content(
             Self.all, body: "B",
             custom:
@@ -319,7 +320,7 @@ import Testing
         #expect(PlatformKind.meant(by: "toaster") == nil)
     }
 
-    @Test func `a collapse key that a service could not take becomes a hash`() throws {
+    @Test func `a collapse key that is too long becomes a hash`() throws {
         let plain = SharedFields([.collapseKey: "game-7"])
         #expect(plain.collapseKey(of: 32, takingSigns: true) == "game-7")
         let hashed = try #require(plain.collapseKey(of: 16, takingSigns: false))

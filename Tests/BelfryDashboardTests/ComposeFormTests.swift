@@ -104,7 +104,8 @@ import Testing
         for (name, value) in [
             ("body", "Hello"), ("title", "T"), ("link", "https://a.example/"), ("image", "https://a.example/p.png"),
             ("sound", "default"), ("data", #"{"story": "17"}"#), ("category", "c"), ("channel", "ch"),
-            ("collapse_key", "k"), ("thread", "t"), ("message.custom.ios.alert.title", "Own"),
+            ("collapse_key", "k"), ("thread", "t"), ("message.custom.ios.alert.title", "Own"), ("audience", "everyone"),
+            ("on-ios", "yes"),
         ] { data.put(name, value) }
         let expected = #"""
             {"title": "T", "body": "Hello", "image": "https://a.example/p.png", "link": "https://a.example/", "sound": "default",

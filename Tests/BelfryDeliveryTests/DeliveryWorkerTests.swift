@@ -36,6 +36,8 @@ import Testing
             store: CalledOffStore(base: store), providers: FakeProviders { [clock] _ in FakeProvider(clock: clock) },
             policy: RetryPolicy(), clock: clock, lease: .seconds(60), random: { 0.5 },
             deadTokenBreakers: DeadTokenBreakers(prototype: DeadTokenBreaker()),
+            credentials: CredentialsJudge(
+                store: store, clock: clock, lease: .seconds(60), logger: CapturedLog().logger),
             faults: ConnectionFaultReporter(store: store, clock: clock, logger: CapturedLog().logger),
             pushObserver: NoPushObserver(), linkKeys: NoLinkKeys(), logger: CapturedLog().logger)
     }

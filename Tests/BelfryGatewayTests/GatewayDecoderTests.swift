@@ -69,7 +69,7 @@ import Testing
     @Test(arguments: [
         ("03", GatewayStatus.protocolError, 0, false), ("0200010000", .protocolError, 0, false),
         ("000000", .missingToken, 0, true), ("000065", .invalidTokenSize, 0, true),
-        ("00001f", .invalidTokenSize, 0, true), ("01deadbeef00000000001f", .invalidTokenSize, 0xDEAD_BEEF, true),
+        ("00001f", .invalidTokenSize, 0, true), ("01deadbeef00000000001f", .invalidTokenSize, 0xDEAD_BEEF, false),
         ("020000000b030004deadbeef01000111", .invalidTokenSize, 0xDEAD_BEEF, false),
         ("00\(sized)0000", .missingPayload, 0, true), ("00\(sized)0801", .invalidPayloadSize, 0, true),
         ("01deadbeef000000000000", .missingToken, 0xDEAD_BEEF, false),

@@ -159,8 +159,8 @@ import Testing
             for stream in streams {
                 try line.write(HTTP2Frames.headers(stream, flags: 5, [("apns-id", "x")]))
             }
-            #expect(try line.requests().map(\.stream) == streams)
-            for stream in streams { line.tell(.respond(.accepted, id: "x", stream: stream)) }
+            #expect(try line.requests().map { UInt32($0.stream) } == streams)
+            for stream in streams { line.tell(.respond(.accepted, id: "x", stream: Int32(stream))) }
             #expect(try line.resets().isEmpty)
         }
         #expect(!held.share(of: nil).isFull)
@@ -224,7 +224,7 @@ import Testing
             let stream = UInt32(number) * 2 + 1
             try line.write(HTTP2Frames.headers(stream, flags: 5) + HTTP2Frames.frame(8, stream: 0, [0, 0, 1, 0]))
             if number.isMultiple(of: 10) { try line.write(HTTP2Frames.ping()) }
-            line.tell(.respond(.accepted, id: "x", stream: stream))
+            line.tell(.respond(.accepted, id: "x", stream: Int32(stream)))
         }
         #expect(line.channel.isActive)
         #expect(try line.requests().count == 5_000)

@@ -72,7 +72,9 @@ import Testing
     @Test func `a record that does not end in time closes the connection, however its bytes come`() throws {
         let line = try Line()
         line.tell(.admit)
-        let record = GatewayRecord(.enhanced, identifier: 1, token: [1], payload: [2, 3, 4, 5, 6, 7], expiry: 0).bytes
+        let record = GatewayRecord(
+            .enhanced, identifier: 1, token: [UInt8](repeating: 1, count: 32), payload: [2, 3, 4, 5, 6, 7], expiry: 0
+        ).bytes
         try line.channel.writeInbound(ByteBuffer(bytes: record + record.prefix(5)))
         #expect(try line.records() == [1])
         for byte in record.dropFirst(5).prefix(6) {

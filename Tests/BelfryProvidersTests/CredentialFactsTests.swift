@@ -12,7 +12,7 @@ import Testing
         let p12 = try Self.p12()
         try await TestProviders.run { providers in
             let service = CredentialsService(dependencies: providers.dependencies)
-            let (uuid, holder) = (UUID(), ShareHolder(application: Key(1)))
+            let (uuid, holder) = (UUID(), ShareHolder(application: Key(1), tenant: nil))
             let entered: [String: JSONValue] = [
                 "topic": .string("com.example.app"), "passphrase": .string("x"),
                 // As `base64` prints it.
@@ -84,7 +84,7 @@ import Testing
 
     @Test func `a caller with too many files waiting is refused`() async throws {
         let opener = CredentialOpener()
-        let (holder, limit) = (ShareHolder(application: Key(1)), ShareLimit(perCaller: 1, total: 2))
+        let (holder, limit) = (ShareHolder(application: Key(1), tenant: nil), ShareLimit(perCaller: 1, total: 2))
         let (starts, started) = AsyncStream<Void>.makeStream()
         let gate = DispatchSemaphore(value: 0)
         async let first: Void = opener.open(for: holder, under: limit) {

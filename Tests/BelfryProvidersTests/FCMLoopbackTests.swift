@@ -227,7 +227,7 @@ import Testing
         try await Self.with(account: { stranger.json(tokenURL: "\($0.url)/token") }) { simulator, fixture in
             let outcomes = await fixture.send(["a", "b"])
             for outcome in outcomes {
-                guard case .credentialsRefused(let words) = outcome else {
+                guard case .credentialsRefused(let words, _, _) = outcome else {
                     Issue.record("\(outcome)")
                     return
                 }
@@ -253,7 +253,7 @@ import Testing
             serviceAccount: simulator.serviceAccountJSON, endpoint: simulator.url,
             trustRootsPEM: stranger.certificatePEM)
         try await TestProvider.with(.androidFCM, credentials) { fixture in
-            guard case .credentialsRefused(let words)? = await fixture.send(["a"]).first else {
+            guard case .credentialsRefused(let words, _, _)? = await fixture.send(["a"]).first else {
                 Issue.record("it trusts a stranger")
                 return
             }

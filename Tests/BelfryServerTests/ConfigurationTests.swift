@@ -238,3 +238,31 @@ extension CommandTests.ConfigurationTests {
         #expect(reports.count > 100)
     }
 }
+
+extension CommandTests.ConfigurationTests {
+    @Test func `variables of a service are passed over, and empty ones are unset`() async throws {
+        let injected = [
+            "BELFRY_PORT": "tcp://10.0.0.7:8080", "BELFRY_SERVICE_HOST": "10.0.0.7", "BELFRY_SERVICE_PORT": "8080",
+            "BELFRY_SERVICE_PORT_HTTP": "8080", "BELFRY_PORT_8080_TCP": "tcp://10.0.0.7:8080",
+            "BELFRY_PORT_8080_TCP_PROTO": "tcp", "BELFRY_PORT_8080_TCP_PORT": "8080",
+            "BELFRY_PORT_8080_TCP_ADDR": "10.0.0.7", "BELFRY_HTTP_PORT": "tcp://10.0.0.8:8080",
+            "BELFRY_MANAGEMENT_SERVICE_HOST": "10.0.0.9",
+        ]
+        let empty = ["BELFRY_MANAGEMENT_PORT": "", "BELFRY_DATABASE_URL": "", "BELFRY_MISSPELT": ""]
+        let configuration = try await ServerConfiguration.load(
+            environment: injected.merging(empty) { first, _ in first }, unknownVariables: .refused)
+        #expect(configuration.injectedVariables == injected.keys.sorted())
+        #expect(configuration.http.port == 8_080 && configuration.management.port == 9_090)
+        for (name, value) in [("BELFRY_PROT", "1"), ("BELFRY_HTTP_PORT", "tcp"), ("BELFRY_PORT", "8080")] {
+            await #expect(throws: ConfigurationFaults.self) {
+                try await ServerConfiguration.load(environment: [name: value])
+            }
+        }
+    }
+
+    @Test func `an IPv6 address stands in brackets in a URL`() async throws {
+        let configuration = try await ServerConfiguration.load(environment: ["BELFRY_HTTP_HOST": "::1"])
+        #expect(
+            configuration.http.url == "http://[::1]:8080" && configuration.management.url == "http://127.0.0.1:9090")
+    }
+}

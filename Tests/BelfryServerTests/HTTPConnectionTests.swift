@@ -126,7 +126,7 @@ extension ServerTests {
         @Test func `a long body that comes in pieces is read to its end`() async throws {
             try await TestServer.open { server in
                 let unknown = String(repeating: "x", count: 400_000)
-                let body = #"{"unknown":"\#(unknown)","message":{"body":"x"},"target":{"platform":"all"}}"#
+                let body = #"{"message":{"body":"x","unknown":"\#(unknown)"},"target":{"platform":"all"}}"#
                 let connection = try await RawConnection.open(to: server.addresses.http)
                 try await connection.send(
                     server.rawHead("POST /v1/push", of: server.sender) + "Content-Length: \(body.utf8.count)\r\n\r\n")

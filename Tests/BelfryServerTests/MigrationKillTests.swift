@@ -27,7 +27,7 @@ extension CrashTests {
                     guard wasKilled else { continue }
                     kills += 1
                     let applied = file.version?.applied ?? []
-                    #expect(applied.isEmpty || applied == SQLiteSchema.migrator.migrations)
+                    #expect(SQLiteSchema.migrator.migrations.starts(with: applied), "each is done or not: \(applied)")
                     let ended = try await Program.run(["migrate", "--data-directory", file.directory], in: scratch)
                     #expect(ended.status == 0, "\(ended.err)")
                     #expect(file.version?.isCurrent == true)

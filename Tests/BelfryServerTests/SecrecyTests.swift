@@ -28,7 +28,7 @@ extension ServerTests {
                     type: "android-fcm", fields: ["service_account": account.json(tokenURL: "https://oauth.example/t")],
                     secrets: [line]),
                 Entry(type: "android", fields: ["gcm_api_key": "gcm-marker-1"], secrets: ["gcm-marker-1"]),
-                Entry(type: "web", fields: ["vapid_key": vapid, "subject": "mailto:a@b.example"], secrets: [vapid]),
+                Entry(type: "web", fields: ["vapid_key": vapid, "subject": "mailto:a@b.org"], secrets: [vapid]),
                 Entry(
                     type: "windows8", fields: ["package_sid": "ms-app://s-1", "client_secret": "wns-marker-2"],
                     secrets: ["wns-marker-2"]),
@@ -79,7 +79,7 @@ extension ServerTests {
                 }
                 let point =
                     "BH_Nzidw9sRdQYPL7m_bS3tYBzM1e-nvE7rPbjx70VRFx_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"
-                #expect(seen.contains(#""public":{"subject":"mailto:a@b.example","vapid_public_key":"\#(point)"}"#))
+                #expect(seen.contains(#""public":{"subject":"mailto:a@b.org","vapid_public_key":"\#(point)"}"#))
             }
         }
     }

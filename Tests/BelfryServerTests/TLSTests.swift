@@ -165,8 +165,8 @@ extension ServerTests.TLSTests {
                 (good.certificate, other.key, "does not belong to the certificate"),
                 (expired.certificate, expired.key, "the certificate expired on 2021-01-01"),
                 (scratch.file("none"), good.key, "is missing or cannot be read"),
-                (junk, good.key, "holds no certificate in PEM"),
-                (good.certificate, junk, "holds no private key in PEM"),
+                (junk, good.key, "cannot be used: there is no PEM in it"),
+                (good.certificate, junk, "cannot be used: there is no PEM in it"),
             ]
             for (certificate, key, words) in cases {
                 var environment = ["BELFRY_DATA_DIRECTORY": scratch.file("data")]

@@ -28,7 +28,8 @@ extension ServerTests.TextIdentityTests {
     }
 
     private func play(_ installation: TestInstallation) async throws {
-        let first = try await installation.serve()
+        let settings = ["BELFRY_PCF_VERIFY_CUSTOM_USER_ID": "false"]
+        let first = try await installation.serve(settings)
         defer { first.endAtOnce() }
         let app = installation.app(at: try await first.addresses().http)
         var devices: [String] = []
@@ -49,7 +50,7 @@ extension ServerTests.TextIdentityTests {
         #expect(bytes(try JSONValue(json: again.body.utf8)["custom_user_id"]?.stringValue) == bytes("jürgen"))
         try await first.end(SIGTERM)
 
-        let second = try await installation.serve()
+        let second = try await installation.serve(settings)
         defer { second.endAtOnce() }
         let base = try await second.addresses().http
         try await checkPushes(installation, at: base)

@@ -12,7 +12,7 @@ import Testing
     @Test func `names that are one are merged in a file`() async throws {
         try await withDirectory { directory in
             let path = directory + "/belfry.sqlite"
-            let pool = try DatabasePool(path: path, configuration: .store)
+            let pool = try DatabasePool(path: path)
             try SQLiteSchema.migrator.migrate(pool, upTo: Schema.identifier)
             try await pool.write { try FirstSchema.fill($0) }
             try pool.close()

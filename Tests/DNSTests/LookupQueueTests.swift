@@ -103,6 +103,14 @@ import Testing
         #expect(begun(queue.ask("a", by: Self.other, waiter: 3, at: Self.start + .seconds(kept))) == ["a"])
     }
 
+    @Test func `a name of the configuration is another than a stranger's`() {
+        var queue = LookupQueue(NameLimits())
+        _ = queue.ask("db", by: Self.deadApp, waiter: 1, at: Self.start)
+        _ = queue.found(.failure(.unknown), of: "db", in: .doors, lifetime: .zero, at: Self.start)
+        #expect(begun(queue.ask("db", by: NameCaller(.configured), waiter: 2, at: Self.start)) == ["db"])
+        #expect(begun(queue.ask("db", by: NameCaller(.delivery), waiter: 3, at: Self.start)).isEmpty)
+    }
+
     @Test func `answers that are kept are bounded`() {
         var limits = NameLimits()
         (limits.namesKept, limits.application) = (10, 1_000)

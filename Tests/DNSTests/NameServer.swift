@@ -66,6 +66,7 @@ final class NameServer: Sendable {
         let bytes: [UInt8]
 
         init?(_ datagram: ByteBuffer) {
+            let whole = datagram
             var datagram = datagram
             guard let id = datagram.readInteger(as: UInt16.self), datagram.readBytes(length: 10) != nil else {
                 return nil
@@ -77,7 +78,7 @@ final class NameServer: Sendable {
                 labels.append(label)
             }
             guard let type = datagram.readInteger(as: UInt16.self), datagram.readInteger(as: UInt16.self) != nil,
-                let bytes = datagram.getBytes(at: start, length: datagram.readerIndex - start)
+                let bytes = whole.getBytes(at: start, length: datagram.readerIndex - start)
             else { return nil }
             self.id = id
             name = labels.joined(separator: ".")
@@ -90,9 +91,9 @@ final class NameServer: Sendable {
                 .compactMap { address -> [UInt8]? in
                     switch address {
                     case .v4(let address) where type == 1:
-                        withUnsafeBytes(of: address.address.sin_addr) { Array($0) }
+                        withUnsafeBytes(of: address.address) { Array($0[4..<8]) }
                     case .v6(let address) where type == 28:
-                        withUnsafeBytes(of: address.address.sin6_addr) { Array($0) }
+                        withUnsafeBytes(of: address.address) { Array($0[8..<24]) }
                     default: nil
                     }
                 }

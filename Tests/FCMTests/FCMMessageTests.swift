@@ -59,7 +59,7 @@ import Testing
         #expect(throws: FCMMessageError.tooLarge(bytes: 4_097)) {
             try FCMMessage(data: ["k": String(repeating: "x", count: 4_096)])
         }
-        #expect(throws: FCMMessageError.tooLarge(bytes: 4_097)) {
+        #expect(throws: FCMMessageError.tooLarge(bytes: 4_102)) {
             try FCMMessage(notification: .init(title: "x"), data: ["k": String(repeating: "x", count: 4_095)])
         }
         #expect(throws: FCMMessageError.timeToLive(-1)) { try FCMMessage(android: FCMAndroid(timeToLive: -1)) }

@@ -114,7 +114,7 @@ import Testing
 
     @Test(arguments: [200, 400, 401])
     func `a code speaks whatever the status`(status: Int) {
-        let rejected = HMSAnswer.rejected(HMSRejection(status: status, code: .allTokensInvalid))
+        let rejected = HMSAnswer.rejected(HMSRejection(status: status, code: .allTokensInvalid, words: "m"))
         #expect(Self.answers(status, Self.responseBody("80300007")) == [rejected, rejected])
         #expect(Self.answers(503, "<html>").first == .rejected(HMSRejection(status: 503, code: nil)))
     }

@@ -45,10 +45,9 @@ extension HostileTests {
                     #"{"fingerprint":"\#(fingerprint.trimmingCharacters(in: .whitespacesAndNewlines))"}"#,
                     as: server.asOperator)
                 #expect(made.status == 201, "\(made.text)")
-                let other = try server.application("Dairy")
                 let before = try server.process.residentBytes
                 let (_, neighbours) = try await Neighbours.beside(server) { _, _ in
-                    HTTPText.request("GET", "/v1/registration/count", nil, as: other.backEnd)
+                    HTTPText.request("GET", "/healthcheck")
                 } attack: {
                     try Self.flood(port, sender, ["--connections", "20"], server) { flood in
                         // Of each address a quarter of 64 MiB, 2 KiB more for each stream; the rest is refused.

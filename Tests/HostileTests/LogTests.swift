@@ -54,7 +54,7 @@ extension HostileTests {
             for request in 0..<500 {
                 let answer = try waitUntil("the server answers") { () -> HTTPAnswer? in
                     guard let connection = try? RawConnection(port: port) else { return nil }
-                    try connection.send(HTTPText.request("GET", "/health"))
+                    try connection.send(HTTPText.request("GET", "/healthcheck"))
                     return connection.answer()
                 }
                 #expect(answer.status == 200, "\(request)")

@@ -17,12 +17,12 @@ extension HostileTests {
                 let hostile = try WebDoor(server, of: try server.application("Thief"))
                 let honest = try WebDoor(server, of: try server.application("Bakery"))
                 // Those that are answered in time, by whom.
-                let answers = Mutex<[String]>([])
+                let answers = Answers()
                 try await withThrowingTaskGroup(of: Int.self) { group in
                     for number in 0..<30 {
                         group.addTask {
                             let status = try hostile.register("n\(number).hangs.example.org", server).status
-                            answers.withLock { $0.append("hostile") }
+                            answers.add("hostile")
                             return status
                         }
                     }
@@ -31,11 +31,11 @@ extension HostileTests {
                         // The address is not public: found out by a look-up, as quickly as any other.
                         let answer = try honest.register("n\(number).example.org", server)
                         #expect(answer.status == 422, "\(answer.status) \(answer.text)")
-                        answers.withLock { $0.append("honest") }
+                        answers.add("honest")
                     }
                     for try await status in group { #expect(status == 503) }
                 }
-                let first = answers.withLock { $0.prefix(20) }
+                let first = answers.all.prefix(20)
                 #expect(
                     first.allSatisfy { $0 == "honest" }, "all are answered before the first name is given up: \(first)")
             }
@@ -119,4 +119,13 @@ extension HostileTests {
             #expect(try server.send("POST", "/v1/push", push, as: application.backEnd).status == 200)
         }
     }
+}
+
+/// Who was answered, in order.
+private final class Answers: Sendable {
+    private let names = Mutex<[String]>([])
+
+    var all: [String] { names.withLock { $0 } }
+
+    func add(_ name: String) { names.withLock { $0.append(name) } }
 }

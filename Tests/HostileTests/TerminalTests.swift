@@ -32,7 +32,7 @@ extension HostileTests {
                 let application = try server.application()
                 let platform = try server.platform(of: application, .android)
                 let registration =
-                    #"{"registration_token":"t1","device_alias":"\#(Self.alias)","custom_user_id":"u\u001b[1m","#
+                    #"{"registration_token":"t1","device_alias":"\#(Self.alias)","#
                     + #""device_model":"\#(Self.alias)","tags":["town"]}"#
                 let made = try server.send("POST", "/v1/registration", registration, as: platform.device)
                 #expect(made.status == 200, "\(made.text)")

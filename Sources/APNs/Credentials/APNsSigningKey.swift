@@ -14,12 +14,14 @@ struct APNsSigningKey: Sendable {
         try Self.check(teamID, "team id", .teamIdentifier)
         self.keyID = keyID
         self.teamID = teamID
-        do {
-            key = try P256.Signing.PrivateKey(derRepresentation: PEMFile(p8).privateKey())
-        } catch {
+        // The key of a certificate signs no tokens.
+        guard let file = try? PEMFile(p8), !file.blocks.contains(where: { $0.label == "CERTIFICATE" }),
+            let der = try? file.privateKey(), let key = try? P256.Signing.PrivateKey(derRepresentation: der)
+        else {
             throw APNsCredentialsError(
                 .key, "the p8 text is not a P-256 private key in PEM, but \(PEMFile.words(for: p8))")
         }
+        self.key = key
     }
 
     /// - Parameter issuedAt: Unix seconds.

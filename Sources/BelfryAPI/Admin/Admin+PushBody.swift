@@ -98,10 +98,13 @@ extension Admin {
                 case "template": isTemplate = try reader.bool("message.template") ?? false
                 case _ where try shared.read(name, from: &reader): return
                 default:
+                    var unknown = 0
                     try reader.object("message.custom") { reader, platform throws(InvalidInput) in
                         let value = try reader.value(
                             "message.custom.\(platform)", bytesMax: PushLimits.contentWrittenBytesMax)
-                        try CustomParts.checkName(platform)
+                        if !CustomParts.isKnown(platform) { unknown += 1 }
+                        // More than a few are not misspelt.
+                        if unknown <= CustomParts.misspeltMax { try CustomParts.checkName(platform) }
                         try CustomParts.check(value, of: platform)
                         custom[platform] = value
                     }

@@ -14,6 +14,8 @@ extension HTTPField.Name {
     /// Source: W3C Service Workers, "Service-Worker-Allowed".
     static let serviceWorkerAllowed = known("Service-Worker-Allowed")
     static let xForwardedFor = known("X-Forwarded-For")
+    /// Source: nginx, ngx_http_proxy_module, proxy_buffering.
+    static let xAccelBuffering = known("X-Accel-Buffering")
     static let xFrameOptions = known("X-Frame-Options")
     static let referrerPolicy = known("Referrer-Policy")
     /// Source: draft-ietf-httpapi-ratelimit-headers.

@@ -36,7 +36,7 @@ extension PCFv1 {
         /// With what the caller may have meant.
         var messageIsMissing: InvalidInput {
             InvalidInput(
-                field: "message", "needs a body, a title, data or a custom part, it has none\(ignored.hint)"
+                field: "message", "needs a body or a custom part, a title or data, it has none\(ignored.hint)"
             ).withNothingSent
         }
         /// With what the caller may have meant.

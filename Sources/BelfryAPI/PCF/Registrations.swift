@@ -130,7 +130,8 @@ extension PCFv1 {
             let user = registration.customUserID.applied(to: old.customUserID)
             return try await store.register(
                 Registration(
-                    token: registration.token, about: registration.about.filled(from: old.about),
+                    token: registration.token,
+                    about: registration.about.filled(from: old.about).filled(from: device.about),
                     customUserID: user.map { .set($0) } ?? .clear,
                     topics: .replace(registration.topics.applied(to: Set(old.topics)))),
                 as: device.ownUUID, on: platform)

@@ -12,7 +12,7 @@ package enum CredentialsTest: Sendable, Hashable {
         self =
             switch outcome {
             case .accepted, .moved, .refused, .gone: .works
-            case .credentialsRefused(let words, _): .refused(words)
+            case .credentialsRefused(let words, _, _): .refused(words)
             case .throttled: .unknown("the provider asks for patience")
             case .failed: .unknown("the provider is in trouble, or was not asked in time")
             case .unreachable(let fault): .unknown("the provider cannot be reached: \(fault)")

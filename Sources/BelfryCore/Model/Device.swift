@@ -47,7 +47,9 @@ package struct Device: Sendable, Hashable {
         package func filled(from older: About) -> About {
             About(
                 os: os ?? older.os, osVersion: osVersion ?? older.osVersion, model: model ?? older.model,
-                manufacturer: manufacturer ?? older.manufacturer, alias: alias ?? older.alias)
+                manufacturer: manufacturer ?? older.manufacturer,
+                // An alias that was taken away is stored empty.
+                alias: alias ?? older.alias.flatMap { $0.isEmpty ? nil : $0 })
         }
     }
 

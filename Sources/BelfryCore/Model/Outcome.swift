@@ -18,7 +18,7 @@ package enum Outcome: Sendable, Hashable {
     case unanswered
     /// The provider refuses us, not the message: key, certificate, topic. A human-readable reason. One such answer proves little: see
     /// `CredentialsDoubt`.
-    case credentialsRefused(String, by: CredentialsVoice = .device)
+    case credentialsRefused(String, by: CredentialsVoice = .device, said: ProviderWords = .none)
     /// Not sent: the device's push service refused our credentials, and is tried again after this.
     case held(Duration, String)
 }
@@ -44,7 +44,11 @@ extension Outcome {
 
     /// A refusal of our credentials that was meant for more devices than this.
     package func spoken(by voice: CredentialsVoice) -> Outcome {
-        if case .credentialsRefused(let words, _) = self { .credentialsRefused(words, by: voice) } else { self }
+        if case .credentialsRefused(let words, _, let said) = self {
+            .credentialsRefused(words, by: voice, said: said)
+        } else {
+            self
+        }
     }
 
     /// The same outcome, with what the provider answered.
@@ -64,9 +68,10 @@ extension Outcome {
             .throttled(retryAfter: wait, said: ProviderWords(words()))
         case .failed(let wait, let said) where said.text.isEmpty:
             .failed(retryAfter: wait, said: ProviderWords(words()))
-        case .credentialsRefused(let refusal, let voice):
-            if let sentence, !sentence.isEmpty, !refusal.contains(sentence) {
-                .credentialsRefused("\(refusal): \(sentence)", by: voice)
+        // Its code stands in the refusal.
+        case .credentialsRefused(let refusal, let voice, _):
+            if let sentence, !refusal.contains(sentence) {
+                .credentialsRefused(refusal, by: voice, said: ProviderWords(sentence))
             } else {
                 self
             }
@@ -87,7 +92,7 @@ extension Outcome {
         case .failed(_, let said): "failed" + said.afterComma
         case .unreachable(let fault): "\(fault.kind.unreachable): \(fault.detail)"
         case .unanswered: "sent, and no answer came in time"
-        case .credentialsRefused(let words, _): "credentials refused: \(words)"
+        case .credentialsRefused(let words, _, let said): "credentials refused: \(words)" + said.afterComma
         case .held(_, let words): "not sent: \(words)"
         }
     }
@@ -115,7 +120,7 @@ package struct ProviderWords: Sendable, Hashable {
             + (isWhole ? "" : "...")
     }
 
-    fileprivate var afterComma: String { text.isEmpty ? "" : ", \"\(text)\"" }
+    package var afterComma: String { text.isEmpty ? "" : ", \"\(text)\"" }
 
     package static func == (left: Self, right: Self) -> Bool { true }
     package func hash(into hasher: inout Hasher) {}

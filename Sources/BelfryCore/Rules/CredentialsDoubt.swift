@@ -24,9 +24,9 @@ package struct CredentialsVoices: Sendable, Hashable {
     package mutating func add(_ outcome: Outcome, of device: Key<Device>, in batch: Int) {
         devices += 1
         switch outcome {
-        case .credentialsRefused(let words, let voice):
+        case .credentialsRefused(let words, let voice, let said):
             refusals += 1
-            self.words = self.words ?? words
+            self.words = self.words ?? words + said.afterComma
             let source: Source =
                 switch voice {
                 case .device: .device(device)

@@ -9,6 +9,9 @@ package enum CustomParts {
         "windowsPhone", "bb10",
     ]
 
+    /// Up to how many unknown names are compared with the known ones.
+    package static let misspeltMax = 8
+
     package static func isKnown(_ name: String) -> Bool { names.contains(name) }
 
     /// Throws `InvalidInput` with the first key that the platform of a part does not know, or whose value it does not take.

@@ -173,7 +173,8 @@ package struct LoginThrottle: Sendable {
     package mutating func succeeded(_ guess: Guess, now: Instant) {
         withdraw(guess)
         for source in guess.sources where source != .address(guess.address) { entries.remove(source) }
-        succeeded(guess.account, at: guess.address, now: now)
+        // A known browser's log-in is no credit to who guesses beside it.
+        if guess.device == nil { succeeded(guess.account, at: guess.address, now: now) }
     }
 
     private func wait(for guess: Guess, now: Instant) -> Duration? {

@@ -6,7 +6,7 @@ extension AdminService {
         customerID: Int64, user: String, password: String, by author: AuditAuthor
     ) async throws -> (account: CarmaAccount, token: String) {
         let user = user.normalized
-        guard 1...CarmaAccount.userBytesMax ~= user.utf8.count, !user.contains(":") else {
+        guard 1...CarmaAccount.userBytesMax ~= user.utf8.count, !user.utf8.contains(UInt8(ascii: ":")) else {
             throw InvalidInput(
                 field: "user", "has to be 1 to \(CarmaAccount.userBytesMax) bytes, without a colon")
         }

@@ -183,7 +183,7 @@ extension PersonService {
     ///
     /// - Parameter text: the browser's cookie.
     package func browserMark(_ text: String?, of email: String) -> Int? {
-        guard let browser = browser(text), browser.people.contains(mark(of: email.lowercased())) else { return nil }
+        guard let browser = browser(text), browser.people.contains(mark(of: email.lowerCase)) else { return nil }
         return browser.id.hashValue
     }
 

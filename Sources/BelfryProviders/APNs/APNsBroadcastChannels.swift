@@ -1,5 +1,6 @@
 import APNs
 import BelfryCore
+import HTTP2Client
 
 /// Manages broadcast channels at APNs, with the credentials of a platform.
 ///
@@ -64,11 +65,12 @@ struct APNsBroadcastChannels: BroadcastChannels {
         do {
             return try await CredentialOpener.stored.open {
                 let credentials = try APNsPlatformCredentials(opening: platform, with: dependencies.vault)
+                var configuration = APNsClient.Configuration()
+                dependencies.routes.lead(&configuration.pool.connection, for: .apns)
                 return try APNsChannels(
                     of: credentials.topic, credentials: try credentials.open(now: dependencies.clock.now),
-                    endpoint: try credentials.channelsAddress(mode: platform.mode),
-                    eventLoopGroup: dependencies.eventLoopGroup,
-                    logger: dependencies.logger)
+                    endpoint: try credentials.channelsAddress(mode: platform.mode), configuration: configuration,
+                    eventLoopGroup: dependencies.eventLoopGroup, logger: dependencies.logger)
             }
         } catch {
             throw .refused("the credentials of the platform cannot be used: \(error)")

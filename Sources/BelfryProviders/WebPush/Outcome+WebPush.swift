@@ -1,4 +1,5 @@
 import BelfryCore
+import Outbound
 import WebPush
 
 // The outcome of every answer of a push service. docs/Providers.md has the same table for operators.

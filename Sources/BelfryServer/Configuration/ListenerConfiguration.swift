@@ -12,7 +12,10 @@ package struct ListenerConfiguration: Sendable {
     package var tls: TLSFiles?
 
     /// As clients write it; port 0 stands for one that the system draws.
-    package var url: String { "\(tls == nil ? "http" : "https")://\(host):\(port)" }
+    package var url: String { "\(tls == nil ? "http" : "https")://\(Self.inURL(host)):\(port)" }
+
+    /// An IPv6 address stands in brackets. Source: RFC 3986 §3.2.2.
+    static func inURL(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
 
     /// As clients on this machine write it.
     package var localURL: String {

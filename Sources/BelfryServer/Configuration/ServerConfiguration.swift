@@ -48,6 +48,8 @@ package struct ServerConfiguration: Sendable {
     package var certificatePause = Duration.seconds(5)
     /// PCF settings that were given and have no meaning here.
     package let strayOldNames: [String]
+    /// Variables that Kubernetes and Docker set for a service that is called like this program; they are passed over.
+    package private(set) var injectedVariables: [String] = []
     /// All that was read, for people.
     package let reports: [SettingReport]
 
@@ -135,8 +137,10 @@ package struct ServerConfiguration: Sendable {
         unknownVariables: UnknownVariables = .refused
     ) throws -> (configuration: ServerConfiguration, faults: [String]) {
         // An empty variable is none, so that a script can take it away.
-        let named = environment["BELFRY_CONFIG_FILE"].flatMap { $0.isEmpty ? nil : $0 }
-        let file = try (file ?? named).map(ConfigurationFile.init)
+        let set = environment.filter { !$0.key.hasPrefix("BELFRY_") || !$0.value.isEmpty }
+        let injected = set.filter { InjectedVariable.isOne($0.key, $0.value) }.keys.sorted()
+        let environment = set.filter { !injected.contains($0.key) }
+        let file = try (file ?? environment["BELFRY_CONFIG_FILE"]).map(ConfigurationFile.init)
         let providers: [any ConfigProvider] = [
             provider("flags", flags),
             EnvironmentVariablesProvider(environmentVariables: environment).prefixKeys(with: "belfry"),
@@ -145,7 +149,8 @@ package struct ServerConfiguration: Sendable {
         let settings = Settings(
             ConfigReader(providers: providers), environment: environment, flags: Array(flags.keys),
             file: Array((file?.values ?? [:]).keys))
-        let configuration = ServerConfiguration(settings)
+        var configuration = ServerConfiguration(settings)
+        configuration.injectedVariables = injected
         var unknown = settings.unknownVariables(in: environment, besides: ownVariables)
         if let file {
             for fault in file.faults { settings.note(fault) }
@@ -211,5 +216,18 @@ package struct LoggingConfiguration: Sendable {
     init(_ settings: Settings) {
         level = settings.choice("log.level", default: .info)
         format = settings.choice("log.format", default: .text)
+    }
+}
+
+/// The variables that Kubernetes and Docker's links give every process for a service: those of one that is called `belfry`, or `belfry-` and
+/// something, begin as our settings do.
+///
+/// Source: Kubernetes, "Service", Environment variables; Docker, "Legacy container links".
+private enum InjectedVariable {
+    static func isOne(_ name: String, _ value: String) -> Bool {
+        guard name.hasPrefix("BELFRY_") else { return false }
+        if name.hasSuffix("_SERVICE_HOST") || name.contains(/_SERVICE_PORT(_[A-Z0-9_]+)?$/) { return true }
+        if name.contains(/_PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/) { return true }
+        return name.hasSuffix("_PORT") && ["tcp://", "udp://", "sctp://"].contains { value.hasPrefix($0) }
     }
 }

@@ -1,6 +1,8 @@
 /// One sentence on each metric, for the `# HELP` lines of the metrics page. docs/Metrics.md says more.
 enum MetricHelp {
     static let sentences: [String: String] = [
+        "belfry_log_lines_dropped_total":
+            "Lines of the log that were dropped, since nobody read it in time.",
         "belfry_acrobits_calls_total":
             "Messages that the mediator was given, by the code of its answer.",
         "belfry_acrobits_reports_total":

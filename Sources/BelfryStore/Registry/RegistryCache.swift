@@ -111,7 +111,8 @@ extension Platform {
             name: row.text(5), secretHash: row.blob(6), credentials: Sealed(bytes: row.blob(7)),
             credentialsVersion: row.integer(8), parked: Parking(row, from: 9, probe: 16),
             createdAt: Instant(milliseconds: row.integer(12)), description: row.text(13), hasImports: row.bool(14),
-            webAccess: webAccess, parkedServices: row.textIfAny(18).map { [ParkedService](stored: $0) } ?? [], facts: facts)
+            webAccess: webAccess, parkedServices: row.textIfAny(18).map { [ParkedService](stored: $0) } ?? [],
+            facts: facts)
     }
 }
 

@@ -87,7 +87,7 @@ extension MemoryStore {
     }
 
     package func note(_ facts: CredentialFacts, of platform: Key<Platform>, version: Int64) async throws {
-        try transaction { contents in
+        transaction { contents in
             guard let known = contents.platforms[platform], known.credentialsVersion == version else { return }
             contents.platforms[platform] = known.with(
                 known.credentials, version: version, parked: known.parked, facts: facts)

@@ -33,11 +33,11 @@ public enum RetryAfter {
         case 4 where words[3] == "GMT" && isDay(words[0], comma: true):
             let date = words[1].split(separator: "-", omittingEmptySubsequences: false).map { String($0) }
             guard date.count == 3, date[2].utf8.count == 2, let year = digits(date[2]) else { return nil }
-            // Two digits that seem to be more than 50 years ahead are of the last century.
+            // Two digits are of the year at most 50 years ahead, and less than 50 back.
             let thisYear = 1970 + now / 31_556_952
-            let near = thisYear / 100 * 100 + year
-            return unixSeconds(
-                year: "\(near > thisYear + 50 ? near - 100 : near)", month: date[1], day: date[0], time: words[2])
+            var near = thisYear / 100 * 100 + year
+            if near > thisYear + 50 { near -= 100 } else if near <= thisYear - 50 { near += 100 }
+            return unixSeconds(year: "\(near)", month: date[1], day: date[0], time: words[2])
         case 5 where isDay(words[0], comma: false):
             return unixSeconds(year: words[4], month: words[1], day: words[2], time: words[3])
         default: return nil
@@ -53,7 +53,7 @@ public enum RetryAfter {
 
     private static func unixSeconds(year: String, month: String, day: String, time: String) -> Int64? {
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-        guard let month = months.firstIndex(of: month), let year = digits(year), 1970...9999 ~= year,
+        guard let month = months.firstIndex(of: month), let year = digits(year), 1900...9999 ~= year,
             let day = digits(day), 1...31 ~= day
         else { return nil }
         let time = time.split(separator: ":", omittingEmptySubsequences: false).map { digits(String($0)) ?? -1 }

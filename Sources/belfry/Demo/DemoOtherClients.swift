@@ -79,7 +79,7 @@ struct DemoOtherClients: Sendable {
         let endpoints = OpenEndpointService(store: operatorService.store, hash: SecretHash.of)
         let key = try await endpoints.create(.acrobitsReporter, of: application, by: author).key
         _ = try await endpoints.create(
-            .acrobitsMediator, of: application, allowed: ["127.0.0.0/8", "::1"], by: author)
+            .acrobitsMediator, of: application, allowed: ["127.0.0.0/8", "::1"], isPlain: true, by: author)
         let token = apple.tokens(1)[0]
         try await send(.GET, "/acrobits/\(key)/?username=ada&selector=S1&token=\(token)&appid=\(Self.appID)")
         try await send(

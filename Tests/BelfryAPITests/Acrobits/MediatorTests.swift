@@ -298,10 +298,10 @@ import Testing
             func plain(_ network: String, of application: BelfryCore.Application) throws -> NewOpenEndpoint {
                 try NewOpenEndpoint(
                     kind: .acrobitsMediator, application: application.key, keyHash: SecretHash.of(network),
-                    allowed: ["192.0.2.\(application.key)", network], isPlain: true)
+                    allowed: network.contains(":") ? [network] : ["192.0.2.\(application.key)", network], isPlain: true)
             }
             await #expect(throws: StoreError.self) { try await server.store.create(plain(network, of: thief)) }
-            _ = try await server.store.create(plain("10.0.0.0/8", of: thief))
+            _ = try await server.store.create(plain("2001:db8::/32", of: thief))
             _ = try await server.store.create(plain(network, of: server.application))
             Self.expectSent(try await server.post("/pnm2/send", Self.json, Self.call("NotifyTextMessage")))
         }

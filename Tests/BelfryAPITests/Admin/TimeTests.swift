@@ -1,4 +1,6 @@
 import BelfryCore
+import BelfryTesting
+import HTTPTypes
 import Testing
 
 @testable import BelfryAPI

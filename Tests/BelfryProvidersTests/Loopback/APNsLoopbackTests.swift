@@ -155,7 +155,7 @@ import Testing
 
     @Test func `a certificate that is not trusted parks the platform`() async throws {
         try await Self.with(trustRoot: try CertificateAuthority().certificatePEM) { running in
-            guard case .credentialsRefused(let words)? = await running.fixture.send([Self.token]).first else {
+            guard case .credentialsRefused(let words, _, _)? = await running.fixture.send([Self.token]).first else {
                 Issue.record("it trusts a stranger")
                 return
             }

@@ -49,7 +49,7 @@ enum Posted: String, CaseIterable {
         switch self {
         case .web:
             try await play(WebPushSimulator.self, WebPushConfiguration(), body) { simulator in
-                ([:], simulator.subscribe().json, "/", "")
+                (["subject": "mailto:ops@example.com"], simulator.subscribe().json, "/", "")
             }
         case .wns:
             let own = WNSConfiguration()

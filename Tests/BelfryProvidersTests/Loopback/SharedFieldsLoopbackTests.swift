@@ -74,7 +74,7 @@ import Testing
     ]
 
     @Test(arguments: rows.indices)
-    func `one message with every field is in each provider's own words`(row: Int) async throws {
+    func `one message reaches each provider in its own words`(row: Int) async throws {
         let (service, payload, headers) = Self.rows[row]
         let request = try #require(try await Self.posted(service, Self.content))
         if service == .pap {
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func `a title that would not fit twice is left to the app to show`() async throws {
+    @Test func `a title that would not fit twice is data`() async throws {
         try await Self.withFCM(.androidFCM) { fixture, sent in
             for count in [1_900, 1_990, 2_010, 2_030, 2_040, 2_100] {
                 let title = String(repeating: "x", count: count)

@@ -145,7 +145,7 @@ import Tunnel
         try await TestProviders.run(allowed: [], proxies: plan) { providers in
             try await FarSide.webpush.with(providers) { place in
                 let token = try #require(place.tokens.first)
-                let endpoint = try #require(try WebSubscription(json: token.utf8).endpoint)
+                let endpoint = try WebSubscription(json: token.utf8).endpoint
                 let tokens = ["https://permanently-removed.invalid/fcm/send/x", "https://x.onion./"].map {
                     token.replacing(endpoint, with: $0)
                 }

@@ -74,7 +74,10 @@ import Testing
             let batch = try await fixture.claimOne()
             let old = fixture.platform
             try await fixture.store.replaceCredentials(of: old.key, with: Sealed(bytes: [2]))
-            try await fixture.refuse(batch, "revoked")
+            let request = Settlement.ParkRequest(Parking(refused: "revoked", at: fixture.clock.now), of: old)
+            #expect(
+                try await fixture.store.settle(
+                    Settlement(handingBack: batch, at: fixture.clock.now, parkRequest: request)))
             #expect(try await fixture.parking() == nil)
             try await fixture.store.park(old.key, Parking(refused: "revoked", at: fixture.clock.now))
             try await fixture.store.note(.accepted, of: nil, on: old)

@@ -14,7 +14,7 @@ import Testing
     }
 
     private static func invitation(
-        _ number: Int, _ bounds: AdminKey.Bounds = tenant, until end: Instant, by author: Key<Person>? = nil
+        _ number: Int, _ bounds: AdminKey.Bounds = Self.tenant, until end: Instant, by author: Key<Person>? = nil
     ) throws -> NewInvitation {
         try NewInvitation(
             tokenHash: Array("\(number)".utf8), email: EmailAddress("p\(number)@a.example"),

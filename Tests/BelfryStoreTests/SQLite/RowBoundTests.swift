@@ -1,8 +1,8 @@
 import BelfryCore
-import BelfryStore
-import Foundation
 import GRDB
 import Testing
+
+@testable import BelfryStore
 
 /// Every table has a bound on what tenants put into it: a quota, a fixed limit, or that of another table.
 @Suite struct RowBoundTests {
@@ -20,7 +20,8 @@ import Testing
     }
 
     private static let bounds: [String: Bound] = [
-        "setting": .operators, "tenant": .operators, "node": .operators, "command_count": .operators,
+        "setting": .operators, "grdb_migrations": .operators, "tenant": .operators, "node": .operators,
+        "command_count": .operators,
         "broker_instance": .operators, "broker_binding": .operators, "carma_account": .operators,
         "mirror_entry": .operators, "mirror_holder": .operators, "audit_horizon": .operators,
         "application": .limit(.applications), "platform": .limit(.platforms),
@@ -40,13 +41,13 @@ import Testing
         "search_index_count": .derived("device"),
         "topic": .quota(.topics), "subscription": .perRow("device", 1_024), "subscription_mark": .derived("device"),
         "deleted_topic": .derived("topic"),
-        "app_user": .quota(.users), "user_attribute": .perRow("app_user", User.attributesMax),
+        "app_user": .quota(.users), "user_attribute": .perRow("app_user", UserProfile.attributesMax),
         "push": .quota(.content), "push_progress": .perRow("push", 1), "tally": .derived("push"),
         "unknown_device": .perRow("push", 1), "fan_out": .derived("push"), "batch": .derived("push"),
         "batch_history": .perRow("batch", 1), "damaged_batch": .perRow("batch", 1),
         "schedule": .quota(.schedules),
         "location": .quota(.locations), "location_group": .quota(.locationGroups),
-        "location_group_member": .perRow("location_group", LocationGroup.locationsMax),
+        "location_group_member": .perRow("location_group", LocationGroupPlan.locationsMax),
         "geofence": .quota(.geofences), "geofence_location": .derived("geofence"),
         "geofence_group": .derived("geofence"), "geofence_deletion": .limit(.geofenceDeletions),
         "geofence_stamp": .perRow("application", 1), "geofence_update": .derived("geofence"),

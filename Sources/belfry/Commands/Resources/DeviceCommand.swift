@@ -113,8 +113,7 @@ struct DeviceCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete a device with all that is kept of it.",
             discussion:
-                "Its app may register anew. `belfry user erase` forgets a user, and deactivates the user's devices.",
-            aliases: ["delete"])
+                "Its app may register anew. `belfry user erase` forgets a user, and deactivates the user's devices.")
 
         @OptionGroup var options: ResourceOptions
         @Argument(help: "The device's UUID.", transform: UUID.parse) var device: UUID
