@@ -78,7 +78,9 @@ struct CredentialsJudge: Sendable {
     ) async throws -> Settlement.ParkRequest? {
         let isProbe = platform.parked?.cause == .credentials
         var request: Settlement.ParkRequest?
-        for (service, voices) in Self.voices(of: burst, provider).sorted(by: { $0.key ?? "" < $1.key ?? "" }) {
+        let voices = Self.voices(of: burst, provider)
+        if voices.isEmpty { try await nothingWasSent(on: platform) }
+        for (service, voices) in voices.sorted(by: { $0.key ?? "" < $1.key ?? "" }) {
             let place = Place(platform: platform.key, service: service)
             let isAgain = service.map { platform.parkedServices[$0] != nil } ?? isProbe
             var verdict = doubts.hear(voices, at: place, isProbe: isAgain)
@@ -88,12 +90,17 @@ struct CredentialsJudge: Sendable {
                 verdict = isRefused ? .refused(words) : .doubtful
             }
             switch verdict {
-            case .accepted where isAgain: try await resume(service, on: platform)
-            case .refused(let words) where service != nil: try await park(service, words, on: platform)
+            case .accepted:
+                if isAgain { try await resume(service, on: platform) }
+                if isProbe, service != nil { try await resume(nil, on: platform) }
             case .refused(let words):
-                if isProbe { Metric.probed(isAccepted: false) }
-                request = Settlement.ParkRequest(Parking(refused: words, at: clock.now), of: platform)
-            case .accepted, .unheard, .doubtful, .unsure: break
+                if let service {
+                    try await park(service, words, on: platform)
+                } else {
+                    if isProbe { Metric.probed(isAccepted: false) }
+                    request = Settlement.ParkRequest(Parking(refused: words, at: clock.now), of: platform)
+                }
+            case .unheard, .doubtful, .unsure: break
             }
         }
         return request
@@ -122,8 +129,7 @@ struct CredentialsJudge: Sendable {
             metadata: ["platform.uuid": "\(platform.uuid.lowercased)", "service": "\(service ?? "all")"])
     }
 
-    private func park(_ service: String?, _ words: String, on platform: Platform) async throws {
-        guard let service else { return }
+    private func park(_ service: String, _ words: String, on platform: Platform) async throws {
         let isAgain = platform.parkedServices[service] != nil
         if isAgain { Metric.probed(isAccepted: false) }
         try await store.note(.refused(words), of: service, on: platform)

@@ -110,6 +110,10 @@ extension MessageTestedProvider {
 }
 
 extension DrainableProvider {
+    package func service(of token: DeviceToken) -> String? { nil }
+
+    package func refusesCredentials() async -> Bool? { nil }
+
     package func testConnection(to devices: [DeviceToken]) async -> CredentialsTest? { nil }
 
     package func validate(_ tokens: [DeviceToken]) async -> [Outcome]? { nil }

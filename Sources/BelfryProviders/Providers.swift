@@ -91,4 +91,10 @@ private struct CountedProvider: Provider {
     func send(_ pushes: [(push: Push, recipients: [Recipient])]) async -> [[Outcome]] {
         await NameCaller.$current.withValue(delivery) { await provider.send(pushes) }
     }
+
+    func service(of token: DeviceToken) -> String? { provider.service(of: token) }
+
+    func refusesCredentials() async -> Bool? {
+        await NameCaller.$current.withValue(delivery) { await provider.refusesCredentials() }
+    }
 }

@@ -103,6 +103,27 @@ import Testing
         }
     }
 
+    /// Doubts about credentials are kept by push service.
+    @Test func `the server's provider of a web platform names push services`() async throws {
+        try await TestProviders.run { providers in
+            let directory = Providers(dependencies: providers.dependencies)
+            let (uuid, credentials) = (UUID(), try WebPushPlatformCredentials(entered: [:]))
+            let platform = Platform(
+                key: Key(1), uuid: uuid, applicationKey: Key(1), kind: .web, mode: .production, name: "x",
+                secretHash: [],
+                credentials: try credentials.sealed(by: providers.dependencies.vault, platform: uuid),
+                credentialsVersion: 1, parked: nil, createdAt: .zero)
+            let subscription =
+                #"{"endpoint":"https://push.example.org/1","keys":{"p256dh":"\#(Self.point)","auth":"BTBZMqHH6r4Tts7J_aSIgg"}}"#
+            let provider = try await directory.provider(for: platform)
+            #expect(
+                provider.service(of: DeviceToken(bytes: Array(subscription.utf8))) == "https://push.example.org")
+            await directory.shutdown(within: .seconds(1))
+        }
+    }
+
+    private static let point = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
+
     /// As older versions stored it.
     @Test func `the test of a web platform names the services that refuse its contact`() async throws {
         try await TestProviders.run { providers in

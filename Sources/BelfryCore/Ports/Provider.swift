@@ -15,10 +15,6 @@ package protocol Provider: Sendable {
 }
 
 extension Provider {
-    package func service(of token: DeviceToken) -> String? { nil }
-
-    package func refusesCredentials() async -> Bool? { nil }
-
     /// A provider that can put many pushes on a connection together does so itself.
     package func send(_ pushes: [(push: Push, recipients: [Recipient])]) async -> [[Outcome]] {
         await sendEach(pushes)

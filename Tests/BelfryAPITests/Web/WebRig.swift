@@ -82,6 +82,9 @@ final class RecordingProvider: Provider {
     var proofs: [String] { held.withLock { $0.proofs } }
     var room: Int { 100 }
 
+    func service(of token: DeviceToken) -> String? { nil }
+    func refusesCredentials() async -> Bool? { nil }
+
     func answer(_ outcome: Outcome) { held.withLock { $0.outcome = outcome } }
 
     func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome] {
