@@ -42,12 +42,13 @@ private final class TestServer: Sendable {
         let router = ResponseMiddleware.router(clock: clock)
         let part = PCFv1.Health.Part(isHealthy: true, message: "well")
         PCFRoutes(
-            store: store, vault: vault, clock: clock,
+            store: store, vault: vault, clock: clock, shares: ShareLimiter(),
             health: { PCFv1.Health(database: part, queue: part, scheduler: part) }
         ).add(to: router)
-        AdminRoutes(store: store, vault: vault, clock: clock, credentials: credentials).add(to: router)
-        CarmaRoutes(store: store, clock: clock, passwords: PlainPasswords()).add(to: router)
-        AcrobitsRoutes(store: store, vault: vault, clock: clock).add(to: router)
+        AdminRoutes(store: store, vault: vault, clock: clock, credentials: credentials, shares: ShareLimiter())
+            .add(to: router)
+        CarmaRoutes(store: store, clock: clock, passwords: PlainPasswords(), shares: ShareLimiter()).add(to: router)
+        AcrobitsRoutes(store: store, vault: vault, clock: clock, shares: ShareLimiter()).add(to: router)
         MediatorRoutes(store: store, clock: clock).add(to: router)
         Contract().add(to: router)
         HealthRoutes { [] }.add(to: router)

@@ -119,7 +119,7 @@ struct ServerParts: Sendable {
         let passwords = ScryptPasswords(purpose: .carma)
         PCFRoutes(
             store: resources.store, vault: resources.keyRing, clock: clock, options: configuration.pcf,
-            requestLimiter: requestLimiter, pushObserver: events,
+            requestLimiter: requestLimiter, shares: shares, pushObserver: events,
             health: { [heartbeat] in heartbeat.healthOfPCF }
         ).add(to: router)
         AdminRoutes(

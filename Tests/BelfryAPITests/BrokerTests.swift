@@ -55,7 +55,7 @@ import Testing
             options: Broker.Options(user: "cf", password: password, apiURL: "https://push.example.org")
         ).add(to: router)
         PCFRoutes(
-            store: store, vault: vault, clock: clock,
+            store: store, vault: vault, clock: clock, shares: ShareLimiter(),
             health: {
                 let part = PCFv1.Health.Part(isHealthy: true, message: "")
                 return PCFv1.Health(database: part, queue: part, scheduler: part)

@@ -24,7 +24,7 @@ package struct AcrobitsRoutes: Sendable {
     ///   - shares: one for all APIs.
     package init(
         store: any Store, vault: any Vault, clock: any WallClock, requestLimiter: RequestLimiter? = nil,
-        shares: ShareLimiter = ShareLimiter()
+        shares: ShareLimiter
     ) {
         self.store = store
         self.vault = vault

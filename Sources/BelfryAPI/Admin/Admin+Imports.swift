@@ -32,6 +32,7 @@ extension Admin {
             let part = ImportPart(keepsVerdicts: try query.bool("verdicts"))
             let skipped = try number(query, "skip", from: 0) ?? 0
             let platforms = try await factory.platforms(query.text("platform_uuid"), of: application)
+            try checkRoom(for: ShareHolder(call.key, application))
             let recorded = try await factory.admin.recordImport(
                 .timeOrdered(), of: application, to: platforms, from: source, position: skipped, by: call.author)
             return try await read(call, part, of: application, into: recorded)
@@ -47,6 +48,7 @@ extension Admin {
                 keepsVerdicts: try query.bool("verdicts"))
             let platforms = try await factory.platforms(query.text("platform_uuid"), of: application)
             guard let job = try await factory.store.importJob(uuid, of: application.key) else {
+                try checkRoom(for: ShareHolder(call.key, application))
                 let recorded = try await factory.admin.recordImport(
                     uuid, of: application, to: platforms, from: source, position: part.firstRow - 1, by: call.author)
                 return try await read(call, part, of: application, into: recorded)
@@ -132,6 +134,11 @@ extension Admin {
                 guard goesOn else { return false }
             }
             return try await intake.finish(write)
+        }
+
+        /// Throws where no share is left: an import that cannot begin leaves no record.
+        private func checkRoom(for holder: ShareHolder) throws(APIError) {
+            try factory.shares.take(.batches, for: holder).end()
         }
 
         /// - Parameter isRefusing: whether it throws where no share is left; else it returns nil.

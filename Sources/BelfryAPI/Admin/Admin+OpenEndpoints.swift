@@ -24,6 +24,7 @@ extension Admin {
             let body = try await call.body(as: NewEndpoint.self)
             let kind = try body.required()
             let isPlain = kind == .acrobitsMediator && !body.allowed.isEmpty && call.key.scope == .operator
+                && body.isPlain != false
             let made = try await factory.openEndpoints.create(
                 kind, of: application, allowed: body.allowed, options: body.options, isPlain: isPlain, by: call.author)
             return try .created(OpenEndpointReply(made.endpoint, key: made.key))
@@ -37,14 +38,17 @@ extension Admin {
     }
 
     private struct NewEndpoint: Body, Sendable {
-        static let fields = ["kind", "allowed", "options"]
+        static let fields = ["kind", "allowed", "options", "plain_path"]
         private var kind: OpenEndpoint.Kind?
+        /// Whether the path without a key leads there too; nil: where the caller may open it.
+        private(set) var isPlain: Bool?
         private(set) var allowed: [String] = []
         private(set) var options: [String: String] = [:]
 
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
             switch field {
             case "kind": kind = try reader.choice(field)
+            case "plain_path": isPlain = try reader.bool(field)
             case "allowed": allowed = try Self.networks(try reader.strings(field) ?? [], field)
             default:
                 for (name, value) in try reader.members(field) ?? [:] {

@@ -67,7 +67,7 @@ extension Admin {
 
         init(
             store: any Store, admin: AdminService, channels: ChannelService, clock: any WallClock,
-            pushObserver: any PushObserver = NoPushObserver(), shares: ShareLimiter = ShareLimiter(),
+            pushObserver: any PushObserver = NoPushObserver(), shares: ShareLimiter,
             verdictDeadline: Duration = .seconds(20), absence: @escaping @Sendable () async throws -> String? = { nil }
         ) {
             self.store = store

@@ -23,7 +23,7 @@ package struct AdminRoutes: Sendable {
     package init(
         store: any Store, vault: any Vault, clock: any WallClock, credentials: any ProviderCredentials,
         passwords: any PasswordHashing = NoPasswords(), requestLimiter: RequestLimiter? = nil,
-        shares: ShareLimiter = ShareLimiter(), events: EventHub? = nil, server: (any ServerInspector)? = nil,
+        shares: ShareLimiter, events: EventHub? = nil, server: (any ServerInspector)? = nil,
         bodyBytesMax: Int = 1_048_576, idempotencyHold: Duration = .seconds(35),
         verdictDeadline: Duration = .seconds(20)
     ) {

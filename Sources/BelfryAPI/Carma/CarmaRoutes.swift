@@ -20,7 +20,7 @@ package struct CarmaRoutes: Sendable {
     package init(
         store: any Store, clock: any WallClock, passwords: any PasswordHashing = NoPasswords(),
         options: Carma.Options = Carma.Options(), requestLimiter: RequestLimiter? = nil,
-        shares: ShareLimiter = ShareLimiter(),
+        shares: ShareLimiter,
         pushObserver: any PushObserver = NoPushObserver()
     ) {
         self.requestLimiter = requestLimiter ?? RequestLimiter(clock: clock)

@@ -26,7 +26,7 @@ package struct PCFRoutes: Sendable {
     ///   - health: called for each `/healthcheck`; it has to answer in time by itself.
     package init(
         store: any Store, vault: any Vault, clock: any WallClock, options: PCFv1.Options = PCFv1.Options(),
-        requestLimiter: RequestLimiter? = nil, shares: ShareLimiter = ShareLimiter(),
+        requestLimiter: RequestLimiter? = nil, shares: ShareLimiter,
         pushObserver: any PushObserver = NoPushObserver(),
         health: @escaping @Sendable () async -> PCFv1.Health
     ) {

@@ -123,6 +123,9 @@ struct ImportPages {
         } catch let error as InvalidInput {
             try await intake.recorded.end(as: .failed, reason: error.description)
             throw error
+        } catch {
+            try? await intake.recorded.end(as: .waiting)
+            throw error
         }
         try await intake.recorded.end(as: .completed)
         return (intake.recorded.job, refusals)

@@ -66,17 +66,18 @@ struct RecordedServer {
         let router = ResponseMiddleware.router(clock: clock)
         let part = PCFv1.Health.Part(isHealthy: true, message: "well")
         PCFRoutes(
-            store: store, vault: vault, clock: clock, options: options,
+            store: store, vault: vault, clock: clock, options: options, shares: ShareLimiter(),
             health: { PCFv1.Health(database: part, queue: part, scheduler: part) }
         ).add(to: router)
         AdminRoutes(
             store: store, vault: vault, clock: clock, credentials: AnyCredentials(), passwords: PlainPasswords(),
-            events: EventHub(store: store, clock: clock, logger: Logger(label: "events")), server: FakeServer()
+            shares: ShareLimiter(), events: EventHub(store: store, clock: clock, logger: Logger(label: "events")),
+            server: FakeServer()
         ).add(to: router)
         BrokerRoutes(store: store, vault: vault, credentials: AnyCredentials(), clock: clock, options: nil)
             .add(to: router)
-        CarmaRoutes(store: store, clock: clock, passwords: PlainPasswords()).add(to: router)
-        AcrobitsRoutes(store: store, vault: vault, clock: clock).add(to: router)
+        CarmaRoutes(store: store, clock: clock, passwords: PlainPasswords(), shares: ShareLimiter()).add(to: router)
+        AcrobitsRoutes(store: store, vault: vault, clock: clock, shares: ShareLimiter()).add(to: router)
         MediatorRoutes(store: store, clock: clock).add(to: router)
         GeneroRoutes(store: store, clock: clock, requestLimiter: RequestLimiter(clock: clock)).add(to: router)
         WebRoutes(

@@ -42,7 +42,7 @@ struct TestServer {
         let health = health
         PCFRoutes(
             store: store, vault: vault, clock: clock, options: options, requestLimiter: requestLimiter,
-            health: { health }
+            shares: ShareLimiter(), health: { health }
         ).add(to: router)
         Contract().add(to: router)
         return router
