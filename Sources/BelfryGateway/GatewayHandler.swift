@@ -133,8 +133,14 @@ final class GatewayHandler: ChannelDuplexHandler, RemovableChannelHandler {
         recordDeadline = nil
         guard isBegun else { return }
         recordDeadline = context?.eventLoop.assumeIsolated().scheduleTask(in: options.recordTimeout) { [weak self] in
-            self?.context?.close(promise: nil)
+            self?.endRecord()
         }
+    }
+
+    /// A sender whose bytes we do not read is not late.
+    private func endRecord() {
+        recordDeadline = nil
+        if mayRead { context?.close(promise: nil) } else { limitRecord(isNew: false) }
     }
 
     /// Later, since TLS tells of the end before it passes on what it has just read.

@@ -18,8 +18,8 @@ final class GatewayHTTP2Session {
     private let streamTimeout: TimeAmount
     private var now = NIODeadline.uptimeNanoseconds(0)
     private var allowance = FrameAllowance()
-    /// When the block of headers that has begun has to be whole; nothing else can come before.
-    private var blockDeadline: NIODeadline?
+    /// The block of headers that has begun, and when it has to be whole; nothing else can come before.
+    private var block: (stream: Int32, deadline: NIODeadline)?
 
     private struct Draft {
         var request: GatewayRequest
@@ -118,11 +118,11 @@ final class GatewayHTTP2Session {
 
     // MARK: Bounds
 
-    var hasDeadlines: Bool { !deadlines.isEmpty || blockDeadline != nil }
+    var hasDeadlines: Bool { !deadlines.isEmpty || block != nil }
 
     /// Gives up streams whose time is over; false where a block of headers has not ended in time.
     func expire(at now: NIODeadline) -> Bool {
-        if let blockDeadline, blockDeadline <= now { return false }
+        if let block, block.deadline <= now { return false }
         for stream in deadlines.filter({ $0.value <= now }).keys {
             deadlines[stream] = nil
             nghttp2_submit_rst_stream(
@@ -155,8 +155,9 @@ final class GatewayHTTP2Session {
     // MARK: Called by nghttp2
 
     fileprivate func begin(_ stream: Int32) {
-        deadlines[stream] = now + streamTimeout
-        blockDeadline = deadlines[stream]
+        let deadline = now + streamTimeout
+        deadlines[stream] = deadline
+        block = (stream, deadline)
         guard !held.isFull else {
             nghttp2_submit_rst_stream(
                 session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, UInt32(NGHTTP2_REFUSED_STREAM.rawValue))
@@ -166,7 +167,7 @@ final class GatewayHTTP2Session {
         drafts[stream] = Draft(request: GatewayRequest(stream: stream))
     }
 
-    fileprivate func endBlock() { blockDeadline = nil }
+    fileprivate func endBlock() { block = nil }
 
     /// False where a stream has too many headers.
     fileprivate func readHeader(
@@ -211,6 +212,8 @@ final class GatewayHTTP2Session {
     /// A request that was passed on counts until it is answered, whoever waits for it.
     fileprivate func close(_ stream: Int32) {
         deadlines[stream] = nil
+        // No end of a malformed block is told.
+        if block?.stream == stream { endBlock() }
         bodies[stream] = nil
         let isPassedOn = drafts.removeValue(forKey: stream) == nil && !complete.contains { $0.stream == stream }
         if !isPassedOn {
