@@ -23,6 +23,8 @@ private struct NameMigration<Connection: SQLConnection> {
 
     /// How many rows are in memory at a time.
     private static var pageSize: Int { 1_000 }
+    /// How many subscriptions are in memory before they are written.
+    private static var gainedMax: Int { 10_000 }
 
     /// Calls `body` with each row that a statement finds, in the order of its first column, the id.
     private func eachRow<Row>(
@@ -73,7 +75,7 @@ private struct NameMigration<Connection: SQLConnection> {
     /// - Parameter merged: for the id of each topic that is gone, the one that has its devices.
     private func moveSubscriptions(_ merged: [Int64: Int64]) throws {
         let mark = try db.postingMark()
-        var gained: [SubscriptionList: [Int64]] = [:]
+        var (gained, count) = ([SubscriptionList: [Int64]](), 0)
         try eachRow(
             NameStatements.subscribers,
             as: { row in
@@ -91,9 +93,18 @@ private struct NameMigration<Connection: SQLConnection> {
             for topic in topics.subtracting(row.topics) {
                 let list = SubscriptionList(topic: topic, platform: row.platform)
                 // Devices past it are read from their rows, and merged later.
-                if device <= mark.last(of: list) { gained[list, default: []].append(device) }
+                guard device <= mark.last(of: list) else { continue }
+                gained[list, default: []].append(device)
+                count += 1
             }
+            guard count >= Self.gainedMax else { return }
+            try flush(gained)
+            (gained, count) = ([:], 0)
         }
+        try flush(gained)
+    }
+
+    private func flush(_ gained: [SubscriptionList: [Int64]]) throws {
         for (list, devices) in gained.sorted(by: { $0.key < $1.key }) { try db.add(devices, to: list) }
     }
 
@@ -101,25 +112,38 @@ private struct NameMigration<Connection: SQLConnection> {
 
     func mendDevices() throws {
         try eachRow(NameStatements.devices, as: { ($0.textIfAny(1), $0.textIfAny(2)) }) { device, names in
+            let changes = [names.0, names.1].compactMap { $0 }.filter {
+                !$0.normalized.hasBytes(of: $0) || $0.foldsAnew
+            }
+            guard !changes.isEmpty else { return }
             try db.prepared(NameStatements.setDevice).run(names.0?.normalized, names.1?.normalized, device)
-            // The search index folds case otherwise now.
             try db.prepared(NameStatements.noteStale).run(device)
         }
     }
 
     /// Renames users. Of two that have one id then, the one that was changed last says what both say.
     func mendUsers() throws {
-        try eachRow(NameStatements.users, as: { (try? User($0), Key<Application>($0.integer(7))) }) { key, row in
+        try eachRow(
+            NameStatements.users,
+            as: { (user: try? User($0), application: Key<Application>($0.integer(7)), attributes: $0.text(4)) }
+        ) { key, row in
             // A damaged profile is reported where the user is read.
-            guard case (let user?, let application) = row else { return }
+            guard let user = row.user else { return }
             let id = user.id.normalized
-            let other = try db.prepared(UserStatements.byID).first(application, id) { ($0.integer(0), try User($0)) }
-            guard let other, other.0 != key else {
-                return try write(user, as: id, key, application)
+            let other = try db.prepared(UserStatements.byID).first(row.application, id) {
+                ($0.integer(0), try? User($0))
             }
+            guard let other, other.0 != key else {
+                let attributes = String(decoding: user.profile.attributes.json.encoded, as: UTF8.self)
+                guard id.hasBytes(of: user.id), attributes.hasBytes(of: row.attributes), !attributes.foldsAnew else {
+                    return try write(user, as: id, key, row.application)
+                }
+                return
+            }
+            guard let twin = other.1 else { return }
             try db.prepared(UserStatements.clearAttributes).run(key)
             try db.prepared(NameStatements.deleteUser).run(key)
-            try write(try user.merged(with: other.1), as: id, other.0, application)
+            try write(try user.merged(with: twin), as: id, other.0, row.application)
         }
     }
 
@@ -153,20 +177,25 @@ private struct NameMigration<Connection: SQLConnection> {
     func mendAudiences() throws {
         try eachRow(NameStatements.audiences, as: { $0.blob(1) }) { push, stored in
             // A damaged row is reported where it is read.
-            guard let audience = try? Audience(stored: stored) else { return }
-            try db.prepared(NameStatements.setAudience).run(audience.normalized.storedText, push)
+            guard let text = try? Audience(stored: stored).normalized.storedText, !text.hasBytes(of: stored) else {
+                return
+            }
+            try db.prepared(NameStatements.setAudience).run(text, push)
         }
         try eachRow(NameStatements.targets, as: { $0.blob(1) }) { schedule, stored in
-            guard let target = try? Target(stored: stored) else { return }
-            try db.prepared(NameStatements.setTarget).run(target.normalized.storedText, schedule)
+            guard let text = try? Target(stored: stored).normalized.storedText, !text.hasBytes(of: stored) else {
+                return
+            }
+            try db.prepared(NameStatements.setTarget).run(text, schedule)
         }
     }
 
     func mendPlaces() throws {
         try eachRow(NameStatements.tags, as: { $0.blob(1) }) { geofence, stored in
             guard let tags = try? [String](storedTags: stored) else { return }
-            let normalized = tags.map(\.lowerCase).withoutRepeats
-            try db.prepared(NameStatements.setTags).run(JSONValue.strings(normalized).storedText, geofence)
+            let text = JSONValue.strings(tags.map(\.lowerCase).withoutRepeats).storedText
+            guard !text.hasBytes(of: stored) else { return }
+            try db.prepared(NameStatements.setTags).run(text, geofence)
         }
         try eachRow(NameStatements.locations, as: { $0.text(1).normalized }) { location, name in
             try db.prepared(NameStatements.setLocation).run(name, name.caseFolded, location)
@@ -187,7 +216,12 @@ private struct NameMigration<Connection: SQLConnection> {
 
 extension String {
     /// Compares by bytes, as databases do: `==` takes two spellings of one text for one.
-    fileprivate func hasBytes(of other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+    fileprivate func hasBytes(of other: String) -> Bool { hasBytes(of: other.utf8) }
+
+    fileprivate func hasBytes(of other: some Sequence<UInt8>) -> Bool { utf8.elementsEqual(other) }
+
+    /// Whether its case is folded otherwise now than in older versions, which search indexes have to follow.
+    fileprivate var foldsAnew: Bool { !caseFolded.hasBytes(of: lowercased()) }
 }
 
 extension User {
