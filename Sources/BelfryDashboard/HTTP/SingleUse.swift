@@ -17,10 +17,12 @@ struct SingleUse: Sendable {
     /// The mark in the query of a result that a repeated post leads to.
     static let repeated = "again"
     static let doneOnce = "You sent this form twice. It was done once, and this is what came of it."
+    /// The most that is kept of a result.
+    private static let resultBytesMax = 262_144
     /// Longer than any post takes.
     private static let hold = Duration.seconds(35)
-    /// How often, and how many times, a second click looks for the result of the first.
-    private static let looks = (pause: Duration.milliseconds(100), count: 100)
+    /// When a second click looks for the result of the first: after ever longer pauses, some 13 s in all.
+    private static let pauses: [Duration] = (0..<7).map { .milliseconds(100 << $0) }
 
     static func newKey() -> String { UUID().lowercased }
 
@@ -32,7 +34,7 @@ struct SingleUse: Sendable {
     ) async throws -> PageAnswer {
         guard let key = UUID(uuidString: visit.form.raw(Self.field)) else { return try await handler(visit) }
         let reservation = Self.reservation(key, visit)
-        for _ in 0..<Self.looks.count {
+        for pause in Self.pauses {
             switch try await services.store.reserve(reservation) {
             case .first(let id): return try await perform(visit, reservation.name, id, show: show, handler)
             case .again(let id):
@@ -40,7 +42,7 @@ struct SingleUse: Sendable {
                 return .invalid(Self.unknownPage(visit))
             case .answered(let answer): return .redirect(Self.marked(try path(in: answer, reservation.name)))
             case .taken: return .invalid(Self.otherValuesPage(visit))
-            case .busy: try await Task.sleep(for: Self.looks.pause)
+            case .busy: try await Task.sleep(for: pause)
             }
         }
         return .invalid(Self.unknownPage(visit))
@@ -63,7 +65,13 @@ struct SingleUse: Sendable {
             try await keep(path, name, id)
             return answer
         case .outcome(let page):
-            let path = try await keep(page, show(page), visit)
+            let html = show(page)
+            // What repeats a long message back is shown once, and found again by its own pages.
+            guard html.utf8.count <= Self.resultBytesMax else {
+                try await keep(visit.request.uri.path, name, id)
+                return .response(.html(html))
+            }
+            let path = try await keep(page, html, visit)
             try await keep(path, name, id)
             return .redirect(path)
         case .page, .invalid, .response:
@@ -87,23 +95,23 @@ struct SingleUse: Sendable {
     /// Keeps the page of a result for a day; returns its address.
     private func keep(_ page: PageView, _ html: String, _ visit: Visit) async throws -> String {
         let id = UUID.timeOrdered()
-        let isSecret = page.sections.contains { $0.isSecret }
-        let name = Self.resultName(id, visit)
+        let part = (page.sections.contains { $0.isSecret } ? Self.oncePrefix : "") + id.lowercased
+        let name = Self.resultName(part, visit)
         let reservation = Reservation(
             name: name, caller: Self.caller(visit), request: name, idempotentID: id, hold: Self.hold)
         guard case .first = try await services.store.reserve(reservation) else { throw APIError.none("page") }
         try await keep(html, name, id)
-        return Address.path("result", (isSecret ? "once-" : "") + id.lowercased)
+        return Address.path("result", part)
     }
 
     /// The page of a result. One with a secret is shown once.
     func result(_ visit: Visit) async throws -> PageAnswer {
-        let text = visit.text("result_id")
-        let isSecret = text.hasPrefix("once-")
-        guard let id = UUID(uuidString: isSecret ? String(text.dropFirst("once-".count)) : text) else {
+        let part = visit.text("result_id")
+        let isSecret = part.hasPrefix(Self.oncePrefix)
+        guard let id = UUID(uuidString: String(part.dropFirst(isSecret ? Self.oncePrefix.count : 0))) else {
             throw APIError.none("page")
         }
-        let name = Self.resultName(id, visit)
+        let name = Self.resultName(part, visit)
         let reading = Reservation(
             name: name, caller: Self.caller(visit), request: name, idempotentID: id, hold: Self.hold)
         let verdict = try await services.store.reserve(reading)
@@ -129,7 +137,12 @@ struct SingleUse: Sendable {
             request: visit.form.digest(but: ["csrf", field]), idempotentID: .timeOrdered(), hold: hold)
     }
 
-    private static func resultName(_ id: UUID, _ visit: Visit) -> [UInt8] { hash("result \(id.lowercased)", visit) }
+    /// Before the id of a result with a secret. Its name has it too, so that no other address leads there.
+    private static let oncePrefix = "once-"
+
+    private static func resultName(_ part: String, _ visit: Visit) -> [UInt8] {
+        hash("result \(part.lowercased())", visit)
+    }
 
     /// A person's names are their own.
     private static func hash(_ text: String, _ visit: Visit) -> [UInt8] {
