@@ -27,6 +27,8 @@ final class AresThread: NameSource {
     }
 
     func start(_ expire: @escaping @Sendable (NIODeadline) -> NIODeadline?) {
+        // A thread that nothing wakes would answer nobody.
+        guard bell >= 0 else { return inbox.withLock { $0.isClosed = true } }
         let body = Unmanaged.passRetained(ThreadBody { [self] in run(expire) })
         var thread = pthread_t()
         let result = pthread_create(

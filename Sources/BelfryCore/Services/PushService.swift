@@ -166,8 +166,11 @@ package struct PushService: Sendable {
     ) async throws -> Schedule? {
         guard let schedule = try await store.schedule(key, of: application) else { return nil }
         try schedule.check(change)
-        let changed = schedule.changed(by: change).pushRequest
-        try await check(changed.content, for: changed.target, of: application)
+        let changed = schedule.changed(by: change)
+        if change.dueAt != nil || change.expiresAt != nil {
+            try PushTimes.check(expiresAt: changed.pushRequest.expiresAt, sendAt: changed.dueAt, now: .distantPast)
+        }
+        try await check(changed.pushRequest.content, for: changed.pushRequest.target, of: application)
         return try await store.change(key, of: application, change)
     }
 
