@@ -116,6 +116,8 @@ struct ServerParts: Sendable {
     /// The routes of all APIs, and of the dashboard unless it has a listener of its own.
     func routes(_ configuration: ServerConfiguration) throws -> RouterResponder<APIContext> {
         let router = ResponseMiddleware.router(clock: clock, isSecure: certificates.http != nil)
+        // Where the dashboard has a listener of its own, the public URL is that one's.
+        if configuration.dashboard.listener == nil { guardHosts(of: router, configuration) }
         let passwords = ScryptPasswords(purpose: .carma)
         PCFRoutes(
             store: resources.store, vault: resources.keyRing, clock: clock, options: configuration.pcf,
@@ -189,8 +191,14 @@ struct ServerParts: Sendable {
     func dashboardRoutes(_ configuration: ServerConfiguration) throws -> RouterResponder<APIContext> {
         let isSecure = certificates.dashboard != nil
         let router = ResponseMiddleware.router(clock: clock, isSecure: isSecure)
+        guardHosts(of: router, configuration)
         try dashboard(configuration, isSecure: isSecure).add(to: router)
         return router.buildResponder()
+    }
+
+    private func guardHosts(of router: Router<APIContext>, _ configuration: ServerConfiguration) {
+        guard configuration.dashboard.publicURL != nil else { return }
+        router.add(middleware: HostGuard(configuration.dashboard.address))
     }
 
     private func inspector(_ configuration: ServerConfiguration) -> RunningServer {

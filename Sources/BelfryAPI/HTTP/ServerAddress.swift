@@ -1,5 +1,6 @@
 import BelfryCore
 package import Hummingbird
+import NIOCore
 
 /// The address under which browsers and devices reach this server, for links that it makes and origins that it takes for its own.
 ///
@@ -45,12 +46,30 @@ package struct ServerAddress: Sendable {
         url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).prefix(3).joined(separator: "/")
     }
 
+    /// Whether `Host` names this server: any name does where no public URL is set, and on a socket of this machine.
+    func serves(_ authority: String?, at local: SocketAddress?) -> Bool {
+        guard publicURL != nil else { return true }
+        if case .unixDomainSocket = local { return true }
+        return authority.map { isBelievable($0, local) } ?? false
+    }
+
+    /// The reason for refusing a `Host` that does not name this server.
+    func refusal(of authority: String) -> String {
+        let host = publicURL.map(Self.authority) ?? ""
+        return "The request's Host is '\(authority.prefix(100))', and the dashboard and the admin API are reached as '\(host)'. "
+            + "An operator lists other names of this server in http.hosts"
+    }
+
     private func isBelievable(_ authority: String, _ context: APIContext) -> Bool {
-        let name = Self.name(in: authority).lowercased()
+        isBelievable(authority, context.local)
+    }
+
+    private func isBelievable(_ authority: String, _ local: SocketAddress?) -> Bool {
+        guard let name = Self.name(in: authority) else { return false }
         if name == "localhost" || name.hasSuffix(".localhost") || hosts.contains(name) { return true }
-        if let publicURL, Self.name(in: Self.authority(of: publicURL)).lowercased() == name { return true }
+        if let publicURL, Self.name(in: Self.authority(of: publicURL)) == name { return true }
         guard let address = NetworkAddress(name) else { return false }
-        return address.isLoopback || address == context.local.flatMap(NetworkAddress.init)
+        return address.isLoopback || address == local.flatMap(NetworkAddress.init)
     }
 
     private func local(_ context: APIContext) -> String {
@@ -64,9 +83,23 @@ package struct ServerAddress: Sendable {
         String(url.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2).first ?? "")
     }
 
-    /// The host in `host:port` or `[address]:port`.
-    private static func name(in authority: String) -> String {
-        if authority.first == "[" { return String(authority.dropFirst().prefix { $0 != "]" }) }
-        return String(authority.prefix { $0 != ":" })
+    /// The host in `host`, `host:port` or `[address]:port`, in lower case and without a dot at its end; nil for anything else, such as
+    /// `localhost:80@evil.example`, which begins a link to another host. Source: RFC 9110 §7.2, RFC 3986 §3.2.
+    private static func name(in authority: String) -> String? {
+        let isBracketed = authority.first == "["
+        let name = isBracketed ? authority.dropFirst().prefix { $0 != "]" } : authority.prefix { $0 != ":" }
+        let rest = authority[name.endIndex...].drop { isBracketed && $0 == "]" }
+        guard rest.isEmpty || rest.first == ":", rest.dropFirst().allSatisfy({ "0"..."9" ~= $0 }) else { return nil }
+        let isSpelled = name.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            case UInt8(ascii: ":"): isBracketed
+            default: false
+            }
+        }
+        guard isSpelled, !name.isEmpty else { return nil }
+        return (name.last == "." ? name.dropLast() : name).lowercased()
     }
 }

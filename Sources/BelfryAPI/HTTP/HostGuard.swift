@@ -1,0 +1,26 @@
+import HTTPTypes
+package import Hummingbird
+
+/// Refuses requests to the dashboard and the admin API that name a host which is not this server's, where its public URL is set.
+///
+/// A name that an attacker's DNS leads here makes a browser take the server's pages for the attacker's own. The APIs of devices and
+/// senders take any host: their clients come by every name that the server ever had, and no browser sends their credentials by itself.
+package struct HostGuard: RouterMiddleware {
+    private let address: ServerAddress
+
+    package init(_ address: ServerAddress) { self.address = address }
+
+    package func handle(
+        _ request: Request, context: APIContext, next: @concurrent (Request, APIContext) async throws -> Response
+    ) async throws -> Response {
+        guard Self.isGuarded(context.endpointPath ?? ""), !address.serves(request.head.authority, at: context.local)
+        else { return try await next(request, context) }
+        throw APIError(.misdirectedRequest, address.refusal(of: request.head.authority ?? ""))
+    }
+
+    /// Of the route that was found, so that no spelling of a path passes by.
+    private static func isGuarded(_ route: String) -> Bool {
+        let first = route.split(separator: "/", maxSplits: 1).first
+        return first == "dashboard" || first == "admin"
+    }
+}
