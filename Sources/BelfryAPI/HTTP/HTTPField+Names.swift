@@ -54,7 +54,8 @@ extension HTTPFields {
         let given = values.flatMap { value in
             value.lowercased().hasPrefix("digest") ? [value[...]] : value.split(separator: ",")
         }.map { $0.drop { $0 == " " || $0 == "\t" } }.map { $0.split(separator: " ").joined(separator: " ") }
-        guard Set(given).count == 1, let one = given.first else {
+        guard let one = given.first else { return first }
+        guard Set(given).count == 1 else {
             throw APIError(
                 .unauthorized,
                 "Authentication failed: the request has \(Set(given).count) different Authorization headers, send one alone",
