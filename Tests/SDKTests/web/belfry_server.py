@@ -11,7 +11,7 @@ import urllib.request
 
 
 class Belfry:
-    def __init__(self, binary, folder, database=None):
+    def __init__(self, binary, folder, database=None, settings=None):
         self.binary, self.data = str(binary), str(folder / "data")
         self.log = open(folder / "belfry.log", "w")
         self.environment = {
@@ -21,10 +21,12 @@ class Belfry:
         }
         if database:
             self.environment["BELFRY_DATABASE_URL"] = database
+        self.environment |= settings or {}
         self.process = subprocess.Popen(
             [self.binary, "serve"], env=self.environment, stdout=self.log, stderr=subprocess.STDOUT)
         self.url = self._address(folder / "belfry.log")
-        self.admin_key = next(pathlib.Path(self.data).glob("*admin*")).read_text().strip()
+        key = pathlib.Path(self.data) / "admin.key"
+        self.admin_key = key.read_text().strip() if key.exists() else None
 
     def _address(self, log):
         deadline = time.monotonic() + 30
@@ -40,7 +42,11 @@ class Belfry:
 
     def stop(self):
         self.process.terminate()
-        self.process.wait(30)
+        return self.process.wait(30)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
 
     def admin(self, method, path, body=None):
         request = urllib.request.Request(
