@@ -26,6 +26,7 @@ import Testing
     private static func tolerantServer() async throws -> TestServer {
         let server = try await TestServer()
         try await server.store.edit(server.application.key, ApplicationEdit(ignoresUnknownFields: true))
+        _ = try await server.device(token, #","tags":["a"]"#)
         return server
     }
 
@@ -83,6 +84,18 @@ import Testing
         let reply = try await Self.tolerantServer().push(#"{"message":{"body":"Hi"},\#(fields)}"#)
         #expect(reply.status == 200)
         #expect(reply.headers[.warning] == #"299 - "\#(field) was ignored (is \#(meant) meant?)""#)
+    }
+
+    @Test(arguments: [
+        (#"["diary"]"#, "nobody subscribes to diary"), (#"["a","b"]"#, "nobody subscribes to b"),
+        (#"["x y","ü"]"#, "nobody subscribes to 2 of the topics"), (#"["ü","d"]"#, "nobody subscribes to d, 1 more"),
+    ])
+    func `a push to topics that nobody has is taken with a warning`(topics: String, words: String) async throws {
+        let server = try await Self.tolerantServer()
+        let reply = try await server.push(#"{"message":{"body":"Hi"},"target":{"topics":\#(topics)}}"#)
+        #expect(reply.status == 200 && reply.headers[.warning] == #"299 - "\#(words)""#, "\(reply)")
+        let known = try await server.push(#"{"message":{"body":"Hi"},"target":{"topics":["A"]}}"#)
+        #expect(known.status == 200 && known.headers[.warning] == nil, "\(known)")
     }
 
     @Test(arguments: [#""x":1,"#, #""request_id":"7","sender":"erp","#, ""])
@@ -143,7 +156,7 @@ import Testing
     ])
     func `a part of no platform is warned of`(custom: String, words: String) async throws {
         let reply = try await TestServer().push(
-            #"{"message":{"body":"Hi","custom":\#(custom)},"target":{"topics":["a"]}}"#)
+            #"{"message":{"body":"Hi","custom":\#(custom)},"target":{"platform":"all"}}"#)
         #expect(reply.status == 200 && reply.headers[.warning] == #"299 - "\#(words)""#, "\(reply.headers)")
     }
 

@@ -41,8 +41,9 @@ extension Admin {
             if let dueAt = body.sendAt, dueAt > factory.clock.now {
                 return try await schedule(pushRequest, at: dueAt, call, application)
             }
+            let push = try await factory.pushes.send(pushRequest, for: application, by: call.author)
             return try factory.accepted(
-                try await factory.pushes.send(pushRequest, for: application, by: call.author), call)
+                push, call, unmatched: await factory.pushes.unmatchedNames(of: push, pushRequest.target))
         }
 
         private func schedule(

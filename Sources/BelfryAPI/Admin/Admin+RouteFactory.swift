@@ -86,9 +86,9 @@ extension Admin {
         }
 
         /// The response to an accepted push: its receipt id.
-        func accepted(_ push: Push, _ call: Call) throws -> Response {
+        func accepted(_ push: Push, _ call: Call, unmatched: UnmatchedNames? = nil) throws -> Response {
             note(push, call)
-            return try .created(CreatedPushReply(push))
+            return try .created(CreatedPushReply(push, unmatched: unmatched))
         }
 
         func note(_ push: Push, _ call: Call) { acceptedPushes.note(push, call.logger) }

@@ -45,6 +45,15 @@ struct IgnoredFields: Sendable, Hashable {
         remark("registration_token is \(bytes.found) bytes, tokens of APNs have \(bytes.usual) so far")
     }
 
+    /// Notes topics of a push that no device has. Names that a header cannot hold are counted.
+    mutating func remark(withoutSubscribers topics: [String]) {
+        guard !topics.isEmpty else { return }
+        let named = topics.filter(Self.isPlain).prefix(Self.examinedMax)
+        let others = topics.count - named.count
+        let more = others == 0 ? [] : ["\(others) \(named.isEmpty ? "of the topics" : "more")"]
+        remark("nobody subscribes to \((named + more).joined(separator: ", "))")
+    }
+
     /// Notes a field that nothing reads, if it resembles one of the known ones.
     ///
     /// Returns that one.

@@ -22,13 +22,13 @@ extension PCFv1 {
             let body = try await request.push(atMost: options.bodyBytesMax, for: application) {
                 bytes, unknown throws(InvalidInput) in try PushBody.parse(bytes, unknown)
             }
-            return mistakes.tell(
-                body.ignored, of: "app \(application.uuid.lowercased)",
-                in: try await create(body, for: application, logger), logger)
+            var ignored = body.ignored
+            let response = try await create(body, for: application, &ignored, logger)
+            return mistakes.tell(ignored, of: "app \(application.uuid.lowercased)", in: response, logger)
         }
 
         private func create(
-            _ body: PushBody, for application: Application, _ logger: Logger
+            _ body: PushBody, for application: Application, _ ignored: inout IgnoredFields, _ logger: Logger
         ) async throws -> Response {
             let now = clock.now
             // A push that is due soon, or was due in the past, is sent at once.
@@ -39,6 +39,12 @@ extension PCFv1 {
             }
             let push = try await pushService.send(body.pushRequest, for: application.key)
             accepted.note(push, logger)
+            // Senders to users and devices know whom they name, and are many.
+            if !body.pushRequest.target.topics.isEmpty,
+                let names = await pushService.unmatchedNames(of: push, body.pushRequest.target)
+            {
+                ignored.remark(withoutSubscribers: names.topics)
+            }
             return Self.reply { json in json.uuid("receipt_id", push.receiptID) }
         }
 

@@ -16,9 +16,6 @@ package protocol ReceiptStore: Sendable {
     func contents<Value: Sendable>(
         of pushes: [Key<Push>], _ read: @escaping @Sendable (Push.Content) -> Value
     ) async throws -> [Key<Push>: Value]
-    /// What the target of a push names and nothing has: devices that were unknown when it was accepted, and of the first
-    /// `UnmatchedNames.lookedUpMax` topics and users those that no active device has now.
-    func unmatchedNames(of push: Key<Push>) async throws -> UnmatchedNames
     /// The answers of a push on each platform, deleted platforms too; `pending` counts devices without one. Reads all
     /// batches of the push.
     func answerCounts(of push: Key<Push>) async throws -> [Key<Platform>: [Answer: Int]]

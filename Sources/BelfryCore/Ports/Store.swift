@@ -176,6 +176,9 @@ package protocol PushStore: Sendable {
     ) async throws -> [DeviceMessage]
     /// How far a push has come for one of its devices; nil if it is in no batch (yet).
     func delivery(of device: Key<Device>, in push: Key<Push>) async throws -> DeviceDelivery?
+    /// What the target of a push names and nothing has: devices that were unknown when it was accepted, and of the first
+    /// `UnmatchedNames.lookedUpMax` topics and users those that no active device has now.
+    func unmatchedNames(of push: Key<Push>) async throws -> UnmatchedNames
     /// When the last lease on a batch or a fan-out of the push ends, or ended; nil where no worker has any.
     func leasesEnd(of push: Key<Push>) async throws -> Instant?
     /// What providers said of devices of the push that they did not accept at once, each sentence once: the first

@@ -25,6 +25,17 @@ package struct PushService: Sendable {
         return push
     }
 
+    /// The names of an accepted push's target that no device has; nil where there are none.
+    ///
+    /// The push is accepted: a database that fails here must not fail its request.
+    package func unmatchedNames(of push: Push, _ target: Target) async -> UnmatchedNames? {
+        let isNaming = target.devices != nil || !target.topics.isEmpty || !target.customUserIDs.isEmpty
+        guard isNaming, let names = try? await store.unmatchedNames(of: push.key), !names.isEmpty else {
+            return nil
+        }
+        return names
+    }
+
     /// As `send`, with a line in the audit log, which has the receipt id.
     package func send(_ pushRequest: PushRequest, for application: Application, by author: AuditAuthor) async throws
         -> Push

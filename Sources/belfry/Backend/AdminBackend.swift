@@ -46,7 +46,13 @@ protocol AdminBackend: Sendable {
 extension AdminBackend {
     /// A reply of the admin API in its own type.
     func read<Reply: Decodable>(_ path: String) async throws -> Reply {
-        let value = try await ask("GET", path, nil) ?? .null
+        try await answer("GET", path, nil)
+    }
+
+    func answer<Reply: Decodable>(
+        _ method: String, _ path: String, _ body: [String: JSONValue]?
+    ) async throws -> Reply {
+        let value = try await ask(method, path, body) ?? .null
         return try JSONDecoder().decode(Reply.self, from: Data(value.encoded))
     }
 
@@ -97,4 +103,6 @@ typealias PushDraft = [String: JSONValue]
 struct CreatedPush: Codable, Sendable {
     var receipt_id: String?
     var schedule_id: String?
+    /// Names of the target that no device has.
+    var unmatched: Admin.UnmatchedReply?
 }

@@ -148,9 +148,7 @@ struct LocalBackend: AdminBackend {
     }
 
     func push(_ draft: PushDraft, of application: UUID) async throws -> CreatedPush {
-        let reply = try await ask("POST", "apps/\(application.lowercased)/pushes", draft) ?? .null
-        return CreatedPush(
-            receipt_id: reply["receipt_id"]?.stringValue, schedule_id: reply["schedule_id"]?.stringValue)
+        try await answer("POST", "apps/\(application.lowercased)/pushes", draft)
     }
 
     func writeOff(_ receipt: UUID) async throws -> Admin.WriteOffReply {

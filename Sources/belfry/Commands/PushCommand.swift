@@ -85,7 +85,8 @@ struct PushCommand: AsyncParsableCommand {
             if !follow || output.json, let absence = try? await backend.serverAbsence() {
                 Notice.show("\(absence): it is sent once one starts")
             }
-            if !follow { await warnOfNobody(created, backend) }
+            // Names of the target that no device has are usually mistyped.
+            if !follow { created.unmatched?.warnings.forEach(Notice.show) }
             guard follow, let id = created.receipt_id.flatMap({ UUID(uuidString: $0) }) else {
                 return try show(created)
             }
@@ -93,15 +94,6 @@ struct PushCommand: AsyncParsableCommand {
             try end.receipt.show(json: output.json)
             if let code = end.code { throw code }
         }
-    }
-
-    /// Names of the target that no device has are usually mistyped.
-    /// A key that only sends may not read the receipt, and hears nothing.
-    private func warnOfNobody(_ created: CreatedPush, _ backend: any AdminBackend) async {
-        guard let id = created.receipt_id.flatMap({ UUID(uuidString: $0) }),
-            let receipt = try? await backend.receipt(id)
-        else { return }
-        for words in receipt.unmatched?.warnings ?? [] { Notice.show(words) }
     }
 
     /// The body of the admin API's request: `POST /admin/v1/apps/{app_uuid}/pushes`.

@@ -334,6 +334,17 @@ import Testing
         #expect(tried.status == 200 && tried["result"] == .string("works"), "\(tried)")
     }
 
+    @Test func `a new push names the topics and users that nobody has`() async throws {
+        let server = try await TestAdminServer()
+        let path = "apps/\(try await server.resources("shop").application.uuid.lowercased)/pushes"
+        let mistyped = try await server.send(
+            .post, path, #"{"message":{"body":"hi"},"target":{"topics":["diary"],"custom_user_ids":["kin"]}}"#)
+        #expect(mistyped.status == 201 && mistyped["unmatched"]?["topics"] == .array([.string("diary")]), "\(mistyped)")
+        #expect(mistyped["unmatched"]?["custom_user_ids"] == .array([.string("kin")]), "\(mistyped)")
+        let all = try await server.send(.post, path, #"{"message":{"body":"hi"},"target":{"everyone":true}}"#)
+        #expect(all.status == 201 && all["unmatched"] == nil, "\(all)")
+    }
+
     @Test func `a receipt names the node that fell silent with parts of its push`() async throws {
         let server = try await TestAdminServer()
         let resources = try await server.resources("shop")

@@ -7,8 +7,13 @@ extension Admin {
     /// The receipt id of an accepted push.
     package struct CreatedPushReply: Codable, Sendable {
         package let receipt_id: String
+        /// Names of the target that no device has, which are usually mistyped; nil where there are none.
+        package let unmatched: UnmatchedReply?
 
-        package init(_ push: Push) { receipt_id = push.receiptID.lowercased }
+        package init(_ push: Push, unmatched: UnmatchedNames? = nil) {
+            receipt_id = push.receiptID.lowercased
+            self.unmatched = unmatched.map(UnmatchedReply.init)
+        }
     }
 
     /// A push to one device, and what the provider said of it; `pending` where it said nothing in time.
