@@ -112,7 +112,7 @@ import Testing
         #expect(
             imported.refused == [
                 4: "device_type is '11', which no push provider delivers to", 5: "tags has to be a JSON object",
-                6: "token is missing",
+                6: "identifier is missing",
             ])
         #expect(
             imported.devices

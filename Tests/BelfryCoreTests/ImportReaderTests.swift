@@ -181,4 +181,24 @@ import Testing
         let rows = try Self.read("registration_token\n\(columns)\n", as: .csv, piece: 4_096)
         #expect(Self.faults(rows) == [1: "row has more values than 1024, the limit"])
     }
+
+    @Test func `columns that nothing reads, and repeated ones, are named`() throws {
+        var reader = ImportReader(.csv)
+        #expect(reader.ignoredColumns == nil)
+        let rows = try reader.read(Array("registration_token,shoe,tags,tags,shoe\na,9,x,y,8\n".utf8))
+        #expect(try rows.map { try $0.outcome.get().topics } == [["x"]])
+        #expect(reader.ignoredColumns?.unread == ["shoe"] && reader.ignoredColumns?.repeated == ["tags", "shoe"])
+        let fault = #expect(throws: InvalidInput.self) { try Self.read("id;identifier;device_type\n", as: .onesignal) }
+        #expect(
+            fault?.description.hasSuffix("it has id;identifier;device_type; commas have to be between them") == true)
+    }
+
+    @Test func `a row names the column that holds what its device cannot have`() throws {
+        let mapping = try ImportMapping("token=push,user=customer")
+        let row = try #require(try Self.read("push,customer\nzz,kim\n", as: .csv, mapping: mapping).first)
+        #expect(row.columns["registration_token"] == "push" && row.columns["custom_user_id"] == "customer")
+        let device = try row.outcome.get()
+        let fault = #expect(throws: InvalidInput.self) { try device.device(for: .ios) }
+        #expect(fault?.renamed(row.columns).description.hasPrefix("push is not an APNs token") == true)
+    }
 }

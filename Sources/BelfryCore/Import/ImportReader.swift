@@ -6,16 +6,22 @@ package struct ImportReader: Sendable {
         package let outcome: Result<ImportRow, InvalidInput>
         /// The length of the text that it comes of.
         package let bytes: Int
+        /// The columns of the list, by the names that faults have for what they hold.
+        package let columns: [String: String]
 
-        package init(number: Int, outcome: Result<ImportRow, InvalidInput>, bytes: Int = 0) {
+        package init(
+            number: Int, outcome: Result<ImportRow, InvalidInput>, bytes: Int = 0, columns: [String: String] = [:]
+        ) {
             self.number = number
             self.outcome = outcome
             self.bytes = bytes
+            self.columns = columns
         }
     }
 
     private var splitter: any RowSplitter
     private let parser: any ImportRowParser
+    private let columnNames: [String: String]
     private var csv: CSVHeader?
     private var count = 0
     /// Rows up to this one are passed over unread.
@@ -40,7 +46,11 @@ package struct ImportReader: Sendable {
             (splitter, parser) = (CSVSplitter(), MappedImport(mapping: mapping))
             csv = CSVHeader(required: [mapping.column(.token)])
         }
+        columnNames = parser.columnNames
     }
+
+    /// What of the columns is not read, once their names were; nil where the list has no such line.
+    package var ignoredColumns: IgnoredColumns? { csv?.ignored }
 
     /// A registration of PCF that was read by itself, for a platform that is known.
     package static func pcfRow(_ bytes: [UInt8], kind: PlatformKind) -> Result<ImportRow, InvalidInput> {
@@ -82,12 +92,14 @@ package struct ImportReader: Sendable {
         var rows: [Row] = []
         for piece in pieces {
             if csv?.names == nil, csv != nil {
-                try csv?.read(piece)
+                let known = parser.columns
+                try csv?.read(piece, known: known)
                 continue
             }
             count += 1
             guard count > skipped else { continue }
-            rows.append(Row(number: count, outcome: outcome(of: piece), bytes: piece.bytes))
+            rows.append(
+                Row(number: count, outcome: outcome(of: piece), bytes: piece.bytes, columns: columnNames))
         }
         pieces.removeAll(keepingCapacity: true)
         return rows
@@ -112,9 +124,16 @@ protocol ImportRowParser: Sendable {
     func row(_ bytes: [UInt8]) throws(InvalidInput) -> ImportRow
     /// - Parameter fields: by the names of the columns.
     func row(fields: [String: String]) throws(InvalidInput) -> ImportRow
+    /// The columns of comma-separated values that it reads.
+    var columns: Set<String> { get }
+    /// Those whose values are judged later, by the names that faults have for what they hold.
+    var columnNames: [String: String] { get }
 }
 
 extension ImportRowParser {
+    var columns: Set<String> { [] }
+    var columnNames: [String: String] { [:] }
+
     func row(_ bytes: [UInt8]) throws(InvalidInput) -> ImportRow {
         throw InvalidInput(field: "row", "is no record of comma-separated values")
     }
@@ -124,24 +143,50 @@ extension ImportRowParser {
     }
 }
 
+/// The columns of a CSV that nothing reads.
+package struct IgnoredColumns: Sendable, Hashable {
+    /// Those that nothing here is for, as far as they are named.
+    package let unread: [String]
+    /// Those that stand in the list more than once: the first of them is read.
+    package let repeated: [String]
+
+    /// How many of each are named, and with how many bytes.
+    package static let namedMax = 40
+    private static let nameBytesMax = 64
+
+    init(_ names: [String], known: Set<String>) {
+        var seen: Set<String> = []
+        let others = names.filter { !seen.insert($0).inserted }
+        unread = Self.named(names.filter { !known.contains($0) })
+        repeated = Self.named(others)
+    }
+
+    private static func named(_ names: [String]) -> [String] {
+        names.withoutRepeats.prefix(namedMax).map { $0.prefix(bytes: nameBytesMax) }
+    }
+}
+
 /// The names of the columns of a CSV, which stand in its first record.
 private struct CSVHeader: Sendable {
     let required: [String]
     private(set) var names: [String]?
+    private(set) var ignored: IgnoredColumns?
 
     init(required: [String]) { self.required = required }
 
-    mutating func read(_ piece: RowPiece) throws(InvalidInput) {
+    mutating func read(_ piece: RowPiece, known: Set<String>) throws(InvalidInput) {
         guard case .row(let bytes) = piece else {
             throw InvalidInput(field: "the file", "has no line with the names of its columns")
         }
         let names = try CSVSplitter.fields(of: bytes)
         for name in required where !names.contains(name) {
-            throw InvalidInput(
-                field: "the file",
-                "has no column '\(name)', it has \(names.prefix(40).joined(separator: ", ").prefix(bytes: 1_024))")
+            let found = names.prefix(IgnoredColumns.namedMax).joined(separator: ", ").prefix(bytes: 1_024)
+            // As spreadsheets of some countries write it.
+            let hint = names.count == 1 && found.contains(";") ? "; commas have to be between them" : ""
+            throw InvalidInput(field: "the file", "has no column '\(name)', it has \(found)\(hint)")
         }
         self.names = names
+        ignored = IgnoredColumns(names, known: known)
     }
 
     func fields(of record: [UInt8]) throws(InvalidInput) -> [String: String] {

@@ -33,6 +33,8 @@ package struct ImportIntake: Sendable {
     /// Rows of the list before the part of it that comes in.
     private let before: Int
 
+    package var ignoredColumns: IgnoredColumns? { reader.ignoredColumns }
+
     /// Does some rows; returns false where none are to be done after them.
     package typealias Write = (inout RecordedImport, [ImportReader.Row]) async throws -> Bool
 
@@ -72,6 +74,6 @@ package struct ImportIntake: Sendable {
 
 extension ImportReader.Row {
     fileprivate func moved(by rows: Int) -> ImportReader.Row {
-        ImportReader.Row(number: number + rows, outcome: outcome, bytes: bytes)
+        ImportReader.Row(number: number + rows, outcome: outcome, bytes: bytes, columns: columns)
     }
 }

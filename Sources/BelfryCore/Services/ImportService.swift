@@ -94,7 +94,9 @@ package struct ImportService: Sendable {
             return .found(Found(number: row.number, id: id, platform: its, device: try read.device(for: its.kind)))
         } catch {
             return .refused(
-                Verdict(row: row.number, id: id, platform: platform, outcome: .refused(error.description)))
+                Verdict(
+                    row: row.number, id: id, platform: platform,
+                    outcome: .refused(error.renamed(row.columns).description)))
         }
     }
 

@@ -93,19 +93,19 @@ struct ImportPages {
             let recorded = try await visit.services.admin.recordImport(
                 .timeOrdered(), of: application, to: all.filter { chosen.isEmpty || $0.uuid.lowercased == chosen },
                 from: source, position: 0, by: visit.author)
-            let (job, refusals) = try await read(list, into: recorded, of: application, visit)
+            let (job, refusals, ignored) = try await read(list, into: recorded, of: application, visit)
             var again = form
             again.keep(visit.form)
             return .outcome(
                 Self.page(
-                    application, again, result: Self.result(job, refusals, of: application),
+                    application, again, result: Self.result(job, refusals, ignored, of: application),
                     earlier: try await imports(visit, application)))
         }
     }
 
     private func read(
         _ list: [UInt8], into recorded: RecordedImport, of application: Application, _ visit: Visit
-    ) async throws -> (job: ImportJob, refusals: [ImportService.Verdict]) {
+    ) async throws -> (job: ImportJob, refusals: [ImportService.Verdict], ignored: IgnoredColumns?) {
         var (intake, refusals) = (try ImportIntake(into: recorded), [ImportService.Verdict]())
         func write(_ recorded: inout RecordedImport, _ rows: [ImportReader.Row]) async throws -> Bool {
             let verdicts = try await visit.services.shares.holding(.batches, for: visit.holder(application)) {
@@ -128,11 +128,12 @@ struct ImportPages {
             throw error
         }
         try await intake.recorded.end(as: .completed)
-        return (intake.recorded.job, refusals)
+        return (intake.recorded.job, refusals, intake.ignoredColumns)
     }
 
     static func section(_ jobs: [ImportJob], of application: Application, at now: Instant) -> Section {
-        var section = Section("Earlier imports", text: "Those of the admin API and of `belfry import --server` too.")
+        var section = Section(
+            "Earlier imports", text: "Those of the admin API and of `belfry import devices --server` too.")
         section.table = Table(
             "Earlier imports",
             ["Begun", "Format", "State", "#Rows", "#New", "#Updated", "#Known already", "#Refused", "Verdicts"],
@@ -151,7 +152,7 @@ struct ImportPages {
     }
 
     static func result(
-        _ job: ImportJob, _ refusals: [ImportService.Verdict], of application: Application
+        _ job: ImportJob, _ refusals: [ImportService.Verdict], _ ignored: IgnoredColumns?, of application: Application
     ) -> [Section] {
         let (tally, isDryRun) = (job.tally, job.source.isDryRun)
         var section = Section(isDryRun ? "What the import would do" : "What the import did")
@@ -160,6 +161,13 @@ struct ImportPages {
             Fact("Updated", .number(tally.updated)), Fact("Known already", .number(tally.duplicate)),
             Fact("Refused", tally.refused == 0 ? .number(0) : .badge(tally.refused.grouped, .warn)),
         ]
+        if let unread = ignored?.unread, !unread.isEmpty {
+            section.facts.append(Fact("Columns not read", .text(unread.joined(separator: ", "))))
+        }
+        if let repeated = ignored?.repeated, !repeated.isEmpty {
+            section.facts.append(
+                Fact("Columns given twice", .text(repeated.joined(separator: ", ") + ": the first is read")))
+        }
         section.links = [
             Link("A verdict on each row, as CSV", Address.of(application, "import", job.uuid.lowercased))
         ]

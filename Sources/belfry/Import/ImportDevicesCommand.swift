@@ -60,7 +60,10 @@ struct ImportDevicesCommand: AsyncParsableCommand {
                 try await offer(try reader.finish(), 1)
             }
             if isFirst, !run.dryRun, let local = backend as? LocalBackend { try await local.service.awaitServers() }
-            try run.report(tally, verdicts: journal.verdictsPath, sample: importRun.sample, json: output.json)
+            try run.report(
+                tally, verdicts: journal.verdictsPath, sample: importRun.sample,
+                others: reader.ignoredColumns?.facts ?? [],
+                json: output.json)
         }
     }
 
@@ -82,5 +85,13 @@ struct ImportDevicesCommand: AsyncParsableCommand {
         let target = try await service.beginImport(
             of: application, to: platforms, from: format.rawValue, isDryRun: run.dryRun)
         return (target, run.sample(of: service, platforms), platforms.contains { !$0.hasImports })
+    }
+}
+
+extension IgnoredColumns {
+    fileprivate var facts: [(String, String)] {
+        let unread = unread.isEmpty ? [] : [("columns not read", unread.joined(separator: ", "))]
+        guard !repeated.isEmpty else { return unread }
+        return unread + [("columns given twice", repeated.joined(separator: ", ") + ": the first is read")]
     }
 }

@@ -78,7 +78,7 @@ struct ImportRunOptions: ParsableArguments {
         validate ? ImportSample(service: service, platforms: platforms) : nil
     }
 
-    /// - Parameter others: what was brought over besides devices.
+    /// - Parameter others: what was brought over besides devices, or was left where it is.
     func report(
         _ tally: ImportTally, verdicts: String, sample: ImportSample?, others: [(String, String)] = [], json: Bool
     ) throws {

@@ -30,6 +30,9 @@ extension Admin {
         package var refusals: [Refusal]?
         /// What came of the first `verdictsMax` rows of this request, where that was asked for.
         package var verdicts: [Verdict]?
+        /// The columns of a CSV that nothing reads, and those of which only the first is read.
+        package var unread_columns: [String]?
+        package var repeated_columns: [String]?
 
         package struct Refusal: Codable, Sendable {
             package let row: Int
@@ -76,8 +79,10 @@ extension Admin {
             _ended_at = OrNull(wrappedValue: job.endedAt?.text)
         }
 
-        init(_ job: ImportJob, at now: Instant, _ part: ImportPart) {
+        init(_ job: ImportJob, at now: Instant, _ part: ImportPart, _ ignored: IgnoredColumns?) {
             self.init(job, at: now)
+            unread_columns = ignored?.unread
+            repeated_columns = ignored?.repeated
             refusals = part.refusals
             verdicts = part.keepsVerdicts ? part.verdicts : nil
         }

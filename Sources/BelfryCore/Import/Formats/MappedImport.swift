@@ -2,6 +2,18 @@
 struct MappedImport: ImportRowParser {
     let mapping: ImportMapping
 
+    var columns: Set<String> { Set(ImportMapping.Field.allCases.map(mapping.column)) }
+
+    var columnNames: [String: String] {
+        [
+            "token": mapping.column(.token), "registration_token": mapping.column(.token),
+            "custom_user_id": mapping.column(.user), "topics": mapping.column(.topics),
+            "device_alias": mapping.column(.alias), "device_model": mapping.column(.model),
+            "device_manufacturer": mapping.column(.manufacturer), "os": mapping.column(.os),
+            "os_version": mapping.column(.osVersion),
+        ]
+    }
+
     func row(_ bytes: [UInt8]) throws(InvalidInput) -> ImportRow {
         let value = try JSONValue(json: bytes, field: "row")
         guard case .object(let members) = value else { throw InvalidInput(field: "row", "is no JSON object") }

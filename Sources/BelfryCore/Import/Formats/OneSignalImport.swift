@@ -24,6 +24,16 @@ struct OneSignalImport: ImportRowParser {
         return row
     }
 
+    let columns: Set<String> = [
+        "badge_count", "device_model", "device_os", "device_type", "external_user_id", "id", "identifier",
+        "invalid_identifier", "language", "last_active", "notification_types", "tags", "timezone", "timezone_id",
+        "web_auth", "web_p256",
+    ]
+    let columnNames = [
+        "token": "identifier", "registration_token": "identifier", "custom_user_id": "external_user_id",
+        "topics": "tags", "os_version": "device_os",
+    ]
+
     /// By `device_type`. Chrome apps, macOS, Alexa, e-mail and SMS are no platforms here, nor is Safari's own push.
     private static let kinds: [String: [PlatformKind]] = [
         "0": [.ios], "1": [.androidFCM, .android], "2": [.amazon], "3": [.windowsPhone], "5": [.web],
