@@ -30,8 +30,13 @@ enum Main {
         if let command, error is ValidationError {
             text = UsageText.replaced(in: text, by: Belfry.usageString(for: command))
         }
-        text = UsageText.shortened(text)
         let code = Belfry.exitCode(for: error)
+        // Arguments that were not read.
+        if command == nil, !code.isSuccess {
+            let words = Misspelling.words(in: Array(CommandLine.arguments.dropFirst()), of: Belfry.self)
+            if let words { text = Misspelling.replaced(in: text, by: words) }
+        }
+        text = UsageText.shortened(text)
         LogQueue.standardError.drain()
         if !text.isEmpty { code.isSuccess ? print(text) : StandardError.write("\(text)\n") }
         exit(code.rawValue)

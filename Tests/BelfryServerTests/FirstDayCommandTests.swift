@@ -10,6 +10,37 @@ extension CommandTests {
     @Suite struct FirstDayCommandTests {}
 }
 
+// MARK: - What is misspelt
+
+extension CommandTests.FirstDayCommandTests {
+    @Test(arguments: [
+        (["pussh"], "There is no command 'belfry pussh'. Did you mean 'belfry push'?"),
+        (["app", "lst"], "There is no command 'belfry app lst'. Did you mean 'belfry app list'?"),
+        (["frobnicate"], "There is no command 'belfry frobnicate'"),
+        (["push", "--topics", "dairy", "--body", "x"], "Unknown option '--topics'. Did you mean '--topic'?"),
+        (["app", "create", "--nam=x"], "Unknown option '--nam'. Did you mean '--name'?"),
+        (["push", "--body", "x"], "give exactly one of --everyone, --topic, --user, --device and --channel"),
+    ])
+    func `a misspelt command or option is named with the nearest`(arguments: [String], words: String) async throws {
+        try await Scratch.with { scratch in
+            let ended = try await Program.run(arguments, in: scratch)
+            #expect(ended.status != 0 && ended.err.hasPrefix("Error: \(words)\nUsage: belfry "), "\(ended.err)")
+        }
+    }
+
+    @Test func `a wrong value is named with its file or variable`() async throws {
+        try await Scratch.with { scratch in
+            let file = try scratch.write(#"{"log.level": "loud"}"#, to: "belfry.json")
+            let ended = try await Program.run(
+                ["check", "--config", file, "--data-directory", scratch.file("data")],
+                ["BELFRY_DELIVERY_LEASE_SECONDS": "soon"], in: scratch)
+            let text = ended.out + ended.err
+            #expect(text.contains("critical, in \(file)\n"), "\(text)")
+            #expect(text.contains(", in BELFRY_DELIVERY_LEASE_SECONDS\n"), "\(text)")
+        }
+    }
+}
+
 // MARK: - The key ring of another database
 
 extension CommandTests.FirstDayCommandTests {

@@ -148,7 +148,7 @@ package struct ServerConfiguration: Sendable {
         ]
         let settings = Settings(
             ConfigReader(providers: providers), environment: environment, flags: Array(flags.keys),
-            file: Array((file?.values ?? [:]).keys))
+            file: file)
         var configuration = ServerConfiguration(settings)
         configuration.injectedVariables = injected
         var unknown = settings.unknownVariables(in: environment, besides: ownVariables)
@@ -164,7 +164,7 @@ package struct ServerConfiguration: Sendable {
             }
         }
         // A misspelt name is the cause of what follows from its absence.
-        return (configuration, refused + settings.faults)
+        return (configuration, refused + settings.locatedFaults)
     }
 
     private static func provider(_ name: String, _ values: [String: String]) -> InMemoryProvider {

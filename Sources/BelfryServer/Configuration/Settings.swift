@@ -11,6 +11,7 @@ final class Settings {
     private(set) var faults: [String] = []
     private(set) var known: Set<String> = []
     private let given: [(source: SettingReport.Source, keys: Set<String>)]
+    private let file: ConfigurationFile?
     private var read: [String: SettingReport] = [:]
     private var knownOldNames: Set<String> = []
 
@@ -19,14 +20,16 @@ final class Settings {
 
     /// - Parameters:
     ///   - flags: the keys that flags were given for.
-    ///   - file: those that the file has.
+    ///   - file: the file that was read, if there is one.
     init(
-        _ reader: ConfigReader, environment: [String: String], flags: [String] = [], file: [String] = []
+        _ reader: ConfigReader, environment: [String: String], flags: [String] = [], file: ConfigurationFile? = nil
     ) {
         self.reader = reader
+        self.file = file
         oldNames = environment.filter { OldNames.isOld($0.key) }
         given = [
-            (.flag, Set(flags)), (.environment, Set(environment.filter { !$0.value.isEmpty }.keys)), (.file, Set(file)),
+            (.flag, Set(flags)), (.environment, Set(environment.filter { !$0.value.isEmpty }.keys)),
+            (.file, Set((file?.values ?? [:]).keys)),
         ]
     }
 
@@ -135,6 +138,18 @@ final class Settings {
             let nearest = known.sorted().min { $0.edits(to: stranger) < $1.edits(to: stranger) }
             let advice = nearest.map { "; the nearest is \($0)" } ?? ""
             return "\(stranger) is not a setting of docs/Configuration.md\(advice)"
+        }
+    }
+
+    /// The faults, each with the file or the variable that has the setting which it begins with.
+    var locatedFaults: [String] {
+        faults.map { fault in
+            let key = String(fault.prefix { $0 != " " && $0 != ":" })
+            switch read[key]?.source {
+            case .file: return file.map { fault.hasSuffix($0.path) ? fault : "\(fault), in \($0.path)" } ?? fault
+            case .environment: return "\(fault), in \(Self.variable(key))"
+            default: return fault
+            }
         }
     }
 
