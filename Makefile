@@ -1,6 +1,6 @@
 # One entry to everything. `make` prints what there is.
 .DEFAULT_GOAL := help
-.PHONY: help run release install uninstall deb docs sdk kit senders quick test check shelf format lint bench count soak simulate fuzz contract browser tsan clean
+.PHONY: help run release install uninstall deb docs sdk kit senders documents fixtures upgrade quick test check shelf format lint bench count soak simulate fuzz contract browser tsan clean
 
 # With the standard library inside: the program runs where no Swift is, and its calls are shorter.
 RELEASE := --configuration release --scratch-path .build-release --static-swift-stdlib
@@ -55,6 +55,20 @@ senders: ## Run the samples of docs/Senders.md, and a Python client that openapi
 	@Scripts/setup senders
 	swift build $(DEBUG) --product belfry
 	@Scripts/senders .build/debug/belfry
+
+documents: ## Run every command that README, the documents, the demo and the dashboard print; ARGS="docs/Pushing.md …" runs those
+	@Scripts/setup test
+	swift build $(DEBUG) --product belfry
+	@Scripts/documents .build/debug/belfry $(ARGS)
+
+fixtures: ## Make the databases of this version that later ones are tried on, with rows in every table
+	@Scripts/setup test
+	swift build $(DEBUG) --product belfry
+	@Scripts/fixtures make .build/debug/belfry
+
+upgrade: ## Upgrade the last release under load, on either database, and go back; OLD=binary NEW=binary takes those
+	@Scripts/setup test
+	@Scripts/upgrade
 
 quick: ## What to run on every change: rules, stores in memory and SQLite, a few simulations
 	@Scripts/setup run
@@ -121,4 +135,4 @@ tsan: ## Core, HTTP2Client and Delivery under the thread sanitizer
 		--experimental-maximum-parallelization-width 6
 
 clean: ## Remove everything that was built
-	rm -rf .build .build-check .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-browser .build-deb .build-docs .build-sdk .build-kit .build-senders .build-shelf .build-dist
+	rm -rf .build .build-check .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-browser .build-deb .build-docs .build-sdk .build-kit .build-senders .build-shelf .build-dist .build-upgrade

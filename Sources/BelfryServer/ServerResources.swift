@@ -160,17 +160,17 @@ package struct ServerResources: Sendable {
         }
     }
 
-    /// Whether the database has migrations that this program does not know, and whether it lacks some.
+    /// Whether the database has migrations of a newer program that this one cannot work with, and whether it lacks some.
     private static func schemaDistance(_ storage: StorageConfiguration) async throws -> (isNewer: Bool, lacks: Bool) {
         if let url = storage.databaseURL {
             let version = try await PostgresStore.schemaVersion(of: url)
-            return (!version.unknown.isEmpty, !version.missing.isEmpty)
+            return (!version.breaking.isEmpty, !version.missing.isEmpty)
         }
         guard
             FileManager.default.fileExists(atPath: storage.databaseFile),
             let version = try SQLiteStore.schemaVersion(at: storage.databaseFile)
         else { return (false, false) }
-        return (!version.unknown.isEmpty, !version.missing.isEmpty)
+        return (!version.breaking.isEmpty, !version.missing.isEmpty)
     }
 }
 

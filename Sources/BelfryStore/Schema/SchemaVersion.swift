@@ -6,7 +6,7 @@ package struct SchemaVersion: Sendable, Hashable {
     package let applied: [String]
     /// Migrations this program has and the database has not.
     package let missing: [String]
-    /// Migrations the database has and this program does not know: a newer program has migrated it.
+    /// Migrations the database has and this program does not know: a newer program has migrated it. See `breaking`.
     package let unknown: [String]
 
     package var isCurrent: Bool { missing.isEmpty && unknown.isEmpty }
@@ -18,11 +18,18 @@ package struct SchemaVersion: Sendable, Hashable {
         unknown = applied.subtracting(known).sorted()
     }
 
-    /// Throws unless the schema is the one this program knows.
+    /// The end of a migration's name that only adds: programs of the release before it work with the schema after it, so that an
+    /// upgrade can be taken back. What it adds to rows of theirs has defaults, and what they write is right for the newer program.
+    static let additiveMark = "(additive)"
+
+    /// Of the migrations that this program does not know, those that it cannot work with.
+    package var breaking: [String] { unknown.filter { !$0.hasSuffix(Self.additiveMark) } }
+
+    /// Throws unless the schema is the one this program knows, or that with additions.
     func check() throws {
-        guard unknown.isEmpty else {
+        guard breaking.isEmpty else {
             throw StoreError.unavailable(
-                "the database was migrated by a newer version: it has \(unknown.joined(separator: ", "))")
+                "the database was migrated by a newer version: it has \(breaking.joined(separator: ", "))")
         }
         guard missing.isEmpty else {
             throw StoreError.unavailable(

@@ -41,6 +41,35 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `the release before goes on with what was added`(migrate: Bool) async throws {
+        try await withDirectory { directory in
+            let path = directory + "/belfry.sqlite"
+            let store = try SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: true)
+            try await store.pool.write {
+                try $0.execute(
+                    sql: "INSERT INTO grdb_migrations (identifier) VALUES ('0998 labels (additive)');"
+                        + "CREATE TABLE label (id INTEGER PRIMARY KEY);"
+                        + "ALTER TABLE device ADD COLUMN label_count INTEGER NOT NULL DEFAULT 0")
+            }
+            try await store.close()
+            let again = try SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: migrate)
+            let fixture = try await TestStore(store: again, clock: ManualClock())
+            let device = try await fixture.register("a", topics: .replace(["t"]))
+            #expect(try await again.device(device.uuid, on: fixture.platform.key) == device)
+            try await again.close()
+        }
+    }
+
+    /// Those of release 0.2.0 and before it.
+    private static let last = 11
+
+    @Test func `migrations after release 0.2.0 only add`() {
+        for migration in Schema.migrations.map(\.identifier) where Int(migration.prefix(4)) ?? 0 > Self.last {
+            #expect(migration.hasSuffix(SchemaVersion.additiveMark), "\(migration)")
+        }
+    }
+
     @Test func `a migration that dies half way leaves nothing, and the next start does it`() async throws {
         try await withDirectory { directory in
             let path = directory + "/belfry.sqlite"

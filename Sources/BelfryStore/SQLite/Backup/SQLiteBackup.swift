@@ -37,9 +37,9 @@ package enum SQLiteBackup {
                     throw StoreError.unavailable("the copy is damaged: \(words.prefix(3).joined(separator: "; "))")
                 }
                 let schema = try SQLiteSchema.version(of: db)
-                guard schema.unknown.isEmpty else {
+                guard schema.breaking.isEmpty else {
                     throw StoreError.unavailable(
-                        "the copy is of a newer version: it has \(schema.unknown.joined(separator: ", "))")
+                        "the copy is of a newer version: it has \(schema.breaking.joined(separator: ", "))")
                 }
                 try DatabaseImport.check(db, of: name, for: .serving)
                 return Findings(
