@@ -46,10 +46,27 @@ package enum SignOnRefusal: Error, Sendable, Hashable {
     case disabled
     /// Somebody else of the same issuer has the e-mail address.
     case otherIdentity
+    /// The account of the e-mail address may do what the role that the issuer gives may not.
+    case widerAccount
+}
+
+extension SignOn.Role {
+    /// Whether it allows something that the other does not.
+    package func isWider(than other: SignOn.Role) -> Bool {
+        let ranks = AdminKey.Scope.allCases
+        return !other.bounds.contains(bounds)
+            || ranks.firstIndex(of: scope) ?? 0 < ranks.firstIndex(of: other.scope) ?? 0
+    }
 }
 
 extension Person {
     /// Whether the person can log in by a password. Who came by an issuer has none.
     package var hasPassword: Bool { !passwordHash.isEmpty }
     package var role: SignOn.Role? { try? SignOn.Role(scope, bounds) }
+    /// Without a password and a second factor.
+    package var knownByIssuer: Person {
+        Person(
+            key: key, email: email, name: name, scope: scope, bounds: bounds, passwordHash: "", createdAt: createdAt,
+            lastLoginAt: lastLoginAt, disabledAt: disabledAt, hasTwoFactor: false)
+    }
 }

@@ -12,14 +12,16 @@ extension SQLStore {
         return try await write { write in
             let known = try write.prepared(IdentityStatements.person)
                 .first(identity.issuer, identity.subject, as: Person.init)
-            if let known { return try write.give(signOn.role, to: known) }
+            if let known { return try write.raise(known, to: signOn.role) }
             guard let email = signOn.email else { throw SignOnRefusal.noAccount }
             let person: Person
             if let old = try write.prepared(PersonStatements.byEmail).first(email.text, as: Person.init) {
                 guard try !write.prepared(IdentityStatements.isTaken).hasRow(old.key, identity.issuer) else {
                     throw SignOnRefusal.otherIdentity
                 }
-                person = try write.give(signOn.role, to: old)
+                guard signOn.role?.bounds.contains(old.bounds) != false else { throw SignOnRefusal.widerAccount }
+                try write.endOtherWaysIn(of: old)
+                person = try write.give(signOn.role, to: old.knownByIssuer)
             } else {
                 person = try write.create(signOn, email)
             }
@@ -39,6 +41,24 @@ extension WriteSession {
             key: person.key, email: person.email, name: person.name, scope: role.scope, bounds: role.bounds,
             passwordHash: person.passwordHash, createdAt: person.createdAt, lastLoginAt: person.lastLoginAt,
             disabledAt: person.disabledAt, hasTwoFactor: person.hasTwoFactor)
+    }
+
+    /// Gives somebody known the role of an issuer. One that is wider than theirs comes with the issuer's word alone: a password that
+    /// whoever may do less set, or made a link for, does not open it.
+    fileprivate func raise(_ person: Person, to role: SignOn.Role?) throws -> Person {
+        guard let role, let old = person.role, role.isWider(than: old) else { return try give(role, to: person) }
+        try endOtherWaysIn(of: person)
+        return try give(role, to: person.knownByIssuer)
+    }
+
+    /// Ends the password, the second factor, the sessions and the links of somebody whom an issuer vouches for from now on: whoever
+    /// made the account with the e-mail address need not be the same.
+    fileprivate func endOtherWaysIn(of person: Person) throws {
+        try change(PersonStatements.setPassword, "", person.key, of: "person \(person.key)")
+        try change(PersonStatements.removeTwoFactor, person.key, of: "person \(person.key)")
+        try prepared(PersonStatements.deleteRecoveryCodes).send(person.key)
+        try prepared(SessionStatements.endOthers).send(person.key, Key<DashboardSession>(0))
+        try prepared(InvitationStatements.deleteOfPersonsPassword).send(person.key)
     }
 
     /// A person without a password, of the role that was given, or else of their invitation.

@@ -105,7 +105,10 @@ extension MemoryStore {
         let now = clock.now
         return try transaction { contents in
             if let key = contents.people.identities[signOn.identity], let known = contents.people.people[key] {
-                return contents.give(signOn.role, to: known)
+                guard let role = signOn.role, let old = known.role, role.isWider(than: old) else {
+                    return contents.give(signOn.role, to: known)
+                }
+                return contents.give(role, to: contents.endOtherWaysIn(of: known))
             }
             guard let email = signOn.email else { throw SignOnRefusal.noAccount }
             let invited = contents.people.invitations.first { $0.value.email == email && $0.value.expiresAt > now }
@@ -116,7 +119,8 @@ extension MemoryStore {
                     $0.value == old.key && $0.key.issuer == signOn.identity.issuer
                 }
                 guard !isTaken else { throw SignOnRefusal.otherIdentity }
-                person = contents.give(signOn.role, to: old)
+                guard signOn.role?.bounds.contains(old.bounds) != false else { throw SignOnRefusal.widerAccount }
+                person = contents.give(signOn.role, to: contents.endOtherWaysIn(of: old))
             } else {
                 let role = try signOn.role ?? invited.map { try SignOn.Role($0.value.scope, $0.value.bounds) }
                 guard let role else { throw SignOnRefusal.noAccount }
@@ -305,6 +309,14 @@ extension Contents {
         let changed = person.with(role: role)
         people.people[person.key] = changed
         return changed
+    }
+
+    fileprivate mutating func endOtherWaysIn(of person: Person) -> Person {
+        people.people[person.key] = person.knownByIssuer
+        people.twoFactors[person.key] = nil
+        people.endSessions(of: person.key, except: nil)
+        people.invitations = people.invitations.filter { $0.value.person != person.key }
+        return person.knownByIssuer
     }
 
     mutating func disablePeople(at now: Instant, where isMeant: (AdminKey.Bounds) -> Bool) {

@@ -231,7 +231,9 @@ import Testing
             #expect(try await store.signOn(elsewhere).key == created.key)
 
             let old = try await store.create(try NewPerson.sample("old@a.example"))
-            #expect(try await store.signOn(try signOn("3", "OLD@a.example")) == old, "the password and the role stay")
+            let linked = try await store.signOn(try signOn("3", "OLD@a.example"))
+            #expect(linked == old.knownByIssuer && linked.role == old.role, "the role stays, the password does not")
+            #expect(try await store.person(old.key) == linked)
 
             let end = fixture.clock.now + .seconds(60)
             for number: UInt8 in [1, 2] {
@@ -243,6 +245,57 @@ import Testing
             await #expect(throws: SignOnRefusal.noAccount) {
                 try await store.signOn(try signOn("5", "new2@a.example"))
             }
+        }
+    }
+
+    /// Somebody may make an account with the e-mail address of another, and wait.
+    @Test(arguments: Engine.allCases)
+    func `who made an account does not share what an issuer gives`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, app, now) = (fixture.store, fixture.application, fixture.clock.now)
+            let role = try SignOn.Role(.sender, .application(app.key, of: app.tenantKey))
+            func signOn(_ email: String, _ role: SignOn.Role?, issuer: String = "https://a.example") throws -> SignOn {
+                SignOn(
+                    identity: PersonIdentity(issuer: issuer, subject: email), email: try EmailAddress(email), name: "A",
+                    role: role)
+            }
+            let email = "boss@a.example"
+            let made = try await store.create(
+                try NewPerson(
+                    email: EmailAddress(email), name: Name("x"), scope: role.scope, bounds: role.bounds,
+                    passwordHash: "p"))
+            func wayIn(_ number: UInt8) async throws {
+                try await store.setPassword(of: made.key, to: "p", keeping: nil)
+                try await store.setTwoFactor(
+                    of: made.key, to: Sealed(bytes: [1]), lastStep: 1, recoveryCodeHashes: [[1]])
+                _ = try await store.begin(
+                    NewDashboardSession(person: made.key, tokenHash: [number], address: nil, agent: ""))
+                try await store.create(
+                    try NewInvitation.sample(number, email, person: made.key, until: now + .seconds(60)))
+            }
+            func isOpen(_ number: UInt8) async throws -> Bool {
+                let person = try await store.person(made.key)
+                let (session, link) = (
+                    try await store.session(tokenHash: [number]), try await store.invitation(tokenHash: [number])
+                )
+                return person?.hasPassword == true || person?.hasTwoFactor == true || session != nil || link != nil
+            }
+            try await wayIn(1)
+            let wider = try SignOn.Role(.operator, .everything)
+            #expect(try await store.signOn(try signOn(email, wider)).role == wider)
+            #expect(try await !isOpen(1))
+            // The same where the issuer raises somebody whom it knows; a role that is no wider ends nothing.
+            #expect(try await store.signOn(try signOn(email, role)).role == role)
+            try await wayIn(2)
+            #expect(try await store.signOn(try signOn(email, role)).role == role)
+            #expect(try await isOpen(2))
+            #expect(try await store.signOn(try signOn(email, wider)).role == wider)
+            #expect(try await !isOpen(2))
+            // An issuer whose rules reach one application takes no account of a wider one.
+            await #expect(throws: SignOnRefusal.widerAccount) {
+                try await store.signOn(try signOn(email, role, issuer: "https://b.example"))
+            }
+            #expect(try await store.person(made.key)?.role == wider)
         }
     }
 
