@@ -7,10 +7,19 @@ extension Acrobits {
     /// HTTP Digest authentication of a reporter, for accounts that have its user and password.
     ///
     /// Both are made from the application's shared secret, so that nothing more has to be kept; they change with it. A challenge
-    /// is good for five minutes on any node. Source: RFC 7616; Acrobits, "Web services", AuthUsername and AuthPassword.
+    /// is good for five minutes on any node, and each count of it once on a node (`DigestNonces`). Source: RFC 7616; Acrobits, "Web
+    /// services", AuthUsername and AuthPassword.
     struct Digest: Sendable {
         private static let realm = "Belfry"
-        private static let lifetime = Duration.seconds(300)
+        static let lifetime = Duration.seconds(300)
+
+        /// What a header is worth.
+        enum Verdict: Hashable {
+            case wrong
+            /// The password is right, and the challenge is over: the softphone answers another without asking a person.
+            case stale
+            case right(DigestNonces.Use)
+        }
 
         let user: String
         let password: String
@@ -25,41 +34,55 @@ extension Acrobits {
             key = secret
         }
 
-        func challenge(at now: Instant) -> APIError {
+        /// - Parameter isStale: whether only the challenge was wrong.
+        func challenge(at now: Instant, isStale: Bool = false) -> APIError {
             APIError(
                 .unauthorized, "This reporter takes HTTP Digest with its user and password",
                 headers: [
                     .wwwAuthenticate:
-                        #"Digest realm="\#(Self.realm)", qop="auth", algorithm=MD5, nonce="\#(nonce(at: now))""#
+                        #"Digest realm="\#(Self.realm)", qop="auth", algorithm=MD5, nonce="\#(nonce(at: now, .random(in: 0 ... .max)))""#
+                        + (isStale ? ", stale=true" : "")
                 ])
         }
 
-        private func nonce(at now: Instant) -> String {
-            let time = String(now.milliseconds, radix: 16)
-            let code = HMAC<SHA256>.authenticationCode(for: Array("acrobits-nonce/\(time)".utf8), using: key)
-            return "\(time)-\(String(Array(code).hex.prefix(32)))"
+        /// - Parameter mark: tells challenges of one moment apart.
+        private func nonce(at now: Instant, _ mark: UInt64) -> String {
+            let words = "\(String(now.milliseconds, radix: 16))-\(String(mark, radix: 16))"
+            let code = HMAC<SHA256>.authenticationCode(for: Array("acrobits-nonce/\(words)".utf8), using: key)
+            return "\(words)-\(String(Array(code).hex.prefix(32)))"
         }
 
         /// - Parameter target: the path and query of the request, as they were sent.
-        func accepts(_ header: String, method: HTTPRequest.Method, target: String, at now: Instant) -> Bool {
+        func verdict(on header: String, method: HTTPRequest.Method, target: String, at now: Instant) -> Verdict {
             guard let values = Self.parameters(of: header), values["username"] == user, values["realm"] == Self.realm,
-                values["uri"] == target, let nonce = values["nonce"], isFresh(nonce, at: now),
-                let response = values["response"]
-            else { return false }
+                values["uri"] == target, let nonce = values["nonce"], let response = values["response"]
+            else { return .wrong }
             let first = md5("\(user):\(Self.realm):\(password)")
             let second = md5("\(method.rawValue):\(target)")
-            let middle =
-                if let quality = values["qop"] {
-                    "\(nonce):\(values["nc"] ?? ""):\(values["cnonce"] ?? ""):\(quality)"
-                } else { nonce }
+            var (middle, count) = (nonce, UInt32(1))
+            if let quality = values["qop"] {
+                guard quality == "auth", let text = values["nc"], text.utf8.count == 8,
+                    let given = UInt32(text, radix: 16)
+                else { return .wrong }
+                middle = "\(nonce):\(text):\(values["cnonce"] ?? ""):\(quality)"
+                count = given
+            }
             let expected = SHA256.hash(data: Array(md5("\(first):\(middle):\(second)").utf8))
-            return SHA256.hash(data: Array(response.lowercased().utf8)).isEqual(inConstantTime: Array(expected))
+            guard SHA256.hash(data: Array(response.lowercased().utf8)).isEqual(inConstantTime: Array(expected)) else {
+                return .wrong
+            }
+            return use(of: nonce, count, at: now).map(Verdict.right) ?? .stale
         }
 
-        private func isFresh(_ nonce: String, at now: Instant) -> Bool {
-            guard let time = nonce.split(separator: "-").first.flatMap({ Int64($0, radix: 16) }) else { return false }
+        /// nil where the nonce is not ours, or no longer.
+        private func use(of nonce: String, _ count: UInt32, at now: Instant) -> DigestNonces.Use? {
+            let parts = nonce.split(separator: "-", omittingEmptySubsequences: false)
+            guard parts.count == 3, let time = Int64(parts[0], radix: 16), let mark = UInt64(parts[1], radix: 16) else {
+                return nil
+            }
             let made = Instant(milliseconds: time)
-            return self.nonce(at: made) == nonce && made <= now && now < made + Self.lifetime
+            guard made <= now, now < made + Self.lifetime, self.nonce(at: made, mark) == nonce else { return nil }
+            return DigestNonces.Use(madeAt: made, mark: mark, count: count)
         }
 
         private func md5(_ text: String) -> String { Array(Insecure.MD5.hash(data: Array(text.utf8))).hex }

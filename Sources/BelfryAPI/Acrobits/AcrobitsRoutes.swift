@@ -13,6 +13,7 @@ package struct AcrobitsRoutes: Sendable {
     private let requestLimiter: RequestLimiter
     private let endpoints: OpenEndpointCheck
     private let acrobits: AcrobitsService
+    private let nonces = Acrobits.DigestNonces()
     private let registered = Counter(metric: .registrations)
     private let reports = Dictionary(
         uniqueKeysWithValues: AcrobitsService.Result.allCases.map {
@@ -81,13 +82,17 @@ package struct AcrobitsRoutes: Sendable {
         let digest = Acrobits.Digest(of: endpoint, sharedSecret: secret)
         // A softphone asks for the challenge first.
         guard let header = try request.headers.authorization() else { throw digest.challenge(at: clock.now) }
-        let right = try await requestLimiter.checkCredentials(
+        let now = clock.now
+        let isFresh = try await requestLimiter.checkCredentials(
             digest.user, of: request, context, letsRightPass: true
-        ) {
-            digest.accepts(header, method: request.method, target: request.uri.description, at: clock.now)
-                ? digest.user : nil
+        ) { () -> Bool? in
+            switch digest.verdict(on: header, method: request.method, target: request.uri.description, at: now) {
+            case .wrong: nil
+            case .stale: false
+            case .right(let use): nonces.take(use)
+            }
         }
-        guard right != nil else { throw digest.challenge(at: clock.now) }
+        guard isFresh == true else { throw digest.challenge(at: now, isStale: isFresh != nil) }
     }
 
     private func report(_ request: Request, _ endpoint: OpenEndpoint) async throws -> AcrobitsReport {

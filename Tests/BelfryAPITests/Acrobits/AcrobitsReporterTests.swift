@@ -300,34 +300,92 @@ import Testing
         }
     }
 
-    @Test func `a reporter with Digest takes the right password alone`() async throws {
-        try await SoftphoneServer.with(digest: true) { server in
-            let target = Self.report("A", Self.apple(1))
+    /// A softphone that answers the challenges of a reporter with Digest.
+    private struct DigestCaller {
+        let target: String
+        let nonce: String
+        let user: String
+        let password: String
+
+        init(_ server: SoftphoneServer, _ target: String) async throws {
+            self.target = target
             let challenge = try await server.get(target)
             #expect(challenge.status == 401)
             let header = try #require(challenge.headers["www-authenticate"])
-            let nonce = try #require(header.firstMatch(of: /nonce="([^"]+)"/)).1
+            nonce = String(try #require(header.firstMatch(of: /nonce="([^"]+)"/)).1)
             let endpoint = try #require(try await server.store.openEndpoints(of: server.application.key).first)
             let secret = try #require([UInt8](hex: TestServer.sharedSecret.utf8))
             let known = Acrobits.Digest(of: endpoint, sharedSecret: secret)
-            func authorization(_ password: String, _ method: String) -> String {
-                let first = Self.md5("\(known.user):Belfry:\(password)")
-                let second = Self.md5("\(method):\(target)")
-                let response = Self.md5("\(first):\(nonce):00000001:0a4f113b:auth:\(second)")
-                return #"Authorization: Digest username="\#(known.user)", realm="Belfry", nonce="\#(nonce)", "#
-                    + #"uri="\#(target)", qop=auth, nc=00000001, cnonce="0a4f113b", response="\#(response)""# + "\r\n"
-            }
-            #expect(try await server.get(target, authorization("wrong", "GET")).status == 401)
-            #expect(try await server.get(target, authorization(known.password, "POST")).status == 401)
-            #expect(server.store.contents.devices.isEmpty)
-            expectSilence(try await server.get(target, authorization(known.password, "GET")))
-            #expect(server.tokens(.ios) == [Self.apple(1)])
-            server.clock.advance(by: .seconds(301))
-            #expect(try await server.get(target, authorization(known.password, "GET")).status == 401)
+            (user, password) = (known.user, known.password)
+        }
+
+        /// - Parameter count: nil as of RFC 2069, without `qop`.
+        func authorization(
+            _ count: Int? = 1, password: String? = nil, method: String = "GET", quality: String = "auth"
+        ) -> String {
+            let first = AcrobitsReporterTests.md5("\(user):Belfry:\(password ?? self.password)")
+            let second = AcrobitsReporterTests.md5("\(method):\(target)")
+            let text = count.map { String($0 + 0x1_0000_0000, radix: 16).dropFirst() }
+            let middle = text.map { ":\($0):0a4f113b:\(quality)" } ?? ""
+            let more = text.map { "qop=\(quality), nc=\($0), cnonce=\"0a4f113b\", " } ?? ""
+            return #"Authorization: Digest username="\#(user)", realm="Belfry", nonce="\#(nonce)", uri="\#(target)", "#
+                + more + #"response="\#(AcrobitsReporterTests.md5("\(first):\(nonce)\(middle):\(second)"))""# + "\r\n"
         }
     }
 
-    private static func md5(_ text: String) -> String {
+    @Test func `a reporter with Digest takes the right password alone`() async throws {
+        try await SoftphoneServer.with(digest: true) { server in
+            let target = Self.report("A", Self.apple(1))
+            let caller = try await DigestCaller(server, target)
+            for wrong in [
+                caller.authorization(password: "wrong"), caller.authorization(method: "POST"),
+                caller.authorization(quality: "auth-int"),
+            ] {
+                let answer = try await server.get(target, wrong)
+                #expect(answer.status == 401 && answer.headers["www-authenticate"]?.contains("stale") == false)
+            }
+            #expect(server.store.contents.devices.isEmpty)
+            expectSilence(try await server.get(target, caller.authorization()))
+            #expect(server.tokens(.ios) == [Self.apple(1)])
+        }
+    }
+
+    @Test(arguments: [1, nil] as [Int?])
+    func `an overheard Digest is good for nothing`(count: Int?) async throws {
+        try await SoftphoneServer.with(digest: true) { server in
+            let target = Self.report("A", Self.apple(1))
+            let caller = try await DigestCaller(server, target)
+            expectSilence(try await server.get(target, caller.authorization(count)))
+            for _ in 0..<10 {
+                let answer = try await server.get(target, caller.authorization(count))
+                #expect(answer.status == 401 && answer.headers["www-authenticate"]?.hasSuffix("stale=true") == true)
+            }
+            // The owner's next request is none the worse for it, with the same challenge or another.
+            if count != nil { expectSilence(try await server.get(target, caller.authorization(2))) }
+            let later = try await DigestCaller(server, target)
+            #expect(later.nonce != caller.nonce)
+            server.clock.advance(by: .seconds(299))
+            expectSilence(try await server.get(target, later.authorization(7)))
+            server.clock.advance(by: .seconds(1))
+            let old = try await server.get(target, later.authorization(8))
+            #expect(old.status == 401 && old.headers["www-authenticate"]?.hasSuffix("stale=true") == true)
+        }
+    }
+
+    @Test func `counts of a nonce are taken once, in any order`() {
+        let nonces = Acrobits.DigestNonces(most: 4)
+        func take(_ count: UInt32, _ time: Int64 = 1) -> Bool {
+            nonces.take(.init(madeAt: Instant(milliseconds: time), mark: 7, count: count))
+        }
+        for count in [3, 1, 2, 60, 4, 65] as [UInt32] { #expect(take(count), "\(count)") }
+        for count in [3, 1, 2, 60, 4, 65, 0] as [UInt32] { #expect(!take(count), "\(count)") }
+        #expect(take(.max) && !take(.max) && take(.max - 63) && !take(.max - 64))
+        // More nonces than are known: of the oldest no use is taken any more, of the newest each once.
+        for time in 2...100 { #expect(take(1, Int64(time)) && !take(1, Int64(time))) }
+        #expect(!take(2) && !take(2, 50) && take(2, 100))
+    }
+
+    fileprivate static func md5(_ text: String) -> String {
         Insecure.MD5.hash(data: Data(text.utf8)).map { String(UInt16($0) + 0x100, radix: 16).dropFirst() }.joined()
     }
 }
