@@ -21,7 +21,12 @@ import Testing
             ]
             let saved = try await service.sealed(
                 entered, kind: .ios, mode: .development, platform: uuid, by: .tenant, for: holder)
-            #expect(saved.facts.published["topic"] == "com.example.app")
+            #expect(
+                saved.facts.published == [
+                    "topic": "com.example.app", "certificate_topic": "com.example.app",
+                    "certificate_subject": "CN=x,UID=com.example.app",
+                    "certificate_environments": "development, production",
+                ])
             let expiresAt = try #require(saved.facts.expiresAt)
             #expect(expiresAt > Instant(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000)))
             let platform = Self.platform(uuid, saved.seal, facts: saved.facts)
@@ -125,7 +130,8 @@ import Testing
             [
                 "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "10",
                 "-subj",
-                "/UID=com.example.app/CN=x", "-keyout", path("key"), "-out", path("pem"),
+                "/UID=com.example.app/CN=x", "-addext", "1.2.840.113635.100.6.3.1=DER:0500", "-addext",
+                "1.2.840.113635.100.6.3.2=DER:0500", "-keyout", path("key"), "-out", path("pem"),
             ],
             [
                 "pkcs12", "-export", "-in", path("pem"), "-inkey", path("key"), "-out", path("p12"), "-passout",

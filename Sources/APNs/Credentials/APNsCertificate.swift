@@ -1,8 +1,6 @@
 import FoundationEssentials
 import KeyFiles
 import NIOSSL
-import SwiftASN1
-import X509
 
 /// A client certificate with its key and chain.
 struct APNsCertificate: Sendable {
@@ -43,7 +41,7 @@ struct APNsCertificate: Sendable {
             throw APNsCredentialsError(
                 .notYetValid, "the certificate is valid from \(Self.date(Int64(leaf.notValidBefore))) on")
         }
-        topic = Self.topic(of: leaf)
+        topic = chain.first.flatMap { APNsCertificateFacts(der: $0) }?.topic
     }
 
     func present(in tls: inout TLSConfiguration) {
@@ -53,16 +51,6 @@ struct APNsCertificate: Sendable {
 
     private static func date(_ time: Int64) -> String {
         Date(timeIntervalSince1970: Double(time)).formatted(.iso8601)
-    }
-
-    /// Source: RFC 4519 §2.39 for the attribute; Apple puts the bundle id there.
-    private static func topic(of leaf: NIOSSLCertificate) -> String? {
-        let uid: ASN1ObjectIdentifier = [0, 9, 2_342, 19_200_300, 100, 1, 1]
-        guard let der = try? leaf.toDERBytes(), let certificate = try? Certificate(derEncoded: der) else { return nil }
-        for attribute in certificate.subject.lazy.flatMap({ $0 }) where attribute.type == uid {
-            return String(attribute.value)
-        }
-        return nil
     }
 }
 

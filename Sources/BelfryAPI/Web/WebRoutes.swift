@@ -11,6 +11,7 @@ package struct WebRoutes: Sendable {
     private let registrations: Web.Registrations
     private let events: Web.Events
     private let credentials: any ProviderCredentials
+    private let store: any Store
 
     /// - Parameter requestLimiter: one for all APIs.
     package init(
@@ -25,6 +26,7 @@ package struct WebRoutes: Sendable {
             verifiesCustomUserIDs: verifiesCustomUserIDs)
         events = Web.Events(store: store, lateMax: eventsLateMax)
         self.credentials = credentials
+        self.store = store
     }
 
     package func add(to router: Router<APIContext>) {
@@ -54,9 +56,7 @@ package struct WebRoutes: Sendable {
 
     /// What a page needs before it can subscribe.
     private func publicPart(of platform: Platform, _ access: WebAccess) async throws -> Response {
-        var facts = platform.facts
-        if facts == nil { facts = try await credentials.examine(platform).facts }
-        guard let key = facts?.published["vapid_public_key"] else {
+        guard let key = try await credentials.facts(of: platform, in: store).published["vapid_public_key"] else {
             throw APIError(.serviceUnavailable, "the platform has no VAPID key that can be used")
         }
         var json = JSONWriter()

@@ -83,8 +83,20 @@ package struct APNsPlatformCredentials: PlatformCredentials {
     }
 
     package func published() -> [String: String] {
-        guard case .key(_, let keyID, let teamID) = identity else { return ["topic": topic] }
-        return ["key_id": keyID, "team_id": teamID, "topic": topic]
+        switch identity {
+        case .key(_, let keyID, let teamID): return ["key_id": keyID, "team_id": teamID, "topic": topic]
+        case .certificate: return ["topic": topic]
+        case .pair(let certificates, _):
+            var published = ["topic": topic]
+            guard let leaf = certificates.first, let facts = APNsCertificateFacts(der: Array(leaf)) else {
+                return published
+            }
+            published["certificate_subject"] = facts.subject
+            published["certificate_topic"] = facts.topic
+            published["certificate_environments"] =
+                facts.environments.isEmpty ? nil : facts.environments.joined(separator: ", ")
+            return published
+        }
     }
 
     package func expiry(now: Instant) -> Instant? {
