@@ -71,7 +71,7 @@ import Testing
         let dashboard = try TestDashboard()
         _ = try await dashboard.person("ann@a.example")
         let gone = try await dashboard.person("gone@a.example")
-        try await dashboard.people.setDisabled(true, gone, by: TestDashboard.author)
+        try await dashboard.admin.setDisabled(true, gone, by: TestDashboard.author)
         let page = try await Self.login(dashboard, email, password)
         #expect(page.status == .unauthorized)
         #expect(page.contains("The e-mail address or the password is wrong."))

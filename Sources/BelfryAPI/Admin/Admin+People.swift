@@ -9,14 +9,16 @@ extension Admin {
 
         var routes: [Route] {
             [
-                factory.open(.get, "people", list), person(.get, show), person(.patch, update),
+                factory.open(.get, "people", list), person(.get, "", show), person(.patch, "", update),
+                person(.post, "/disable", disable), person(.post, "/enable", enable),
             ]
         }
 
         private func person(
-            _ method: HTTPRequest.Method, _ handler: @escaping @Sendable (Call, Person) async throws -> Response
+            _ method: HTTPRequest.Method, _ action: String,
+            _ handler: @escaping @Sendable (Call, Person) async throws -> Response
         ) -> Route {
-            Route(method: method, path: "people/:person_id") { call in
+            Route(method: method, path: "people/:person_id\(action)") { call in
                 guard let key: Key<Person> = call.key("person_id"),
                     let person = try await factory.store.person(key)
                 else { throw APIError.missing("person") }
@@ -55,6 +57,24 @@ extension Admin {
             return try Response(try await reply(changed))
         }
 
+        private func disable(_ call: Call, _ person: Person) async throws -> Response {
+            let body = try await call.bodyIfAny(as: ShutOutBody.self)
+            return try await setDisabled(true, person, endsIssued: body.issued == .end, call)
+        }
+
+        private func enable(_ call: Call, _ person: Person) async throws -> Response {
+            try await setDisabled(false, person, call)
+        }
+
+        private func setDisabled(
+            _ isDisabled: Bool, _ person: Person, endsIssued: Bool = true, _ call: Call
+        ) async throws -> Response {
+            try await factory.admin.setDisabled(
+                isDisabled, person, keepsOperator: true, endsIssued: endsIssued, by: call.author)
+            guard let changed = try await factory.store.person(person.key) else { throw APIError.missing("person") }
+            return try Response(try await reply(changed))
+        }
+
         private func role(_ scope: AdminKey.Scope, _ bounds: AdminKey.Bounds) throws(InvalidInput) -> SignOn.Role {
             do { return try SignOn.Role(scope, bounds) } catch { throw error.renamed(["scope": "role"]) }
         }
@@ -85,6 +105,17 @@ extension Admin {
                 throw InvalidInput(field: "tenant_uuid", "and app_uuid exclude each other")
             }
             return role
+        }
+    }
+    /// What becomes of the links and the keys that a person made, when they are shut out.
+    private struct ShutOutBody: Body {
+        enum Issued: String, CaseIterable { case end, stay }
+
+        static let fields = ["links_and_keys"]
+        private(set) var issued = Issued.end
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            issued = try reader.choice(field) ?? .end
         }
     }
 }

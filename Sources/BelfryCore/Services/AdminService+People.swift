@@ -9,4 +9,22 @@ extension AdminService {
             ["scope": role.scope.rawValue, "scope_before": person.scope.rawValue])
         return try await store.audited(change) { try await store.setRole(of: person, to: role) }
     }
+
+    /// Shuts a person out, or lets them in again.
+    ///
+    /// - Parameters:
+    ///   - keepsOperator: see `PersonStore.setDisabled`.
+    ///   - endsIssued: see there too.
+    package func setDisabled(
+        _ isDisabled: Bool, _ person: Person, keepsOperator: Bool = false, endsIssued: Bool = true,
+        by author: AuditAuthor
+    ) async throws {
+        let change = AuditedChange(
+            by: author, isDisabled ? "person.disable" : "person.enable", person.email.text,
+            of: Permission.Subject(person.bounds), isDisabled ? ["links_and_keys": endsIssued ? "end" : "stay"] : [:])
+        try await store.audited(change) {
+            try await store.setDisabled(
+                isDisabled, person.key, keepsOperator: keepsOperator, endsIssued: endsIssued)
+        }
+    }
 }

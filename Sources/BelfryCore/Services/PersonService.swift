@@ -310,22 +310,6 @@ extension PersonService {
     ) async throws -> Bool {
         try await matches(password, person, caller)
     }
-
-    /// - Parameters:
-    ///   - keepsOperator: see `PersonStore.setDisabled`.
-    ///   - endsIssued: see there too.
-    package func setDisabled(
-        _ isDisabled: Bool, _ person: Person, keepsOperator: Bool = false, endsIssued: Bool = true,
-        by author: AuditAuthor
-    ) async throws {
-        let change = AuditedChange(
-            by: author, isDisabled ? "person.disable" : "person.enable", person.email.text,
-            of: Permission.Subject(person.bounds), isDisabled ? ["links_and_keys": endsIssued ? "end" : "stay"] : [:])
-        try await store.audited(change) {
-            try await store.setDisabled(
-                isDisabled, person.key, keepsOperator: keepsOperator, endsIssued: endsIssued)
-        }
-    }
 }
 
 // MARK: - Invitations

@@ -219,12 +219,12 @@ struct PeoplePages {
     @Sendable private func disable(_ visit: Visit) async throws -> PageAnswer {
         let person = try await person(visit)
         let endsIssued = visit.form["issued"] != "stay"
-        try await visit.services.people.setDisabled(true, person, endsIssued: endsIssued, by: visit.author)
+        try await visit.services.admin.setDisabled(true, person, endsIssued: endsIssued, by: visit.author)
         return .redirect(Address.query(Address.path("admin", "people"), [("done", "saved")]))
     }
 
     @Sendable private func enable(_ visit: Visit) async throws -> PageAnswer {
-        try await visit.services.people.setDisabled(false, try await person(visit), by: visit.author)
+        try await visit.services.admin.setDisabled(false, try await person(visit), by: visit.author)
         return .redirect(Address.query(Address.path("admin", "people"), [("done", "saved")]))
     }
 

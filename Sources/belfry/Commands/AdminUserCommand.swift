@@ -221,7 +221,7 @@ extension AdminCommand.User {
             try await common.withResources { resources in
                 let person = try await resources.person(email)
                 do {
-                    try await resources.people.setDisabled(
+                    try await resources.operatorService.admin.setDisabled(
                         true, person, keepsOperator: !force, endsIssued: !keepLinksAndKeys,
                         by: resources.operatorService.author)
                 } catch let refusal as StoreError where refusal == person.isLastOperator {
@@ -240,7 +240,7 @@ extension AdminCommand.User {
 
         func run() async throws {
             try await common.withResources { resources in
-                try await resources.people.setDisabled(
+                try await resources.operatorService.admin.setDisabled(
                     false, try await resources.person(email), by: resources.operatorService.author)
             }
             print("let in \(email)")

@@ -215,6 +215,44 @@ import Testing
         #expect(try await server.send(.get, "people/999").status == 404)
     }
 
+    @Test(arguments: [(nil, true), (#"{"links_and_keys":"end"}"#, true), (#"{"links_and_keys":"stay"}"#, false)])
+    func `shutting a person out ends what they made, unless told`(body: String?, ends: Bool) async throws {
+        let server = try await TestAdminServer()
+        let person = try await server.resources("shop").person
+        let author = AuditAuthor(person, address: nil)
+        let key = try await server.admin.createKey(
+            name: try Name("theirs"), scope: .readOnly, bounds: person.bounds, by: author)
+        try await server.store.create(
+            try NewInvitation(
+                tokenHash: [1], email: EmailAddress("friend@a.example"), person: nil, scope: .readOnly,
+                bounds: person.bounds,
+                expiresAt: server.clock.now + .seconds(60), author: person.key))
+        let path = "people/\(person.key)"
+        let out = try await server.send(.post, "\(path)/disable", body)
+        #expect(out.status == 200 && out["state"] == .string("disabled"), "\(out)")
+        #expect(try await server.send(.get, "apps", as: key.text.text).status == (ends ? 401 : 200))
+        #expect(try await server.store.invitation(tokenHash: [1]) == nil || !ends)
+        #expect(try await server.send(.post, "\(path)/enable")["state"] == .string("active"))
+        #expect(try await server.audited() == ["person.enable", "person.disable", "key.create"])
+    }
+
+    @Test func `the last operator is not shut out, nor anybody above`() async throws {
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("shop")
+        let path = "people/\(resources.person.key)/disable"
+        for (body, status) in [(#"{"links_and_keys":"burn"}"#, 400), (#"{"links":"end"}"#, 400), ("[]", 400)] {
+            #expect(try await server.send(.post, path, body).status == status, "\(body)")
+        }
+        let bounds = AdminKey.Bounds.application(resources.application.key, of: resources.tenant.key)
+        let sender = try await server.key(.sender, bounds)
+        #expect(try await server.send(.post, path, as: sender).status == 403)
+        _ = try await server.send(.patch, "people/\(resources.person.key)", #"{"role":"operator"}"#)
+        let admin = try await server.key(.appAdmin, bounds)
+        #expect([403, 404].contains(try await server.send(.post, path, as: admin).status), "above it")
+        let last = try await server.send(.post, path)
+        #expect(last.status == 409 && last.message?.contains("last operator") == true, "\(last)")
+    }
+
     @Test func `a push with what nothing reads is refused, and nothing is sent`() async throws {
         let server = try await TestAdminServer()
         let resources = try await server.resources("shop")
