@@ -7,10 +7,17 @@ import KeyFiles
 package struct CredentialsService: ProviderCredentials {
     private let dependencies: ProviderDependencies
     private let limit: ShareLimit
+    private let countRefusal: @Sendable (Share) -> Void
 
-    /// - Parameter limit: how many credentials are opened at once.
-    package init(dependencies: ProviderDependencies, limit: ShareLimit? = nil) {
+    /// - Parameters:
+    ///   - limit: how many credentials are opened at once.
+    ///   - countRefusal: called where a caller's share is used up.
+    package init(
+        dependencies: ProviderDependencies, limit: ShareLimit? = nil,
+        countRefusal: @escaping @Sendable (Share) -> Void = { _ in }
+    ) {
         self.dependencies = dependencies
+        self.countRefusal = countRefusal
         self.limit = limit ?? ShareLimit.standard[.credentials] ?? ShareLimit(perCaller: 1, total: 1)
     }
 
@@ -18,7 +25,7 @@ package struct CredentialsService: ProviderCredentials {
         _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID,
         by author: CredentialsAuthor, for holder: ShareHolder
     ) async throws -> SealedCredentials {
-        try await CredentialOpener.entered.open(for: holder, under: limit) {
+        try await open(for: holder) {
             try sealed(entered, kind: kind, mode: mode, platform: platform, by: author)
         }
     }
@@ -26,8 +33,17 @@ package struct CredentialsService: ProviderCredentials {
     package func replacement(
         of platform: Platform, by entered: [String: JSONValue], of author: CredentialsAuthor, for holder: ShareHolder
     ) async throws -> CredentialsReplacement {
-        try await CredentialOpener.entered.open(for: holder, under: limit) {
-            try replacement(of: platform, by: entered, of: author)
+        try await open(for: holder) { try replacement(of: platform, by: entered, of: author) }
+    }
+
+    private func open<Value: Sendable>(
+        for holder: ShareHolder, _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await CredentialOpener.entered.open(for: holder, under: limit, work)
+        } catch let error as ShareExceeded {
+            countRefusal(error.share)
+            throw error
         }
     }
 

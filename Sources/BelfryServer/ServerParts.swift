@@ -77,9 +77,11 @@ struct ServerParts: Sendable {
         self.logger = logger
         self.certificates = try Certificates(configuration, obeysSignals: obeysSignals, logger: logger)
         self.requestLimiter = requestLimiter
-        self.shares = ShareLimiter(configuration.shares)
+        let shares = ShareLimiter(configuration.shares)
+        self.shares = shares
         self.credentials = CredentialsService(
-            dependencies: resources.dependencies, limit: configuration.shares[.credentials])
+            dependencies: resources.dependencies, limit: configuration.shares[.credentials],
+            countRefusal: { shares.countRefusal(of: $0) })
         self.providers = providers
         self.delivery = delivery
         self.verdicts = verdicts

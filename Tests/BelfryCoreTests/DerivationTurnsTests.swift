@@ -48,14 +48,14 @@ import Testing
         var turns = DerivationTurns()
         let limits = DerivationTurns.Limits()
         _ = turns.arrive(Self.stranger(1, 1))
-        for number in 0..<limits.address { #expect(turns.arrive(Self.stranger(2, number)) != .turnedAway) }
-        #expect(turns.arrive(Self.stranger(2, 100)) == .turnedAway)
-        #expect(turns.arrive(Self.stranger(3, 100)) != .turnedAway)
+        for number in 0..<limits.address { #expect(turns.arrive(Self.stranger(2, number)) != .overShare) }
+        #expect(turns.arrive(Self.stranger(2, 100)) == .overShare)
+        #expect(turns.arrive(Self.stranger(3, 100)) != .overShare)
         for address in 10..<(10 + UInt32(limits.account)) {
-            #expect(turns.arrive(Self.stranger(address, 500)) != .turnedAway)
+            #expect(turns.arrive(Self.stranger(address, 500)) != .overShare)
         }
-        #expect(turns.arrive(Self.stranger(50, 500)) == .turnedAway)
-        #expect(turns.arrive(Self.stranger(50, 501)) != .turnedAway)
+        #expect(turns.arrive(Self.stranger(50, 500)) == .overShare)
+        #expect(turns.arrive(Self.stranger(50, 501)) != .overShare)
     }
 
     @Test func `all addresses of a network of version 6 are one`() {
@@ -66,7 +66,7 @@ import Testing
                 DerivationCaller(
                     address: NetworkAddress(high: 0x2001_0DB8_0000_0001, low: low), account: Int(low), isKnown: false))
         }
-        #expect(arrivals.last == .turnedAway && arrivals.dropLast().allSatisfy { $0 != .turnedAway })
+        #expect(arrivals.last == .overShare && arrivals.dropLast().allSatisfy { $0 != .overShare })
     }
 
     @Test func `known callers have places however many strangers wait`() {

@@ -218,7 +218,7 @@ import Testing
             try await dashboard.store.platforms(of: contents.application.key).first { $0.name == "Phones" })
         #expect(platform.mode == .development)
         let form = try FormData(multipart: Array(body.utf8), boundary: "edge")
-        #expect(form.file("apns_key") == Array(parts[5].2.utf8), "line ends and dashes are kept")
+        #expect(form.file("apns_key") == Array(parts[5].2.utf8)[...], "line ends and dashes are kept")
     }
 
     @Test(arguments: [true, false])

@@ -43,6 +43,9 @@ import Testing
                 isKnown: self == .known)
         }
 
+        /// Of the caller's own places, or of all.
+        var refusal: HTTPResponse.Status { self == .oneAddress ? .tooManyRequests : .serviceUnavailable }
+
         /// One is served, and so many wait.
         var served: Int {
             let limits = DerivationTurns.Limits()
@@ -65,7 +68,8 @@ import Testing
                         _ = try await passwords.hash(password, for: crowd.caller(number))
                         return false
                     } catch let error as APIError {
-                        return error.status == .serviceUnavailable
+                        #expect(error.status == crowd.refusal && error.headers[.retryAfter] == "2")
+                        return true
                     }
                 }
             }

@@ -1,10 +1,15 @@
 /// What an attack may take at most, as docs/ThreatModel.md states it.
 enum Bounds {
+    /// What 99 of 100 answers to a bystander may take under an attack: ten times what they take on a quiet day, and a second, which
+    /// a busy machine may take a process's cores away for.
+    static func bystanderWait(_ quiet: Duration) -> Duration { quiet * 10 + .seconds(1) }
     /// CPU of a hostile request beside a flat one of the same length.
     static let costRatio = 5.0
     /// Bytes of memory that one connection may take, whatever is sent on it and whether or not it is read: a read of 64 KiB that
     /// waits, 1 KiB of it parsed, one response of 100 KB or so, and as much again for what the allocator keeps.
     static let bytesPerConnection = 393_216
+    /// Bytes of memory that a list of 8 MiB may take which is posted to the dashboard, with what the import of its rows takes.
+    static let bytesOfPostedList = 64 * 1_048_576
     /// Bytes of memory that a process may gain without any attack, over all of a test: caches, arenas of new threads.
     static let bytesOfNoise = 12 * 1_048_576
 }

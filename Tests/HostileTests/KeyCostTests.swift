@@ -100,7 +100,7 @@ extension HostileTests {
             }
         }
 
-        private static func platform(_ p12: [UInt8]) -> String {
+        static func platform(_ p12: [UInt8]) -> String {
             #"{"type":"ios","mode":"development","name":"x","credentials":{"topic":"com.example.app","passphrase":"x","#
                 + #""apns_certificate":"\#(Data(p12).base64EncodedString())"}}"#
         }

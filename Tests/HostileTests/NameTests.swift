@@ -10,10 +10,11 @@ extension HostileTests {
             try NameServer { name, _ in name.hasSuffix(".hangs.example.org") ? nil : "127.0.0.1" }
         }
 
-        @Test func `registrations at names that hang hold no other application up`() async throws {
+        @Test(arguments: Engine.allCases)
+        func `registrations at names that hang hold no other application up`(engine: Engine) async throws {
             let names = try Self.silentServer()
             let settings = ["providers.dns.servers": names.address, "limit.browsers.per.second": "0"]
-            try await TestServer.with(.sqlite, settings) { server in
+            try await TestServer.with(engine, settings) { server in
                 let hostile = try WebDoor(server, of: try server.application("Thief"))
                 let honest = try WebDoor(server, of: try server.application("Bakery"))
                 // Those that are answered in time, by whom.
@@ -41,10 +42,11 @@ extension HostileTests {
             }
         }
 
-        @Test func `deliveries to names that hang hold no other delivery up`() async throws {
+        @Test(arguments: Engine.allCases)
+        func `deliveries to names that hang hold no other delivery up`(engine: Engine) async throws {
             let names = try Self.silentServer()
             let settings = ["providers.dns.servers": names.address, "providers.addresses.allow": "127.0.0.0/8"]
-            try await TestServer.with(.sqlite, settings) { server in
+            try await TestServer.with(engine, settings) { server in
                 let listener = try Listener()
                 let (hostile, honest) = (try server.application("Thief"), try server.application("Bakery"))
                 let (theirs, ours) = (try server.platform(of: hostile), try server.platform(of: honest))
@@ -63,11 +65,11 @@ extension HostileTests {
             }
         }
 
-        @Test(arguments: ["127.0.0.1", "169.254.169.254", "10.0.0.1"])
-        func `a name that rebinds is never connected to`(later: String) async throws {
+        @Test(arguments: Engine.allCases, ["127.0.0.1", "169.254.169.254", "10.0.0.1"])
+        func `a name that rebinds is never connected to`(engine: Engine, later: String) async throws {
             // Each family is asked for once; after that the name leads inside.
             let names = try NameServer { _, times in times < 2 ? "203.0.114.1" : later }
-            try await TestServer.with(.sqlite, ["providers.dns.servers": names.address]) { server in
+            try await TestServer.with(engine, ["providers.dns.servers": names.address]) { server in
                 let listener = try Listener()
                 let application = try server.application()
                 try await withThrowingTaskGroup(of: Void.self) { group in
@@ -89,9 +91,11 @@ extension HostileTests {
             }
         }
 
-        @Test func `an endpoint that leads nowhere is refused with words, and no server is asked`() async throws {
+        @Test(arguments: Engine.allCases)
+        func `an endpoint that leads nowhere is refused with words, and no server is asked`(engine: Engine) async throws
+        {
             let names = try Self.silentServer()
-            try await TestServer.with(.sqlite, ["providers.dns.servers": names.address]) { server in
+            try await TestServer.with(engine, ["providers.dns.servers": names.address]) { server in
                 let platform = try server.platform(of: try server.application())
                 for host in ["permanently-removed.invalid", "a.onion", "b.example", "c.alt"] {
                     let answer = try Self.registered(host, on: platform, server)

@@ -8,13 +8,6 @@ extension HostileTests {
         private static let call =
             #"{"verb":"NotifyTextMessage","AppId":"phone","Selector":"S","DeviceToken":"\#(token)"}"#
 
-        private static func admin(of application: TestApplication, _ server: TestServer) throws -> String {
-            let answer = try server.send(
-                "POST", "/admin/v1/keys", #"{"name":"a","scope":"app-admin","app_uuid":"\#(application.uuid)"}"#,
-                as: server.asOperator)
-            return "Bearer \(try answer.string("key"))"
-        }
-
         private static func mediator(
             _ application: TestApplication, _ network: String, as key: String, _ server: TestServer, _ more: String = ""
         ) throws -> HTTPAnswer {
@@ -33,7 +26,7 @@ extension HostileTests {
             try await TestServer.with(engine) { server in
                 let victim = try server.application("Bakery")
                 let thief = try server.application("Thief")
-                let key = try Self.admin(of: thief, server)
+                let key = try server.adminKey(of: thief)
                 for (application, key) in [(victim, server.asOperator), (thief, key)] {
                     let platform = try server.platform(of: application, .android)
                     let claim = try server.send(
@@ -120,6 +113,28 @@ extension HostileTests {
                     #expect(200..<300 ~= answer.status, "\(answer.status) \(answer.text.prefix(200))")
                 }
                 #expect(gained < 4 * Bounds.bytesOfNoise, "\(gained) bytes")
+            }
+        }
+
+        /// The list is in memory once more than it was sent, and then once, beside the rows of a window.
+        @Test(arguments: Engine.allCases)
+        func `a list that is posted to the dashboard takes little memory`(engine: Engine) async throws {
+            try await TestServer.with(engine, ["http.request.seconds": "300"]) { server in
+                var owner = try server.firstOperator()
+                let application = try server.application()
+                _ = try server.platform(of: application, .android)
+                let path = "/dashboard/apps/\(application.uuid)/import"
+                func bring(_ bytes: Int) throws -> HTTPAnswer {
+                    let fields = [("csrf", try owner.token(on: path)), ("format", "csv"), ("dry_run", "on")]
+                    return try owner.upload(
+                        path, fields, ("list", "registration_token\n" + String(repeating: "a\n", count: bytes / 2)))
+                }
+                #expect(try bring(20_000).status == 200)
+                let gained = try server.process.bytesGained {
+                    let answer = try bring((8 << 20) - 4_096)
+                    #expect(answer.status == 200, "\(answer.status) \(answer.text.prefix(200))")
+                }
+                #expect(gained < Bounds.bytesOfPostedList, "\(gained) bytes")
             }
         }
 

@@ -56,7 +56,8 @@ package struct ServerAddress: Sendable {
     /// The reason for refusing a `Host` that does not name this server.
     func refusal(of authority: String) -> String {
         let host = publicURL.map(Self.authority) ?? ""
-        return "The request's Host is '\(authority.prefix(100))', and the dashboard and the admin API are reached as '\(host)'. "
+        return
+            "The request's Host is '\(authority.prefix(100))', and the dashboard and the admin API are reached as '\(host)'. "
             + "An operator lists other names of this server in http.hosts"
     }
 

@@ -28,13 +28,16 @@ package final class ShareLimiter: Sendable {
     func take(_ share: Share, _ amount: Int = 1, for holder: ShareHolder) throws(APIError) -> ShareLease {
         guard let limit = limits[share] else { return ShareLease {} }
         if let excess = counts.withLock({ $0.take(amount, of: share, for: holder, under: limit) }) {
-            refusals[share]?.increment()
+            countRefusal(of: share)
             throw .excess(excess, of: share, limit)
         }
         return ShareLease { [weak self] in
             self?.counts.withLock { $0.giveBack(amount, of: share, for: holder, under: limit) }
         }
     }
+
+    /// Counts a refusal, also where the share is held elsewhere.
+    package func countRefusal(of share: Share) { refusals[share]?.increment() }
 
     /// Holds an amount of a share while `body` runs.
     package func holding<Value>(

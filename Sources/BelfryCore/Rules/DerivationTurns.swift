@@ -86,11 +86,11 @@ package struct DerivationTurns: TurnRules {
             serve(ticket, caller)
             return .served(ticket)
         }
-        let place = place(for: caller)
-        guard place.isFree else { return .turnedAway }
-        if let displaced = place.displacing { waiting[displaced] = nil }
+        let arrival = arrival(of: caller, as: ticket)
+        guard case .waits(_, let displaced) = arrival else { return arrival }
+        if let displaced { waiting[displaced] = nil }
         waiting[ticket] = caller
-        return .waits(ticket, displacing: place.displacing)
+        return arrival
     }
 
     package mutating func finish(_ ticket: Ticket) -> [Ticket] {
@@ -123,24 +123,26 @@ package struct DerivationTurns: TurnRules {
             .min { (use(of: $0.value), $0.key) < (use(of: $1.value), $1.key) }?.key
     }
 
-    private func place(for caller: DerivationCaller) -> (isFree: Bool, displacing: Ticket?) {
+    /// What becomes of a caller while another is served.
+    private func arrival(of caller: DerivationCaller, as ticket: Ticket) -> TurnArrival {
         let same = waiting.filter { $0.value.isKnown == caller.isKnown }
         let ofAccount = same.filter { $0.value.account == caller.account }
         guard !caller.isKnown else {
-            guard ofAccount.count < limits.knownAccount else { return (false, nil) }
-            return same.count < limits.known ? (true, nil) : displacing(same, caller)
+            guard ofAccount.count < limits.knownAccount else { return .overShare }
+            return same.count < limits.known ? .waits(ticket) : displacing(same, caller, ticket) ?? .turnedAway
         }
         let ofAddress = same.count { Holder($0.value) == Holder(caller) }
-        guard ofAddress < limits.address else { return (false, nil) }
-        guard ofAccount.count < limits.account else { return displacing(ofAccount, caller) }
-        return same.count < limits.strangers ? (true, nil) : displacing(same, caller)
+        guard ofAddress < limits.address else { return .overShare }
+        guard ofAccount.count < limits.account else { return displacing(ofAccount, caller, ticket) ?? .overShare }
+        return same.count < limits.strangers ? .waits(ticket) : displacing(same, caller, ticket) ?? .turnedAway
     }
 
+    /// nil where nobody who waits has used more.
     private func displacing(
-        _ waiting: [Ticket: DerivationCaller], _ caller: DerivationCaller
-    ) -> (isFree: Bool, displacing: Ticket?) {
+        _ waiting: [Ticket: DerivationCaller], _ caller: DerivationCaller, _ ticket: Ticket
+    ) -> TurnArrival? {
         let most = waiting.max { (use(of: $0.value), $0.key) < (use(of: $1.value), $1.key) }
-        guard let most, use(of: most.value) > use(of: caller) else { return (false, nil) }
-        return (true, most.key)
+        guard let most, use(of: most.value) > use(of: caller) else { return nil }
+        return .waits(ticket, displacing: most.key)
     }
 }

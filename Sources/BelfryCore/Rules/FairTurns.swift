@@ -18,6 +18,8 @@ package enum TurnArrival: Sendable, Hashable {
     case waits(Int, displacing: Int? = nil)
     /// Too many are waiting already.
     case turnedAway
+    /// As many of the party are waiting as may.
+    case overShare
 }
 
 /// Serves parties in rounds.

@@ -56,6 +56,12 @@ package struct IdempotencyRecord: Sendable, Hashable {
         self.state = state
     }
 
+    /// What is answered with the record, until its time is over.
+    package func answer(at now: Instant) -> StoredResponse? {
+        guard case .answered(let answer) = state, now < createdAt + Self.lifetime else { return nil }
+        return answer
+    }
+
     /// The record of a request that runs for the first time.
     package init(_ reservation: Reservation, at now: Instant) {
         self.init(

@@ -1,5 +1,8 @@
 import Synchronization
 
+/// As many of a party wait for their turn as may.
+package struct TurnShareExceeded: Error {}
+
 /// Makes callers wait for their turn, by rules such as `FairTurns`. A cancelled task leaves the queue at once.
 package final class TurnQueue<Rules: TurnRules>: Sendable {
     /// How waiting ends.
@@ -24,7 +27,8 @@ package final class TurnQueue<Rules: TurnRules>: Sendable {
 
     package var waitingCount: Int { state.withLock { $0.turns.waitingCount } }
 
-    /// Runs `body` when it is the party's turn. Throws `StoreError.overloaded` when too many wait.
+    /// Runs `body` when it is the party's turn. Throws `StoreError.overloaded` when too many wait, and `TurnShareExceeded` when too
+    /// many of the party do.
     package func run<Value>(for party: Rules.Party, _ body: () async throws -> Value) async throws -> Value {
         let ticket = try await take(party)
         defer { pass(on: ticket) }
@@ -44,6 +48,7 @@ package final class TurnQueue<Rules: TurnRules>: Sendable {
         switch arrival {
         case .served(let ticket): return ticket
         case .turnedAway: throw StoreError.overloaded(retryAfter: .seconds(1))
+        case .overShare: throw TurnShareExceeded()
         case .waits(let ticket, _):
             switch await wait(for: ticket) {
             case .served: return ticket

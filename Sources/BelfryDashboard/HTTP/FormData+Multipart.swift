@@ -14,7 +14,7 @@ extension FormData {
             guard body - place <= Self.headBytesMax else { throw Self.broken }
             let head = Disposition(String(decoding: bytes[place..<body], as: UTF8.self))
             let next = try Self.after(Array("\r\n".utf8) + mark, in: bytes, from: body)
-            let content = Array(bytes[body..<(next - mark.count - 2)])
+            let content = bytes[body..<(next - mark.count - 2)]
             if let name = head.name {
                 if head.isFile {
                     try add(name, file: content)

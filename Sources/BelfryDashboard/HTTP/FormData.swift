@@ -5,7 +5,8 @@ import Crypto
 /// The fields and files of a form, as a browser sends them. Faults of the form itself are `InvalidInput` on `form`.
 package struct FormData: Sendable {
     private var values: [String: [String]] = [:]
-    private var files: [String: [UInt8]] = [:]
+    /// Parts of the body, without a copy.
+    private var files: [String: ArraySlice<UInt8>] = [:]
     /// Of fields and files, also where several have one name.
     private var count = 0
 
@@ -23,7 +24,7 @@ package struct FormData: Sendable {
     package func all(_ name: String) -> [String] { (values[name] ?? []).map(\.trimmed).filter { !$0.isEmpty } }
 
     /// nil when no file was chosen.
-    package func file(_ name: String) -> [UInt8]? { files[name].flatMap { $0.isEmpty ? nil : $0 } }
+    package func file(_ name: String) -> ArraySlice<UInt8>? { files[name].flatMap { $0.isEmpty ? nil : $0 } }
 
     var hasFiles: Bool { files.values.contains { !$0.isEmpty } }
 
@@ -35,16 +36,16 @@ package struct FormData: Sendable {
     /// A hash of all that was sent.
     func digest(but left: Set<String>) -> [UInt8] {
         var hash = SHA256()
-        func add(_ bytes: [UInt8]) {
+        func add(_ bytes: ArraySlice<UInt8>) {
             withUnsafeBytes(of: UInt64(bytes.count)) { hash.update(bufferPointer: $0) }
             hash.update(data: bytes)
         }
         for (name, value) in pairs where !left.contains(name) {
-            add(Array(name.utf8))
-            add(Array(value.utf8))
+            add(Array(name.utf8)[...])
+            add(Array(value.utf8)[...])
         }
         for (name, file) in files.sorted(by: { $0.key < $1.key }) {
-            add(Array(name.utf8))
+            add(Array(name.utf8)[...])
             add(file)
         }
         return Array(hash.finalize())
@@ -68,7 +69,7 @@ package struct FormData: Sendable {
         try check()
     }
 
-    mutating func add(_ name: String, file: [UInt8]) throws(InvalidInput) {
+    mutating func add(_ name: String, file: ArraySlice<UInt8>) throws(InvalidInput) {
         files[name] = file
         try check()
     }

@@ -112,11 +112,7 @@ struct SingleUse: Sendable {
             throw APIError.none("page")
         }
         let name = Self.resultName(part, visit)
-        let reading = Reservation(
-            name: name, caller: Self.caller(visit), request: name, idempotentID: id, hold: Self.hold)
-        let verdict = try await services.store.reserve(reading)
-        guard case .answered(let answer) = verdict else {
-            if case .first = verdict { try await services.store.release(name, idempotentID: id, hadNoEffect: true) }
+        guard let answer = try await services.store.answer(to: name) else {
             throw APIError(.notFound, "There is no such page any more: results are kept for a day")
         }
         if isSecret {

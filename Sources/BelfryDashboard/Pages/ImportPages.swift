@@ -104,7 +104,7 @@ struct ImportPages {
     }
 
     private func read(
-        _ list: [UInt8], into recorded: RecordedImport, of application: Application, _ visit: Visit
+        _ list: ArraySlice<UInt8>, into recorded: RecordedImport, of application: Application, _ visit: Visit
     ) async throws -> (job: ImportJob, refusals: [ImportService.Verdict], ignored: IgnoredColumns?) {
         var (intake, refusals) = (try ImportIntake(into: recorded), [ImportService.Verdict]())
         func write(_ recorded: inout RecordedImport, _ rows: [ImportReader.Row]) async throws -> Bool {

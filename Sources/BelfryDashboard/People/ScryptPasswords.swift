@@ -72,6 +72,10 @@ package final class ScryptPasswords: PasswordHashing {
             return try await queue.run(for: caller) {
                 try await purpose.threads.runIfActive { try Self.derive(password, salt, cost) }
             }
+        } catch is TurnShareExceeded {
+            throw APIError(
+                .tooManyRequests, "Other passwords of this address or account are being checked; try again in a moment",
+                headers: [.retryAfter: "2"])
         } catch StoreError.overloaded {
             throw APIError(
                 .serviceUnavailable, "Many people log in at once; try again in a moment", headers: [.retryAfter: "2"])

@@ -34,6 +34,13 @@ extension SQLStore {
         }
     }
 
+    package func answer(to name: [UInt8]) async throws -> StoredResponse? {
+        let record = try await read { db in
+            try db.prepared(IdempotencyStatements.byName).first(name, as: IdempotencyRecord.init)
+        }
+        return record?.answer(at: clock.now)
+    }
+
     package func complete(_ name: [UInt8], idempotentID: UUID, with answer: StoredResponse) async throws {
         try await write { session in
             try session.prepared(IdempotencyStatements.complete).send(

@@ -202,6 +202,7 @@ extension WrappedStore {
     package func reserve(_ reservation: Reservation) async throws -> IdempotencyVerdict {
         try await base.reserve(reservation)
     }
+    package func answer(to name: [UInt8]) async throws -> StoredResponse? { try await base.answer(to: name) }
     package func complete(_ name: [UInt8], idempotentID: UUID, with answer: StoredResponse) async throws {
         try await base.complete(name, idempotentID: idempotentID, with: answer)
     }

@@ -21,6 +21,10 @@ extension MemoryStore {
         }
     }
 
+    package func answer(to name: [UInt8]) async throws -> StoredResponse? {
+        contents.idempotency[name]?.answer(at: clock.now)
+    }
+
     package func complete(_ name: [UInt8], idempotentID: UUID, with answer: StoredResponse) async throws {
         transaction { contents in
             if contents.isHeld(name, by: idempotentID) { contents.idempotency[name]?.state = .answered(answer) }

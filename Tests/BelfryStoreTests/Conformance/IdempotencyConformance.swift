@@ -24,9 +24,13 @@ import Testing
             #expect(try await fixture.store.reserve(Self.reservation(request: 2)) == .taken)
             let second = Self.reservation(2)
             #expect(try await fixture.store.reserve(second) == .first(idempotentID: second.idempotentID))
+            for name in [first.name, [9]] { #expect(try await fixture.store.answer(to: name) == nil) }
             try await fixture.store.complete(first.name, idempotentID: first.idempotentID, with: Self.answer)
             #expect(try await fixture.store.reserve(Self.reservation()) == .answered(Self.answer))
             #expect(try await fixture.store.reserve(Self.reservation(request: 2)) == .taken)
+            #expect(try await fixture.store.answer(to: first.name) == Self.answer)
+            fixture.clock.advance(by: IdempotencyRecord.lifetime)
+            #expect(try await fixture.store.answer(to: first.name) == nil)
         }
     }
 

@@ -41,6 +41,12 @@ extension TestServer {
         return "Bearer \(try made("keys", body).string("key"))"
     }
 
+    /// A key of an application's admin.
+    func adminKey(of application: TestApplication) throws -> String {
+        let body = #"{"name":"admin","scope":"app-admin","app_uuid":"\#(application.uuid)"}"#
+        return "Bearer \(try made("keys", body).string("key"))"
+    }
+
     private func made(_ path: String, _ body: String) throws -> HTTPAnswer {
         let answer = try send("POST", "/admin/v1/\(path)", body, as: asOperator)
         guard answer.status == 201 else {

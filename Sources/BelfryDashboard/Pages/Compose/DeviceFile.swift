@@ -19,7 +19,7 @@ enum DeviceFile {
     }
 
     /// One UUID a line, or the first column of a CSV, whose head may have a name.
-    private static func read(_ bytes: [UInt8]) throws(InvalidInput) -> [String] {
+    private static func read(_ bytes: ArraySlice<UInt8>) throws(InvalidInput) -> [String] {
         var names: [String] = []
         for (index, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
             let cell = String(
