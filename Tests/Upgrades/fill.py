@@ -12,7 +12,8 @@ TOKEN = "ab" * 32
 #: What only a crash, a fault of a disk or a person with a telephone puts there.
 BY_HAND = {
     "damaged_batch": "INSERT INTO damaged_batch (batch_id, push_id, found_at_ms) SELECT id, push_id, 1764000000000 FROM batch ORDER BY id DESC LIMIT 1",
-    "batch_history": "INSERT INTO batch_history (batch_id, attempts) SELECT id, '' || '{history}' FROM batch ORDER BY id LIMIT 1",
+    "batch_history": "INSERT INTO batch_history (batch_id, attempts) "
+                     "SELECT id, '1\t1764000000000\t1a\trefused: badDeviceToken\n' FROM batch ORDER BY id LIMIT 1",
     "audit_horizon": "INSERT INTO audit_horizon (id, at_ms) VALUES (1, 1600000000000)",
     "person_identity": "INSERT INTO person_identity (issuer, subject, person_id) SELECT 'https://id.example.org', 'ann', id FROM person LIMIT 1",
     "recovery_code": "INSERT INTO recovery_code (person_id, code_hash) SELECT id, {blob} FROM person LIMIT 1",
@@ -41,6 +42,14 @@ def settings(folder):
         "BELFRY_BROKER_API_URL": "https://push.example.org", "BELFRY_MIRROR_URL": "https://127.0.0.1:9",
         "BELFRY_MIRROR_SECRETS_FILE": str(folder / "secrets"), "BELFRY_HEARTBEAT_SECONDS": "1",
     }
+
+
+class Node:
+    """What `call` needs of a workspace."""
+
+    def __init__(self, url):
+        self.server = self
+        self.url = url
 
 
 def call(workspace, method, path, body=None, authorization=None, **headers):

@@ -23,7 +23,7 @@ import urllib.request
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "Documents"))
 
-from fill import call
+from fill import Node, call
 from postgres import Postgres
 from workspace import Belfry, Workspace, free_port
 
@@ -60,7 +60,6 @@ class Load:
         """The answer of a node; a request that no node takes is sent again, up to half a minute."""
         deadline = time.monotonic() + 30
         for turn in itertools.count(number):
-            self.workspace.server.url = self.urls[turn % len(self.urls)]
             try:
                 return call(Node(self.urls[turn % len(self.urls)]), "POST", path, body, authorization, **headers)
             except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError):
@@ -85,14 +84,6 @@ class Load:
         for thread in self.threads:
             thread.join()
         assert not self.faults, self.faults
-
-
-class Node:
-    """What `call` needs of a workspace."""
-
-    def __init__(self, url):
-        self.server = self
-        self.url = url
 
 
 def judge(load, workspace, server, control):

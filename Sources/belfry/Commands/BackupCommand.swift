@@ -8,7 +8,7 @@ struct BackupCommand: AsyncParsableCommand {
         commandName: "backup",
         abstract: "Copy the database and the key ring into a new folder, beside a running server.",
         discussion: """
-            The copy is of one moment, and is checked: the database is sound, and the ring opens its seals. The folder can be
+            The copy is of one moment, and is checked: the database is sound, and the ring opens its seals. The folder can be \
             read by its owner alone; its reader has every platform's credentials. For PostgreSQL see docs/Operations.md.
             """)
 
@@ -27,8 +27,8 @@ struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore", abstract: "Restore a backup, on a machine whose server is stopped.",
         discussion: """
-            All of the backup is checked first. Nothing is overwritten: with --force, a database and a key ring that are there
-            are moved into a folder before-restore-… in the data directory. The audit log of what was restored gets a line that says so, for which its schema is
+            All of the backup is checked first. Nothing is overwritten: with --force, a database and a key ring that are there \
+            are moved into a folder before-restore-… in the data directory. The audit log of what was restored gets a line that says so, for which its schema is \
             brought up to date.
             """)
 

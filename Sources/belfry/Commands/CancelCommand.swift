@@ -7,8 +7,8 @@ struct CancelCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel", abstract: "Cancel what has not left of a push.",
         discussion: """
-            Devices that wait are answered `skipped: cancelled`, and so are those of its audience that it has yet to find. What is
-            being sent at this moment is finished, and not tried again. A push that is done is left as it is. Of a push that waits
+            Devices that wait are answered `skipped: cancelled`, and so are those of its audience that it has yet to find. What is \
+            being sent at this moment is finished, and not tried again. A push that is done is left as it is. Of a push that waits \
             for its time, `belfry schedule cancel` is the command.
             """)
 

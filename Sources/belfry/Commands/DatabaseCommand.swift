@@ -13,8 +13,8 @@ struct DatabaseCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Copy a whole database into an empty one of another kind, and compare both.",
             discussion: """
-                Refused while a server has either; stop them first. A copy that was interrupted goes on where it was when it is started again,
-                and no server can serve from it before it is done. The key ring goes with it as it is. From then on servers and commands
+                Refused while a server has either; stop them first. A copy that was interrupted goes on where it was when it is started again, \
+                and no server can serve from it before it is done. The key ring goes with it as it is. From then on servers and commands \
                 refuse the old database, unless --keep-source is given; `belfry database reopen` lets it be used again.
                 """)
 
@@ -73,7 +73,7 @@ extension DatabaseCommand {
         static let configuration = CommandConfiguration(
             abstract: "Let a database be used again that was copied to another.",
             discussion: """
-                For the way back, before the new database has served: what it took since the copy is not in the old one. So it is refused
+                For the way back, before the new database has served: what it took since the copy is not in the old one. So it is refused \
                 where the new one has been used since, or cannot be asked; --force reopens the old one all the same.
                 """)
 

@@ -32,7 +32,7 @@ struct KeysCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Add a key to the ring of this machine, to be brought to every other node.",
             discussion: """
-                A server with this ring seals new secrets with the new key from now on: copy the ring to the other nodes at once. Then
+                A server with this ring seals new secrets with the new key from now on: copy the ring to the other nodes at once. Then \
                 `belfry keys rotate --no-new-key` on one of them seals every secret again.
                 """)
 
@@ -59,7 +59,7 @@ struct KeysCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Add a key to the ring and seal every secret again with it.",
             discussion: """
-                With several nodes the new key has to be in the ring of each before: `belfry keys add`, copy the ring to every node,
+                With several nodes the new key has to be in the ring of each before: `belfry keys add`, copy the ring to every node, \
                 `belfry keys rotate --no-new-key`.
                 """)
 

@@ -5,10 +5,10 @@ struct NodesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nodes", abstract: "List the nodes.",
         discussion: """
-            A node is `up`, `draining` when it was told to stop and finishes what it began, or `gone` when it has not been
-            heard of for 20 seconds and did not deregister: look at its machine. From 10 seconds on the table says how long it has been
-            silent (`silent_seconds` with --json). One that stopped in good order is not listed. Nodes share a PostgreSQL, which --database or
-            BELFRY_DATABASE_URL names; a server on SQLite is a single node,
+            A node is `up`, `draining` when it was told to stop and finishes what it began, or `gone` when it has not been \
+            heard of for 20 seconds and did not deregister: look at its machine. From 10 seconds on the table says how long it has been \
+            silent (`silent_seconds` with --json). One that stopped in good order is not listed. Nodes share a PostgreSQL, which --database or \
+            BELFRY_DATABASE_URL names; a server on SQLite is a single node, \
             whose row stays for a while when it was killed.
             """)
 

@@ -7,7 +7,7 @@ struct PushCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "push", abstract: "Send a push, now or at a set time.",
         discussion: """
-            Its recipients are named by exactly one of --everyone, --topic, --user, --device and --channel. docs/Pushing.md
+            Its recipients are named by exactly one of --everyone, --topic, --user, --device and --channel. docs/Pushing.md \
             leads through every kind of push.
 
             With --follow the exit status is 0 when every device has its answer, 2 when a platform is parked and the rest waits for \

@@ -7,9 +7,9 @@ struct WriteOffCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "write-off", abstract: "Write off the unreadable rows of a push.",
         discussion: """
-            A push whose state is `damaged` waits for rows that the database cannot give back. First find out why, and whether
-            a backup has them: docs/Operations.md, "a damaged batch". Written off, the devices of its batches are answered
-            `skipped: damaged`, and the push settles. Where the push itself cannot be read, that is all of its open batches, and
+            A push whose state is `damaged` waits for rows that the database cannot give back. First find out why, and whether \
+            a backup has them: docs/Operations.md, "a damaged batch". Written off, the devices of its batches are answered \
+            `skipped: damaged`, and the push settles. Where the push itself cannot be read, that is all of its open batches, and \
             those whom it had not come to yet are not told. What was mended meanwhile is left alone.
             """)
 

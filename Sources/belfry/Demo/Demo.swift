@@ -11,7 +11,7 @@ struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show the main job end to end: a server, simulated providers, 10,000 devices and three pushes.",
         discussion: """
-            It lives in a temporary directory of its own, and reads no configuration file and no BELFRY_* variable: it never
+            It lives in a temporary directory of its own, and reads no configuration file and no BELFRY_* variable: it never \
             touches a database that it did not make.
             """)
 
