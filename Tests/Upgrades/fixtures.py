@@ -16,7 +16,7 @@ import time
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "Documents"))
 
-from fill import BY_HAND, TOKEN, Node, call, fill, settings, uncrowd
+from fill import BY_HAND, TOKEN, Node, call, cli, fill, settings, uncrowd
 from postgres import Postgres
 from workspace import Belfry, Workspace
 
@@ -205,6 +205,9 @@ def open_one(binary, folder, name, home, postgres):
         assert server.stop() == 0, "it does not stop in good order"
         errors = [line for line in (home / "belfry.log").read_text().splitlines() if " error " in line and "no heartbeat" not in line]
         assert not errors, "\n".join(errors)
+        # The key ring of then opens what it sealed.
+        workspace.environment |= {name: value for name, value in server.environment.items() if name.startswith("BELFRY_")}
+        cli(workspace, "check")
         go_back(binary, home, engine, facts)
     finally:
         workspace.end()
