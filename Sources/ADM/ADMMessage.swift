@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import FoundationEssentials
-#endif
+import Outbound
 
 /// The part of a push that is the same for all devices.
 public struct ADMMessage: Sendable, Hashable {
@@ -18,7 +14,16 @@ public struct ADMMessage: Sendable, Hashable {
     ///   - consolidationKey: a waiting message is replaced by a later one with the same key.
     ///   - lifetime: seconds for which Amazon keeps it, brought into what Amazon takes; nil for its own week.
     public init(data: [String: String], consolidationKey: String? = nil, lifetime: Int? = nil) throws(ADMError) {
-        let bytes = data.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+        try self.init(
+            data: data.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, consolidationKey: consolidationKey,
+            lifetime: lifetime)
+    }
+
+    /// The same with data in their own order, whose keys may look the same and differ in their bytes.
+    package init(
+        data: [(key: String, text: String)], consolidationKey: String?, lifetime: Int?
+    ) throws(ADMError) {
+        let bytes = data.reduce(0) { $0 + $1.key.utf8.count + $1.text.utf8.count }
         guard bytes <= Self.dataBytesMax else {
             throw ADMError("data are \(bytes) bytes, ADM takes \(Self.dataBytesMax)")
         }
@@ -26,17 +31,13 @@ public struct ADMMessage: Sendable, Hashable {
             throw ADMError("consolidation key is over \(Self.consolidationKeyBytesMax) bytes")
         }
         let expiresAfter = lifetime.map { min(max($0, Self.lifetimes.lowerBound), Self.lifetimes.upperBound) }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let written = Written(data: data, consolidationKey: consolidationKey, expiresAfter: expiresAfter)
-        guard let body = try? encoder.encode(written) else { throw ADMError("data cannot be written as JSON") }
-        self.body = Array(body)
-    }
-
-    private struct Written: Encodable {
-        let data: [String: String]
-        let consolidationKey: String?
-        let expiresAfter: Int?
+        var members: [[UInt8]] = []
+        if let consolidationKey {
+            members.append(JSONText.member("consolidationKey", JSONText.quoted(consolidationKey)))
+        }
+        members.append(JSONText.member("data", JSONText.object(data)))
+        if let expiresAfter { members.append(JSONText.member("expiresAfter", "\(expiresAfter)".utf8)) }
+        body = JSONText.object(of: members)
     }
 }
 

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import FoundationEssentials
-#endif
+import Outbound
 
 /// The part of a message that is the same for all devices, encoded once.
 ///
@@ -23,28 +19,30 @@ public struct GCMMessage: Sendable, Hashable {
         data: [String: String], collapseKey: String? = nil, timeToLive: Int64? = nil, isHighPriority: Bool = false,
         isDryRun: Bool = false
     ) throws(GCMMessageError) {
-        for key in data.keys.sorted()
+        try self.init(
+            data: data.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, collapseKey: collapseKey,
+            timeToLive: timeToLive, isHighPriority: isHighPriority, isDryRun: isDryRun)
+    }
+
+    /// The same with data in their own order, whose keys may look the same and differ in their bytes.
+    package init(
+        data: [(key: String, text: String)], collapseKey: String?, timeToLive: Int64?, isHighPriority: Bool,
+        isDryRun: Bool = false
+    ) throws(GCMMessageError) {
+        for (key, _) in data
         where key == "from" || key == "message_type" || key.hasPrefix("google.") || key.hasPrefix("gcm.") {
             throw .reservedKey(key)
         }
         if let timeToLive, !(0...Self.secondsMax ~= timeToLive) { throw .timeToLive(timeToLive) }
-        let bytes = data.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+        let bytes = data.reduce(0) { $0 + $1.key.utf8.count + $1.text.utf8.count }
         guard bytes <= Self.bytesMax else { throw .tooLarge(bytes: bytes) }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let object = Members(
-            collapse_key: collapseKey, data: data.isEmpty ? nil : data, dry_run: isDryRun ? true : nil,
-            priority: isHighPriority ? "high" : nil, time_to_live: timeToLive)
-        guard let text = try? encoder.encode(object) else { throw .unwritable }
-        members = Array(text.dropFirst().dropLast())
-    }
-
-    private struct Members: Encodable {
-        let collapse_key: String?
-        let data: [String: String]?
-        let dry_run: Bool?
-        let priority: String?
-        let time_to_live: Int64?
+        var members: [[UInt8]] = []
+        if let collapseKey { members.append(JSONText.member("collapse_key", JSONText.quoted(collapseKey))) }
+        if !data.isEmpty { members.append(JSONText.member("data", JSONText.object(data))) }
+        if isDryRun { members.append(JSONText.member("dry_run", "true".utf8)) }
+        if isHighPriority { members.append(JSONText.member("priority", #""high""#.utf8)) }
+        if let timeToLive { members.append(JSONText.member("time_to_live", "\(timeToLive)".utf8)) }
+        self.members = Array(members.joined(separator: [UInt8(ascii: ",")]))
     }
 }
 
@@ -53,14 +51,12 @@ public enum GCMMessageError: Error, Sendable, Hashable, CustomStringConvertible 
     case reservedKey(String)
     case timeToLive(Int64)
     case tooLarge(bytes: Int)
-    case unwritable
 
     public var description: String {
         switch self {
         case .reservedKey(let key): "data key \(key) belongs to Google"
         case .timeToLive(let seconds): "time_to_live is \(seconds) s, GCM takes 0 to \(GCMMessage.secondsMax)"
         case .tooLarge(let bytes): "message is \(bytes) bytes, GCM takes \(GCMMessage.bytesMax)"
-        case .unwritable: "message cannot be written as JSON"
         }
     }
 }

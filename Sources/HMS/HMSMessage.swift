@@ -38,40 +38,42 @@ public struct HMSMessage: Sendable, Hashable {
         let android = Android(
             collapse_key: collapseKey, notification: shown, ttl: timeToLive.map { "\($0)s" },
             urgency: isHighPriority ? "HIGH" : nil)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let message = try? encoder.encode(Message(android: android, data: data)) else { throw .unwritable }
         try self.init(
-            before: #"{"validate_only":\#(isValidatedOnly),"message":"#, Message(android: android, data: data),
+            before: #"{"validate_only":\#(isValidatedOnly),"message":"#, Array(message),
             between: ",", after: "}}", pushType: nil, timeToLive: timeToLive)
     }
 
     /// Data for the app without a notification to its user, by v3.
     public init(background data: String, timeToLive: Int64? = nil) throws(HMSMessageError) {
-        try self.init(payload: Background(extraData: data), pushType: 6, timeToLive: timeToLive)
+        try self.init(payload: JSONText.member("extraData", JSONText.quoted(data)), pushType: 6, timeToLive: timeToLive)
     }
 
     /// A notification that the system shows, by v3.
     public init(notification: HMSNotification, timeToLive: Int64? = nil) throws(HMSMessageError) {
-        try self.init(payload: Alert(notification: notification), pushType: 0, timeToLive: timeToLive)
+        try self.init(
+            payload: JSONText.member("notification", notification.json), pushType: 0, timeToLive: timeToLive)
     }
 
     func body(for tokens: some Collection<[UInt8]>) -> [UInt8] { head + JSONText.array(tokens) + tail }
 
-    private init(payload: some Encodable, pushType: Int, timeToLive: Int64?) throws(HMSMessageError) {
+    private init(payload member: [UInt8], pushType: Int, timeToLive: Int64?) throws(HMSMessageError) {
         let options = timeToLive.map { #""pushOptions":{"ttl":\#($0)},"# } ?? ""
         try self.init(
-            before: #"{"payload":"#, payload, between: #"},\#(options)"target":{"#, after: "}}", pushType: pushType,
+            before: #"{"payload":"#, JSONText.object(of: [member]), between: #"},\#(options)"target":{"#, after: "}}",
+            pushType: pushType,
             timeToLive: timeToLive)
     }
 
     /// - Parameters:
     ///   - part: an object, which is left open behind its last member.
     private init(
-        before: String, _ part: some Encodable, between: String, after: String, pushType: Int?, timeToLive: Int64?
+        before: String, _ part: [UInt8], between: String, after: String, pushType: Int?, timeToLive: Int64?
     ) throws(HMSMessageError) {
         if let timeToLive, !(1...Self.secondsMax ~= timeToLive) { throw .timeToLive(timeToLive) }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let object = try? encoder.encode(part) else { throw .unwritable }
-        head = Array(before.utf8) + object.dropLast() + Array("\(between)\"token\":".utf8)
+        head = Array(before.utf8) + part.dropLast() + Array("\(between)\"token\":".utf8)
         tail = Array(after.utf8)
         self.pushType = pushType
         guard head.count + tail.count <= Self.bytesMax else { throw .tooLarge(bytes: head.count + tail.count) }
@@ -88,37 +90,22 @@ public struct HMSMessage: Sendable, Hashable {
         let ttl: String?
         let urgency: String?
     }
-
-    private struct Background: Encodable {
-        let extraData: String
-    }
-
-    private struct Alert: Encodable {
-        let notification: HMSNotification
-    }
 }
 
 /// The notification that HarmonyOS shows. A tap opens the app and passes it the data.
-public struct HMSNotification: Sendable, Hashable, Encodable {
-    let category: String
-    let title: String
-    let body: String
-    let image: String?
-    let badge: Badge?
-    let clickAction: ClickAction
+public struct HMSNotification: Sendable, Hashable {
+    /// An object of JSON.
+    fileprivate let json: [UInt8]
 
     /// The number on the app's icon. Source: Push Kit for HarmonyOS, "Notification badge".
-    public enum Badge: Sendable, Hashable, Encodable {
+    public enum Badge: Sendable, Hashable {
         case set(Int)
         case add(Int)
 
-        private enum Key: String, CodingKey { case setNum, addNum }
-
-        public func encode(to encoder: any Encoder) throws {
-            var container = encoder.container(keyedBy: Key.self)
+        fileprivate var json: String {
             switch self {
-            case .set(let number): try container.encode(number, forKey: .setNum)
-            case .add(let number): try container.encode(number, forKey: .addNum)
+            case .set(let number): #"{"setNum":\#(number)}"#
+            case .add(let number): #"{"addNum":\#(number)}"#
             }
         }
     }
@@ -133,17 +120,25 @@ public struct HMSNotification: Sendable, Hashable, Encodable {
         title: String, body: String, category: String = standardCategory, image: String? = nil, badge: Badge? = nil,
         data: [String: String] = [:]
     ) {
-        self.category = category
-        self.title = title
-        self.body = body
-        self.image = image
-        self.badge = badge
-        clickAction = ClickAction(actionType: 0, data: data)
+        self.init(
+            title: title, body: body, category: category, image: image, badge: badge,
+            data: data.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
     }
 
-    struct ClickAction: Sendable, Hashable, Encodable {
-        let actionType: Int
-        let data: [String: String]
+    /// The same with data in their own order, whose keys may look the same and differ in their bytes.
+    package init(
+        title: String, body: String, category: String, image: String?, badge: Badge?,
+        data: [(key: String, text: String)]
+    ) {
+        var members: [[UInt8]] = []
+        if let badge { members.append(JSONText.member("badge", badge.json.utf8)) }
+        members.append(JSONText.member("body", JSONText.quoted(body)))
+        members.append(JSONText.member("category", JSONText.quoted(category)))
+        let action = [JSONText.member("actionType", "0".utf8), JSONText.member("data", JSONText.object(data))]
+        members.append(JSONText.member("clickAction", JSONText.object(of: action)))
+        if let image { members.append(JSONText.member("image", JSONText.quoted(image))) }
+        members.append(JSONText.member("title", JSONText.quoted(title)))
+        json = JSONText.object(of: members)
     }
 }
 

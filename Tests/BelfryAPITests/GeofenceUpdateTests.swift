@@ -140,7 +140,7 @@ enum StrictSDK {
         }
         switch location["rad"] {
         case .integer(let radius)? where radius >= 10: return
-        case .number(let radius)? where radius >= 10: return
+        case .number(let radius)? where radius.double >= 10: return
         default: throw Spoilt(what: "rad")
         }
     }

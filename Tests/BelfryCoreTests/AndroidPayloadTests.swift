@@ -1,4 +1,5 @@
 import BelfryCore
+import BelfryTesting
 import FoundationEssentials
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
     private static func payload(
         _ custom: String?, body: String? = nil, kind: PlatformKind = .android, receiptID: UUID? = nil
     ) throws -> AndroidPayload {
-        var members: [String: JSONValue] = [:]
+        var members: JSONObject = [:]
         if let custom, case .object(let parts) = try JSONValue(json: custom.utf8) { members = parts }
         return try AndroidPayload(
             Push.Content(body: body, custom: members), kind: kind, receiptID: receiptID, sentAt: sentAt)
@@ -20,16 +21,16 @@ import Testing
             #"{"android":{"s":"a","t":true,"f":false,"n":9007199254740993,"d":1.5,"z":null,"o":{"b":[1,"x"],"a":null}}}"#,
             body: "hi", receiptID: Self.receiptID)
         #expect(
-            payload.data == [
+            payload.dataByKey == [
                 "s": "a", "t": "true", "f": "false", "n": "9007199254740993", "d": "1.5",
-                "o": #"{"a":null,"b":[1,"x"]}"#, "message": "hi", "receiptId": Self.receiptID.lowercased,
+                "o": #"{"b":[1,"x"],"a":null}"#, "message": "hi", "receiptId": Self.receiptID.lowercased,
             ])
         #expect(payload.collapseKey == nil)
     }
 
     @Test func `the platform's own message wins, and the collapse key is none of the data`() throws {
         let payload = try Self.payload(#"{"android":{"message":"own","collapse_key":"k"}}"#, body: "hi")
-        #expect(payload.data == ["message": "own"])
+        #expect(payload.dataByKey == ["message": "own"])
         #expect(payload.collapseKey == "k")
     }
 
@@ -38,18 +39,18 @@ import Testing
     ])
     func `a kind's own part stands in for that of Android`(kind: PlatformKind, expected: String) throws {
         let custom = #"{"android":{"k":"gcm"},"android-fcm":{"k":"fcm"},"android-baidu":{"k":"baidu"}}"#
-        #expect(try Self.payload(custom, kind: kind).data == ["k": expected])
-        #expect(try Self.payload(#"{"android":{"k":"gcm"}}"#, kind: kind).data == ["k": "gcm"])
+        #expect(try Self.payload(custom, kind: kind).dataByKey == ["k": expected])
+        #expect(try Self.payload(#"{"android":{"k":"gcm"}}"#, kind: kind).dataByKey == ["k": "gcm"])
     }
 
     @Test func `the older spelling of FCM's part is known`() throws {
-        #expect(try Self.payload(#"{"androidFcm":{"k":"v"}}"#, kind: .androidFCM).data == ["k": "v"])
+        #expect(try Self.payload(#"{"androidFcm":{"k":"v"}}"#, kind: .androidFCM).dataByKey == ["k": "v"])
     }
 
     @Test func `a heartbeat learns when it left`() throws {
         let payload = try Self.payload(#"{"android":{"pcf.push.heartbeat.sentAt":1499999999999}}"#)
         #expect(
-            payload.data == [
+            payload.dataByKey == [
                 "pcf.push.heartbeat.sentAt": "1499999999999", "pcf.push.heartbeat.sentToDeviceAt": "1500000000000",
             ])
     }
@@ -62,9 +63,30 @@ import Testing
 
     @Test func `4,096 bytes are taken, and no more`() throws {
         let fits = String(repeating: "x", count: 4_096 - "message".utf8.count)
-        #expect(try Self.payload(nil, body: fits).data == ["message": fits])
+        #expect(try Self.payload(nil, body: fits).dataByKey == ["message": fits])
         let error = #expect(throws: InvalidInput.self) { try Self.payload(nil, body: fits + "x", kind: .androidFCM) }
         #expect(error?.description == "message makes an android-fcm payload of 4097 bytes, the limit is 4096")
+    }
+
+    @Test func `Amazon's limits are those of ADM`() throws {
+        let fits = String(repeating: "x", count: 6_144 - "message".utf8.count)
+        #expect(try Self.payload(nil, body: fits, kind: .amazon).dataBytes == 6_144)
+        #expect(throws: InvalidInput.self) { try Self.payload(nil, body: fits + "x", kind: .amazon) }
+        let key = String(repeating: "k", count: 65)
+        let error = #expect(throws: InvalidInput.self) {
+            try Self.payload(#"{"amazon":{"collapse_key":"\#(key)"}}"#, body: "x", kind: .amazon)
+        }
+        #expect(error?.description == "message.custom.amazon.collapse_key is 65 bytes, ADM takes 64")
+    }
+
+    @Test func `Huawei's limit counts the request, in which quotes are escaped twice`() throws {
+        // {"message":"…"} as a string, and what stands around it.
+        let fits = String(repeating: "x", count: 4_096 - 120 - #"{\"message\":\"\"}"#.utf8.count)
+        #expect(try Self.payload(nil, body: fits, kind: .huawei).dataByKey == ["message": fits])
+        #expect(throws: InvalidInput.self) { try Self.payload(nil, body: fits + "x", kind: .huawei) }
+        #expect(throws: InvalidInput.self) {
+            try Self.payload(nil, body: String(repeating: "\"", count: 1_400), kind: .huawei)
+        }
     }
 
     @Test(arguments: [

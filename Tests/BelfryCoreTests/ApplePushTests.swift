@@ -158,7 +158,7 @@ import Testing
         ] as [([String: JSONValue?], String)])
     func `a Live Activity has what its event needs and nothing else`(change: [String: JSONValue?], words: String) throws
     {
-        var aps: [String: JSONValue] = [
+        var aps: JSONObject = [
             "timestamp": .integer(1), "event": .string("update"), "content-state": .object([:]),
         ]
         for (key, value) in change { aps[key] = value }
@@ -223,7 +223,7 @@ import Testing
     func `a payload has so many bytes and no more`(type: ApplePush.Kind, use: AppleTokenUse, limit: Int) throws {
         let content = { (filler: Int) in
             let text = JSONValue.string(String(repeating: "x", count: filler))
-            let payload: [String: JSONValue] =
+            let payload: JSONObject =
                 type == .liveActivity
                 ? [
                     "aps": .object([

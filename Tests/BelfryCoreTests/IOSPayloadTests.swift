@@ -11,7 +11,7 @@ import Testing
     }
 
     private static func payload(_ ios: String?, body: String? = nil, receiptID: UUID? = nil) throws -> IOSPayload {
-        let custom = try ios.map { ["ios": try json($0)] } ?? [:]
+        let custom: JSONObject = try ios.map { ["ios": try json($0)] } ?? [:]
         return try IOSPayload(Push.Content(body: body, custom: custom), receiptID: receiptID, sentAt: Self.sentAt)
     }
 
@@ -187,7 +187,7 @@ import Testing
     ])
     func `the documented examples make these payloads`(message: String, expected: String) throws {
         let message = try Self.json(message)
-        var custom: [String: JSONValue] = [:]
+        var custom: JSONObject = [:]
         if case .object(let members)? = message["custom"] { custom = members }
         let payload = try IOSPayload(
             Push.Content(body: message["body"]?.stringValue, custom: custom), receiptID: nil, sentAt: Self.sentAt)

@@ -74,7 +74,7 @@ import Testing
         let windows = try Windows8Payload(
             Self.content("windows8", #"{"type":"raw","template_fields":{"b":[1],"a":"x"}}"#))
         #expect(windows?.kind == .raw)
-        #expect(windows.map { String(decoding: $0.bytes, as: UTF8.self) } == #"{"a":"x","b":[1]}"#)
+        #expect(windows.map { String(decoding: $0.bytes, as: UTF8.self) } == #"{"b":[1],"a":"x"}"#)
         let phone = try WindowsPhonePayload(
             Self.content("windowsPhone", #"{"template":"raw","template_fields":{"a":1}}"#))
         #expect(phone?.kind == .raw)
@@ -94,7 +94,7 @@ import Testing
         let payload = try WebPayload(Self.content("web", #"{"title":"T","data":{"a":1}}"#, body: "b"), receiptID: id)
         #expect(
             String(decoding: payload.bytes, as: UTF8.self)
-                == #"{"body":"b","data":{"a":1},"receiptId":"00000000-0000-0000-0000-00000000000a","title":"T"}"#)
+                == #"{"body":"b","receiptId":"00000000-0000-0000-0000-00000000000a","title":"T","data":{"a":1}}"#)
         #expect(throws: InvalidInput.self) { try WebPayload(Self.content("web", #"{"receiptId":1}"#), receiptID: nil) }
         #expect(throws: InvalidInput.self) { try WebPayload(Self.content("web", "[]"), receiptID: nil) }
     }

@@ -104,7 +104,7 @@ import Testing
     private static let hostile = "q \" b \\ n \n < & ' é \u{1F600} {{user.name}} /"
 
     @Test func `a payload that is spliced is the one that is rendered`() throws {
-        let custom: [String: JSONValue] = [
+        let custom: JSONObject = [
             "ios": .object([
                 "alert": .object(["title": .string(hostileTitle), "body": .string("https://a/{{user.name}}")]),
                 "badge": .string("+2"),
@@ -129,7 +129,7 @@ import Testing
             isTemplate: true)
         let render = { (content: Push.Content) -> [UInt8] in
             let data = try AndroidPayload(content, kind: .androidFCM, receiptID: nil, sentAt: .zero).data
-            return JSONValue.object(data.mapValues { .string($0) }).encoded
+            return JSONValue.object(data).encoded
         }
         #expect(try Self.spliced(content, render) == render(try content.filled(with: Self.filling)))
         let template = try #require(try ContentTemplate(content))
@@ -137,7 +137,7 @@ import Testing
         let filled = try AndroidPayload(
             try content.filled(with: Self.filling), kind: .androidFCM, receiptID: nil, sentAt: .zero
         ).data
-        let bytes = { (data: [String: String]) in data.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count } }
+        let bytes = { (data: JSONObject) in data.texts.reduce(0) { $0 + $1.key.utf8.count + $1.text.utf8.count } }
         let payload = PayloadTemplate(try render(template.content), template)
         #expect(payload.innerBytes(of: bytes(marked), for: Self.filling) == bytes(filled))
     }

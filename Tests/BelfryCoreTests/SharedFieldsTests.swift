@@ -1,4 +1,5 @@
 import BelfryCore
+import BelfryTesting
 import FoundationEssentials
 import Testing
 
@@ -128,7 +129,7 @@ import Testing
         let content = try Self.content(#"{"title":"T"}"#)
         #expect(try Self.ios(content) == #"{"aps":{"alert":{"title":"T"}}}"#)
         let android = try AndroidPayload(content, kind: .androidFCM, receiptID: nil, sentAt: .zero)
-        #expect(android.notice?.title == "T" && android.notice?.body == nil && android.data == ["title": "T"])
+        #expect(android.notice?.title == "T" && android.notice?.body == nil && android.dataByKey == ["title": "T"])
         #expect(android.isHighPriority)
         #expect(
             Self.text(try WebPayload(content, receiptID: nil).bytes)
@@ -145,7 +146,7 @@ import Testing
         #expect(Self.text(ios.bytes) == #"{"aps":{"content-available":1},"story":17,"text":"x"}"# && ios.isBackground)
         let android = try AndroidPayload(content, kind: .androidFCM, receiptID: nil, sentAt: .zero)
         #expect(android.isSilent && android.notice == nil && !android.isHighPriority)
-        #expect(android.data == ["story": "17", "text": "x"])
+        #expect(android.dataByKey == ["story": "17", "text": "x"])
         #expect(Self.text(try WebPayload(content, receiptID: nil).bytes) == #"{"data":{"story":17,"text":"x"}}"#)
         let windows = try Windows8Payload(content)
         #expect(windows?.kind == .raw && Self.text(windows?.bytes) == #"{"story":17,"text":"x"}"#)
@@ -154,7 +155,7 @@ import Testing
         // Of the name of Android's text, too.
         let named = try AndroidPayload(
             try Self.content(#"{"data":{"message":"m"}}"#), kind: .androidFCM, receiptID: nil, sentAt: .zero)
-        #expect(named.isSilent && named.data == ["message": "m"])
+        #expect(named.isSilent && named.dataByKey == ["message": "m"])
     }
 
     @Test func `a text without a title keeps its form`() throws {
@@ -198,7 +199,7 @@ import Testing
                     custom:
                         #"{"ios":{"alert":{"title":"Own"},"sound":"own","category":"own","thread-id":"own","mutable-content":0,"extra":{"link":"own://","d":"own"}}}"#
                 ))
-                == #"{"aps":{"alert":{"body":"B","title":"Own"},"category":"own","mutable-content":0,"sound":"own","thread-id":"own"},"attachment_url":"https://a.example/p","d":"own","link":"own://"}"#
+                == #"{"aps":{"alert":{"body":"B","title":"Own"},"category":"own","mutable-content":0,"sound":"own","thread-id":"own"},"attachment_url":"https://a.example/p","link":"own://","d":"own"}"#
         )
         #expect(
             try Self.ios(Self.content(#"{"title":"T"}"#, body: "B", custom: #"{"ios":{"alert":"Own"}}"#))
@@ -214,12 +215,12 @@ import Testing
         let content = Push.Content(body: "B", shared: try Self.fields(Self.all), apple: apple)
         #expect(
             try Self.ios(content)
-                == #"{"aps":{"alert":{"body":"Own","title":"T"},"category":"c","mutable-content":1,"sound":"own","thread-id":"t"},"attachment_url":"https://a.example/p","d":1,"link":"own"}"#
+                == #"{"aps":{"alert":{"body":"Own","title":"T"},"category":"c","mutable-content":1,"sound":"own","thread-id":"t"},"attachment_url":"https://a.example/p","link":"own","d":1}"#
         )
         let background = try ApplePush(try JSONValue(json: #"{"type":"background","payload":{"own":2}}"#.utf8))
         #expect(
             try Self.ios(Push.Content(body: nil, shared: try Self.fields(#"{"data":{"d":1}}"#), apple: background))
-                == #"{"aps":{"content-available":1},"d":1,"own":2}"#)
+                == #"{"aps":{"content-available":1},"own":2,"d":1}"#)
         let call = try ApplePush(try JSONValue(json: #"{"type":"voip","payload":{"caller":"x"}}"#.utf8))
         let payload = try IOSPayload(
             Push.Content(body: nil, shared: try Self.fields(Self.all), apple: call), for: .voip, receiptID: nil,
@@ -240,7 +241,7 @@ import Testing
             #expect(text == "own")
         }
         #expect(
-            payload.data == [
+            payload.dataByKey == [
                 "title": "Own", "message": "own", "image": "own", "link": "own", "sound": "own", "category": "own",
                 "channel": "own", "thread": "t", "d": "own",
             ])
@@ -252,7 +253,7 @@ import Testing
             kind: .androidFCM, receiptID: nil, sentAt: .zero)
         let notice = try #require(payload.notice)
         #expect(notice.body == "B" && notice.title == nil && notice.image == nil)
-        #expect(payload.data == ["title": "own", "image": "i", "message": "B"])
+        #expect(payload.dataByKey == ["title": "own", "image": "i", "message": "B"])
     }
 
     @Test(arguments: ["from", "message_type", "google.x", "gcm.x"])
@@ -283,7 +284,7 @@ import Testing
         let worker = try Self.content(Self.all, body: "B", custom: #"{"web":{"title":"Own","own":1}}"#)
         #expect(
             Self.text(try WebPayload(worker, receiptID: nil).bytes)
-                == #"{"body":"B","data":{"d":1},"image":"https://a.example/p","navigate":"https://a.example/l","own":1,"tag":"k","title":"Own"}"#
+                == #"{"body":"B","data":{"d":1},"image":"https://a.example/p","navigate":"https://a.example/l","tag":"k","title":"Own","own":1}"#
         )
         let untitled = Push.Content(body: "B", web: web)
         let fault = #expect(throws: InvalidInput.self) { try untitled.checkShared() }

@@ -339,7 +339,7 @@ import Testing
         ["authorization_endpoint": .string("https://user@evil.example/")],
     ])
     func `an issuer whose configuration is not its own, or not safe, is not gone to`(
-        configuration: [String: JSONValue]
+        configuration: JSONObject
     ) async throws {
         let issuer = try TestIssuer()
         issuer.set { $0.configuration = configuration }

@@ -29,10 +29,10 @@ final class TestIssuer: Sendable {
         var key: Key
         /// Which it publishes.
         var published: [Key]
-        var claims: [String: JSONValue] = [:]
+        var claims: JSONObject = [:]
         var removed: Set<String> = []
         var userInfo: JSONValue?
-        var configuration: [String: JSONValue] = [:]
+        var configuration: JSONObject = [:]
         var asked: [IssuerRequest] = []
         var isDown = false
     }
@@ -72,7 +72,7 @@ final class TestIssuer: Sendable {
         let answer: JSONValue
         switch request.url {
         case "\(Self.url)/.well-known/openid-configuration":
-            let own: [String: JSONValue] = [
+            let own: JSONObject = [
                 "issuer": .string(Self.url), "authorization_endpoint": .string("\(Self.url)/authorize?tenant=1"),
                 "token_endpoint": .string("\(Self.url)/token"), "jwks_uri": .string("\(Self.url)/keys"),
                 "userinfo_endpoint": .string("\(Self.url)/userinfo"),
@@ -96,7 +96,7 @@ final class TestIssuer: Sendable {
 
     private func claims(_ state: State, _ nonce: String) -> JSONValue {
         let now = clock.now.milliseconds / 1_000
-        let own: [String: JSONValue] = [
+        let own: JSONObject = [
             "iss": .string(Self.url), "aud": .string(Self.clientID), "sub": .string("subject-1"),
             "exp": .integer(now + 300), "iat": .integer(now), "nonce": .string(nonce),
             "email": .string("Ann@corp.example"), "email_verified": .bool(true), "name": .string("Ann"),
@@ -108,8 +108,9 @@ final class TestIssuer: Sendable {
     private static func token(_ claims: JSONValue, by key: Key) throws -> String {
         func part(_ value: JSONValue) -> String { Data(value.encoded).base64URL }
         func text(_ algorithm: String, _ id: String?) -> String {
-            let id = id.map { ["kid": JSONValue.string($0)] } ?? [:]
-            return part(.object(["alg": .string(algorithm)].merging(id) { $1 })) + "." + part(claims)
+            var head: JSONObject = ["alg": .string(algorithm)]
+            head["kid"] = id.map(JSONValue.string)
+            return part(.object(head)) + "." + part(claims)
         }
         switch key {
         case .rsa(let id, let key):
@@ -129,7 +130,7 @@ final class TestIssuer: Sendable {
     }
 
     private static func jwk(_ key: Key) throws -> JSONValue? {
-        func named(_ id: String?, _ members: [String: JSONValue]) -> JSONValue {
+        func named(_ id: String?, _ members: JSONObject) -> JSONValue {
             .object(members.merging(id.map { ["kid": .string($0)] } ?? [:]) { $1 })
         }
         switch key {

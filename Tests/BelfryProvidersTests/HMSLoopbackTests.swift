@@ -11,7 +11,7 @@ import Testing
         case v1, v2, v3
     }
 
-    private static func with(
+    static func with(
         _ version: Version = .v1, secret: String? = nil, _ body: (HMSSimulator, TestProvider) async throws -> Void
     ) async throws {
         var configuration = HMSConfiguration()
@@ -68,6 +68,17 @@ import Testing
             #expect(shown.contains(#""pushOptions":{"ttl":60}"#), "\(shown)")
             let quiet = try #require(simulator.ledger.token(Array("b".utf8))?.lastRequest?.payload)
             #expect(quiet.contains(#"{"extraData":"{\"message\":\"hello\""#), "\(quiet)")
+        }
+    }
+
+    @Test func `over v3 one message with every field is in Huawei's words`() async throws {
+        try await Self.with(.v3) { simulator, fixture in
+            #expect(await fixture.send(["a"], content: SharedFieldsLoopbackTests.content) == [.accepted])
+            let payload = simulator.ledger.token(Array("a".utf8))?.lastRequest?.payload
+            #expect(
+                payload
+                    == #"{"payload":{"notification":{"badge":{"setNum":3},"body":"Fresh \"cheese\" <&>","category":"MARKETING","clickAction":{"actionType":0,"data":{\#(SharedFieldsLoopbackTests.dataTexts)}},"image":"https://shop.example/c.jpg","title":"جبن 🧀"}},"target":{"token":["a"]}}"#
+            )
         }
     }
 

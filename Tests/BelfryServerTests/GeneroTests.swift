@@ -91,12 +91,12 @@ extension ServerTests.GeneroTests {
             let program = try await installation.serve()
             defer { program.endAtOnce() }
             let base = try await program.addresses().http
-            func play(_ path: String, _ command: String, _ members: [String: JSONValue]) async throws -> JSONValue? {
+            func play(_ path: String, _ command: String, _ members: JSONObject) async throws -> JSONValue? {
                 try await Self.play(
                     [Self.call(command, .object(members))], at: base, path, in: installation.scratch
                 ).first
             }
-            let old: [String: JSONValue] = [
+            let old: JSONObject = [
                 "sender_id": .null, "registration_token": .string(Self.token), "app_user": .string("jo"),
             ]
             #expect(try await play(path, "register", old)?["http"] == .integer(404))

@@ -153,15 +153,13 @@ extension [HTTP2Header] {
         let message = try PAPMessage(content: Array("hi".utf8), deliverBefore: 1_767_225_600)
         let device = try PAPDevice(address: "a<&\"b", pushID: "p1")
         let body = String(decoding: message.body(for: device, from: "app", boundary: "X"), as: UTF8.self)
-        #expect(
-            body.hasPrefix("--X\r\nContent-Type: application/xml; charset=UTF-8\r\n\r\n<?xml version=\"1.0\"?>\r\n"))
-        #expect(
-            body.contains(
-                #"<push-message push-id="p1" source-reference="app" deliver-before-timestamp="2026-01-01T00:00:00Z">"#))
-        #expect(
-            body.contains(
-                #"<address address-value="a&lt;&amp;&quot;b"/><quality-of-service delivery-method="unconfirmed"/>"#))
-        #expect(body.hasSuffix("\r\n--X\r\nContent-Type: text/plain; charset=utf-8\r\n\r\nhi\r\n--X--\r\n"))
+        let lines = [
+            "--X", "Content-Type: application/xml; charset=UTF-8", "", #"<?xml version="1.0"?>"#,
+            #"<!DOCTYPE pap PUBLIC "-//WAPFORUM//DTD PAP 2.1//EN" "http://www.openmobilealliance.org/tech/DTD/pap_2.1.dtd">"#,
+            #"<pap><push-message push-id="p1" source-reference="app" deliver-before-timestamp="2026-01-01T00:00:00Z"><address address-value="a&lt;&amp;&quot;b"/><quality-of-service delivery-method="unconfirmed"/></push-message></pap>"#,
+            "--X", "Content-Type: text/plain; charset=utf-8", "", "hi", "--X--", "",
+        ]
+        #expect(body == lines.joined(separator: "\r\n"))
         #expect(throws: PAPError.self) { try PAPDevice(address: "push_all", pushID: "p") }
     }
 

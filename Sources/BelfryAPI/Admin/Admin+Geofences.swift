@@ -74,7 +74,7 @@ extension Admin {
         private var trigger: GeofencePlan.Trigger?
         private var platform: GeofencePlatform?
         private var topics: [String]?
-        private var data: [String: JSONValue]?
+        private var data: JSONObject?
         private var startsAt: Instant?
         private var expiresAt: Instant?
 

@@ -147,7 +147,7 @@ extension Admin {
             case "description": description = try reader.description(field)
             case "platform_uuid": uuid = try reader.uuid(field)
             case "platform_secret": secret = try reader.string(field)
-            default: credentials = try reader.members(field) ?? [:]
+            default: credentials = try reader.members(field)?.dictionary ?? [:]
             }
         }
 
@@ -187,7 +187,7 @@ extension Admin {
         private(set) var credentials: [String: JSONValue] = [:]
 
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
-            credentials = try reader.members(field) ?? [:]
+            credentials = try reader.members(field)?.dictionary ?? [:]
         }
     }
 

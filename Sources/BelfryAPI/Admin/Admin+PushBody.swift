@@ -79,7 +79,7 @@ extension Admin {
         ) throws(InvalidInput) -> Push.Content {
             var body: String?
             var shared = SharedFields()
-            var custom: [String: JSONValue] = [:]
+            var parts: [JSONObject.Member] = []
             var apple: ApplePush?
             var web: WebMessage?
             var badge: BadgeChange?
@@ -106,10 +106,11 @@ extension Admin {
                         // More than a few are not misspelt.
                         if unknown <= CustomParts.misspeltMax { try CustomParts.checkName(platform) }
                         try CustomParts.check(value, of: platform)
-                        custom[platform] = value
+                        parts.append((platform, value))
                     }
                 }
             }
+            let custom = JSONObject(parts)
             guard web == nil || custom["web"].map(\.isNull) ?? true else {
                 throw InvalidInput(field: "message.web", "and message.custom.web exclude each other")
             }

@@ -16,7 +16,7 @@ extension Push.Content {
 
 extension ApplePush {
     fileprivate var json: JSONValue {
-        var members: [String: JSONValue] = [
+        var members: JSONObject = [
             "type": .string(type.rawValue), "store": .bool(isStored), "payload": .object(payload),
         ]
         members["priority"] = priority.map { .integer($0.rawValue) }
@@ -28,7 +28,7 @@ extension ApplePush {
 extension Target {
     /// In the form that `PushBody` reads, with nothing left out.
     package var json: JSONValue {
-        var members: [String: JSONValue] = [:]
+        var members: JSONObject = [:]
         members["devices"] = devices.map { .strings($0.map(\.lowercased)) }
         if !topics.isEmpty { members["topics"] = .strings(topics) }
         if !customUserIDs.isEmpty { members["custom_user_ids"] = .strings(customUserIDs) }

@@ -34,7 +34,7 @@ extension Broker {
         }
 
         var response: Response {
-            var members: [String: JSONValue] = ["description": .string(description)]
+            var members: JSONObject = ["description": .string(description)]
             members["error"] = code.map(JSONValue.string)
             return Response(status: status, broker: .object(members))
         }

@@ -8,7 +8,7 @@ extension Broker {
         private(set) var plan: String?
         private(set) var organization: String?
         private(set) var space: String?
-        private(set) var parameters: [String: JSONValue] = [:]
+        private(set) var parameters: JSONObject = [:]
         /// What the platform calls the instance, where it says so.
         private(set) var instanceName: String?
         private(set) var maintenanceVersion: String?
@@ -54,7 +54,7 @@ extension Broker {
             JSONValue.object([
                 "organization_guid": organization.map(JSONValue.string) ?? .null,
                 "space_guid": space.map(JSONValue.string) ?? .null, "parameters": .object(parameters),
-            ]).storedText
+            ]).sorted.storedText
         }
     }
 

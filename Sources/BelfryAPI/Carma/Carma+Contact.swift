@@ -60,7 +60,7 @@ extension CarmaContactChange {
 }
 
 extension CarmaContactChange.Device {
-    fileprivate init(_ members: [String: JSONValue]) {
+    fileprivate init(_ members: JSONObject) {
         self.init()
         for (name, value) in members {
             switch name.lowercased() {
@@ -103,7 +103,7 @@ extension CarmaContact {
     /// The guide's struct with all its members, those without a value as null.
     var json: JSONValue {
         let attributes = user.profile.attributes
-        var members: [String: JSONValue] = [
+        var members: JSONObject = [
             "listId": .integer(attributes["listId"].flatMap(\.whole) ?? app.listID), "originalId": .string(user.id),
             "active": .bool(attributes["active"] != .flag(false)), "properties": .object(properties),
             "deviceInfo": .array(devices.map { Self.json($0.row, $0.device) }),
@@ -113,12 +113,12 @@ extension CarmaContact {
         return .object(members)
     }
 
-    private var properties: [String: JSONValue] {
-        var properties: [String: JSONValue] = [:]
+    private var properties: JSONObject {
+        var properties: [String: String] = [:]
         for (name, value) in user.profile.attributes where name.hasPrefix(CarmaAttribute.property) {
-            properties[String(name.dropFirst(CarmaAttribute.property.count))] = .string(value.text)
+            properties[String(name.dropFirst(CarmaAttribute.property.count))] = value.text
         }
-        return properties
+        return JSONObject(properties)
     }
 
     private static func json(_ row: CarmaDevice, _ device: Device?) -> JSONValue {

@@ -8,7 +8,7 @@ extension JSONWriter {
         needsComma = true
     }
 
-    /// Any value, the members of objects in the order of their keys.
+    /// Any value, as it was read.
     mutating func value(_ key: StaticString, _ value: JSONValue) {
         self.key(key)
         element(value)

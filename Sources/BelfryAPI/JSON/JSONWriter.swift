@@ -24,7 +24,7 @@ struct JSONWriter {
     }
 
     /// A whole number without a decimal point, any other in its shortest form.
-    mutating func write(_ double: Double) { bytes.append(json: double, .short) }
+    mutating func write(_ double: Double) { bytes.append(json: double) }
 
     mutating func write(_ integer: Int64) { bytes.append(contentsOf: String(integer).utf8) }
 
@@ -70,9 +70,9 @@ struct JSONWriter {
         enclosed("{", "}") { writer in writer.each(members, write) }
     }
 
-    /// Members whose keys are data, by their keys.
-    mutating func members(_ members: [String: JSONValue]) {
-        each(members.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }) { $0.write($1) }
+    /// Members whose keys are data.
+    mutating func members(_ members: JSONObject) {
+        each(members.map { ($0.key, $0.value) }) { $0.write($1) }
     }
 
     private mutating func each<Value>(_ members: [(String, Value)], _ write: (inout JSONWriter, Value) -> Void) {
@@ -139,7 +139,7 @@ struct JSONWriter {
 
     mutating func quoted(_ value: String) { bytes.append(jsonString: value) }
 
-    mutating func write(_ value: JSONValue) { bytes.append(json: value, numbers: .short) }
+    mutating func write(_ value: JSONValue) { bytes.append(json: value) }
 
     /// The 36 characters of a UUID, in lower case as the original service wrote them.
     private mutating func write(_ value: UUID) {

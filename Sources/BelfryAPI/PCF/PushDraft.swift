@@ -25,7 +25,7 @@ extension PCFv1 {
             var body: String?
             /// What PCF does not have: fields for all platforms, as the admin API takes them.
             var shared = SharedFields()
-            var custom: [String: JSONValue] = [:]
+            var custom: JSONObject = [:]
             /// What PCF does not have: a notification for browsers, as the admin API takes it.
             var web: WebMessage?
             /// What PCF does not have either; see `Push.Content`.
@@ -131,9 +131,9 @@ extension PCFv1 {
 
         private static func custom(
             from reader: inout JSONReader, _ unknown: UnknownFields, _ ignored: inout IgnoredFields
-        ) throws(InvalidInput) -> [String: JSONValue] {
+        ) throws(InvalidInput) -> JSONObject {
             if try reader.null() { return [:] }
-            var custom: [String: JSONValue] = [:]
+            var custom: [JSONObject.Member] = []
             try reader.object("message.custom") { reader, key throws(InvalidInput) in
                 let value = try reader.value(
                     "message.custom.\(key)", bytesMax: PushLimits.contentWrittenBytesMax)
@@ -146,9 +146,9 @@ extension PCFv1 {
                 if !CustomParts.isKnown(key) {
                     ignored.note(key, under: "message.custom.", known: CustomParts.names, always: true)
                 }
-                custom[key] = value.isNull ? nil : value
+                custom.append((key, value))
             }
-            return custom
+            return JSONObject(custom).filter { !$0.value.isNull }
         }
 
         /// The keys of known platforms contain an object each; that of BB10 is a text.

@@ -5,7 +5,7 @@ extension JSONReader {
         switch value {
         case .null: return nil
         case .integer(let integer): return Double(integer)
-        case .number(let number): return number
+        case .number(let number): return number.double
         case .string(let text):
             guard let number = Double(spelled: text) else {
                 throw InvalidInput(field: field, "has to be a number, it is a string of something else")
@@ -42,7 +42,7 @@ extension JSONReader {
     /// - Parameter bytesMax: the limit on its text.
     package mutating func members(
         _ field: String, bytesMax: Int = PushLimits.contentWrittenBytesMax
-    ) throws(InvalidInput) -> [String: JSONValue]? {
+    ) throws(InvalidInput) -> JSONObject? {
         let value = try value(field, bytesMax: bytesMax)
         switch value {
         case .null: return nil

@@ -118,7 +118,7 @@ package struct JSONReader {
         case .integer(let integer): return integer
         case .number(let number):
             // Beyond 2^53 a double stands for several integers.
-            guard let integer = Int64(exactly: number), integer.magnitude < 1 << 53 else {
+            guard let integer = Int64(exactly: number.double), integer.magnitude < 1 << 53 else {
                 throw InvalidInput(field: field, "has to be a whole number of 64 bits")
             }
             return integer
@@ -178,9 +178,9 @@ package struct JSONReader {
         try checkLength(field)
         switch peek() {
         case UInt8(ascii: "{"):
-            var members: [String: JSONValue] = [:]
-            try object(field) { reader, key throws(InvalidInput) in members[key] = try reader.value(field) }
-            return .object(members)
+            var members: [JSONObject.Member] = []
+            try object(field) { reader, key throws(InvalidInput) in members.append((key, try reader.value(field))) }
+            return .object(JSONObject(members))
         case UInt8(ascii: "["):
             var elements: [JSONValue] = []
             try array(field) { reader, _ throws(InvalidInput) in elements.append(try reader.value(field)) }
@@ -271,8 +271,9 @@ package struct JSONReader {
             position += 1
             guard skipDigits() > 0 else { throw malformed("expected a digit behind the decimal point") }
         }
+        var hasExponent = false
         if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
-            isWhole = false
+            (isWhole, hasExponent) = (false, true)
             position += 1
             if position < bytes.count, bytes[position] == UInt8(ascii: "-") || bytes[position] == UInt8(ascii: "+") {
                 position += 1
@@ -283,9 +284,14 @@ package struct JSONReader {
             throw malformed("found a number of \(position - start) digits")
         }
         let text = String(decoding: bytes[start..<position], as: UTF8.self)
-        if isWhole, let integer = Int64(text) { return .integer(integer) }
-        guard let number = Double(text), number.isFinite else { throw malformed("found a number too large to hold") }
-        return .number(number)
+        if isWhole, let integer = Int64(text), integer != 0 || !isNegative {
+            return .integer(integer)
+        }
+        // Without an exponent no number of this length is too large.
+        if hasExponent {
+            guard Double(text)?.isFinite == true else { throw malformed("found a number too large to hold") }
+        }
+        return .number(JSONNumber(text: text))
     }
 
     private mutating func skipDigits() -> Int {

@@ -1,49 +1,39 @@
-/// How a number that is not an `integer` is written.
-package enum JSONNumberStyle: Sendable {
-    /// The stored form: with a point or an exponent, so that it is read back as the same value.
-    case exact
-    /// The form for devices and callers: a whole number without a point, which every reader accepts as a whole number.
-    case short
-}
-
-/// JSON text, canonical: compact, the members of objects in the order of their keys. The same value makes the same
-/// bytes. `JSONReader` reads what is written in the exact style back as an equal value.
+/// JSON text, compact: what `JSONReader` read is written with the same members in the same order, and the same digits.
 extension [UInt8] {
-    package mutating func append(json value: JSONValue, numbers style: JSONNumberStyle) {
+    package mutating func append(json value: JSONValue) {
         switch value {
         case .null: append(contentsOf: "null".utf8)
         case .bool(let bool): append(contentsOf: (bool ? "true" : "false").utf8)
         case .integer(let integer): append(contentsOf: String(integer).utf8)
-        case .number(let number): append(json: number, style)
+        case .number(let number): append(contentsOf: number.text.utf8)
         case .string(let string): append(jsonString: string)
         case .array(let elements):
             append(UInt8(ascii: "["))
             for (index, element) in elements.enumerated() {
                 if index > 0 { append(UInt8(ascii: ",")) }
-                append(json: element, numbers: style)
+                append(json: element)
             }
             append(UInt8(ascii: "]"))
-        case .object(let members): append(json: members, numbers: style)
+        case .object(let members): append(json: members)
         }
     }
 
-    private mutating func append(json members: [String: JSONValue], numbers style: JSONNumberStyle) {
+    private mutating func append(json members: JSONObject) {
         append(UInt8(ascii: "{"))
-        for (index, member) in members.sorted(by: { $0.key < $1.key }).enumerated() {
+        for (index, member) in members.enumerated() {
             if index > 0 { append(UInt8(ascii: ",")) }
             append(jsonString: member.key)
             append(UInt8(ascii: ":"))
-            append(json: member.value, numbers: style)
+            append(json: member.value)
         }
         append(UInt8(ascii: "}"))
     }
 
-    /// JSON cannot express numbers that are not finite, and `JSONReader` reads none: they are written as null.
-    package mutating func append(json number: Double, _ style: JSONNumberStyle) {
+    /// In its shortest form, a whole number without a point. JSON cannot express numbers that are not finite: they are written as null.
+    package mutating func append(json number: Double) {
         guard number.isFinite else { return append(contentsOf: "null".utf8) }
         let text = String(number)
-        let isShort = style == .short && text.hasSuffix(".0")
-        append(contentsOf: isShort ? text.utf8.dropLast(2) : text.utf8[...])
+        append(contentsOf: text.hasSuffix(".0") ? text.utf8.dropLast(2) : text.utf8[...])
     }
 
     /// A string in quotes, with the necessary escapes.
@@ -88,18 +78,37 @@ extension UInt8 {
 }
 
 extension JSONValue {
-    /// The form for devices and callers.
     package var encoded: [UInt8] {
         var bytes: [UInt8] = []
-        bytes.append(json: self, numbers: .short)
+        bytes.append(json: self)
         return bytes
     }
 
-    /// The stored form: `JSONReader` reads it back as an equal value.
-    package var storedText: String {
-        var bytes: [UInt8] = []
-        bytes.append(json: self, numbers: .exact)
-        return String(decoding: bytes, as: UTF8.self)
+    /// The stored form, which `JSONReader` reads back as an equal value.
+    package var storedText: String { String(decoding: encoded, as: UTF8.self) }
+
+    /// With line ends and indents, for people.
+    package var pretty: String { pretty(indent: "") }
+
+    private func pretty(indent: String) -> String {
+        let inner = indent + "  "
+        switch self {
+        case .object(let members) where !members.isEmpty:
+            let lines = members.map { name, value in
+                "\(inner)\(JSONValue.string(name).storedText): \(value.pretty(indent: inner))"
+            }
+            return "{\n\(lines.joined(separator: ",\n"))\n\(indent)}"
+        case .array(let elements) where elements.contains(where: \.isContainer):
+            return "[\n\(elements.map { inner + $0.pretty(indent: inner) }.joined(separator: ",\n"))\n\(indent)]"
+        default: return storedText
+        }
+    }
+
+    private var isContainer: Bool {
+        switch self {
+        case .object, .array: true
+        default: false
+        }
     }
 
     /// The nesting depth of the deepest value, itself included.

@@ -10,7 +10,7 @@ package struct ApplePush: Sendable, Hashable {
     /// Whether APNs keeps it for devices that cannot be reached at once.
     package let isStored: Bool
     /// `aps` and, beside it, the app's own members.
-    package let payload: [String: JSONValue]
+    package let payload: JSONObject
     /// Whether the payload is sent as it is, without a receipt id: a sender of Apple's own protocol wrote it.
     package let isVerbatim: Bool
 
@@ -65,7 +65,7 @@ package struct ApplePush: Sendable, Hashable {
 
     package init(
         type: Kind, priority: Priority? = nil, collapseID: String? = nil, isStored: Bool? = nil,
-        payload: [String: JSONValue] = [:], field: String = "message.apns"
+        payload: JSONObject = [:], field: String = "message.apns"
     ) throws(InvalidInput) {
         self.type = type
         self.priority = priority
@@ -78,7 +78,7 @@ package struct ApplePush: Sendable, Hashable {
 
     /// Creates a value that was validated before.
     init(
-        unchecked type: Kind, priority: Priority?, collapseID: String?, isStored: Bool, payload: [String: JSONValue],
+        unchecked type: Kind, priority: Priority?, collapseID: String?, isStored: Bool, payload: JSONObject,
         isVerbatim: Bool = false
     ) {
         self.isVerbatim = isVerbatim
@@ -92,7 +92,7 @@ package struct ApplePush: Sendable, Hashable {
     /// A payload for the app, or for calls, that is not judged here: keys that Apple added later pass.
     ///
     /// APNs takes updates in the background at the lower priority alone.
-    package init(verbatim payload: [String: JSONValue], for use: AppleTokenUse, isConsiderate: Bool, isStored: Bool) {
+    package init(verbatim payload: JSONObject, for use: AppleTokenUse, isConsiderate: Bool, isStored: Bool) {
         let aps = payload["aps"]
         let isShown = ["alert", "badge", "sound"].contains { aps?[$0] != nil }
         let type: Kind =
@@ -104,7 +104,7 @@ package struct ApplePush: Sendable, Hashable {
 
     /// The same, from a sender that named push type, priority and collapse id, as Apple's provider API has them.
     package init(
-        verbatim payload: [String: JSONValue], for use: AppleTokenUse, kind: Kind?, priority: Priority?,
+        verbatim payload: JSONObject, for use: AppleTokenUse, kind: Kind?, priority: Priority?,
         collapseID: String?, isStored: Bool
     ) {
         let usual = ApplePush(
@@ -115,7 +115,7 @@ package struct ApplePush: Sendable, Hashable {
     }
 
     /// The same with another payload of the same shape.
-    func saying(_ payload: [String: JSONValue]) -> ApplePush {
+    func saying(_ payload: JSONObject) -> ApplePush {
         ApplePush(
             unchecked: type, priority: priority, collapseID: collapseID, isStored: isStored, payload: payload,
             isVerbatim: isVerbatim)
@@ -193,7 +193,7 @@ extension ApplePush {
 
 /// Strictly typed accessors; `null` counts as missing.
 extension JSONValue {
-    fileprivate func members(_ field: String) throws(InvalidInput) -> [String: JSONValue] {
+    fileprivate func members(_ field: String) throws(InvalidInput) -> JSONObject {
         switch self {
         case .null: [:]
         case .object(let members): members

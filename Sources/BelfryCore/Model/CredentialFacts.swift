@@ -32,7 +32,7 @@ package struct CredentialFacts: Sendable, Hashable {
     package var storedText: String {
         JSONValue.object([
             "expires_at_ms": expiresAt.map { .integer($0.milliseconds) } ?? .null,
-            "public": .object(published.mapValues { .string($0) }),
+            "public": .object(JSONObject(published)),
         ]).storedText
     }
 }

@@ -4,23 +4,24 @@
 /// validated here; other keys are the team's own.
 /// Source: what the PCF SDKs read, `docs/compatibility/pcf.md`.
 package struct GeofenceData: Sendable, Hashable {
-    package let parts: [String: JSONValue]
+    package let parts: JSONObject
 
     /// The limit on the stored form, in bytes.
     package static let bytesMax = 8_192
 
-    package init(_ parts: [String: JSONValue]) throws(InvalidInput) {
-        var checked: [String: JSONValue] = [:]
+    package init(_ parts: JSONObject) throws(InvalidInput) {
+        var checked: [JSONObject.Member] = []
         for (key, value) in parts where !value.isNull {
-            checked[key] =
+            let value =
                 switch key {
                 case "ios": try Self.notification(value)
                 case "android", "androidFcm": try Self.flat(value, field: "data.\(key)")
                 default: value
                 }
+            checked.append((key, value))
         }
-        self.parts = checked
-        try JSONValue.object(checked).checkStored("data", bytesMax: Self.bytesMax)
+        self.parts = JSONObject(checked)
+        try JSONValue.object(self.parts).checkStored("data", bytesMax: Self.bytesMax)
     }
 
     /// Decodes the stored JSON. Throws `InvalidInput` if it is malformed.
@@ -36,10 +37,10 @@ package struct GeofenceData: Sendable, Hashable {
 
     /// A local notification of iOS. Unknown keys are kept.
     private static func notification(_ value: JSONValue) throws(InvalidInput) -> JSONValue {
-        var checked: [String: JSONValue] = [:]
+        var checked: [JSONObject.Member] = []
         for (key, value) in try members(of: value, field: "data.ios") where !value.isNull {
             let field = "data.ios.\(key)"
-            checked[key] =
+            let value =
                 switch key {
                 case "alertBody", "category", "alertAction", "alertTitle", "alertLaunchImage", "soundName":
                     try string(value, field: field)
@@ -48,8 +49,9 @@ package struct GeofenceData: Sendable, Hashable {
                 case "userInfo": try userInfo(value, field: field)
                 default: value
                 }
+            checked.append((key, value))
         }
-        return .object(checked)
+        return .object(JSONObject(checked))
     }
 
     private static func userInfo(_ value: JSONValue, field: String) throws(InvalidInput) -> JSONValue {
@@ -63,17 +65,17 @@ package struct GeofenceData: Sendable, Hashable {
 
     /// Android SDKs read a map of strings, and nothing else; so each value is written as one, as those of pushes are.
     private static func flat(_ value: JSONValue, field: String) throws(InvalidInput) -> JSONValue {
-        var flat: [String: JSONValue] = [:]
+        var flat: [JSONObject.Member] = []
         for (key, value) in try members(of: value, field: field) {
             guard key != "PCF_GEOFENCE_ID" else {
                 throw InvalidInput(field: "\(field).\(key)", "is reserved: the SDK writes it")
             }
-            if !value.isNull { flat[key] = .string(value.flat) }
+            if !value.isNull { flat.append((key, .string(value.flat))) }
         }
-        return .object(flat)
+        return .object(JSONObject(flat))
     }
 
-    private static func members(of value: JSONValue, field: String) throws(InvalidInput) -> [String: JSONValue] {
+    private static func members(of value: JSONValue, field: String) throws(InvalidInput) -> JSONObject {
         guard case .object(let members) = value else {
             throw InvalidInput(field: field, "has to be an object, it is \(value.typeName)")
         }

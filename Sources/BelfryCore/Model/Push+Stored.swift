@@ -6,7 +6,7 @@ extension Push.Content {
     package init(stored text: [UInt8]) throws(InvalidInput) {
         var body: String?
         var shared = SharedFields()
-        var custom: [String: JSONValue] = [:]
+        var custom: JSONObject = [:]
         var apple: ApplePush?
         var web: WebMessage?
         var badge: BadgeChange?
@@ -37,7 +37,7 @@ extension Push.Content {
     }
 
     private var stored: JSONValue {
-        var members: [String: JSONValue] = ["custom": .object(custom)]
+        var members: JSONObject = ["custom": .object(custom)]
         members["body"] = body.map(JSONValue.string)
         if !shared.isEmpty { members["shared"] = .object(shared.json) }
         members["apple"] = apple?.stored
@@ -66,7 +66,7 @@ extension ApplePush {
         var collapseID: String?
         var isStored = true
         var isVerbatim = false
-        var payload: [String: JSONValue] = [:]
+        var payload: JSONObject = [:]
         try reader.object("apple") { reader, key throws(InvalidInput) in
             switch key {
             case "type": type = try reader.string("apple.type").flatMap(Kind.init)
@@ -85,7 +85,7 @@ extension ApplePush {
     }
 
     fileprivate var stored: JSONValue {
-        var members: [String: JSONValue] = [
+        var members: JSONObject = [
             "type": .string(type.rawValue), "isStored": .bool(isStored), "payload": .object(payload),
         ]
         members["priority"] = priority.map { .integer($0.rawValue) }

@@ -15,7 +15,7 @@ package struct Push: Sendable, Hashable {
         /// What every platform shows in its own way beside the text.
         package let shared: SharedFields
         /// What the sender wrote for a platform, by the sender's key: `ios`, `android`, `windows8`, ...
-        package let custom: [String: JSONValue]
+        package let custom: JSONObject
         /// What Apple's devices get, in Apple's format, instead of what `custom` has for them.
         package let apple: ApplePush?
         /// What browsers get instead of what `custom` has for them.
@@ -26,7 +26,7 @@ package struct Push: Sendable, Hashable {
         package let isTemplate: Bool
 
         package init(
-            body: String?, shared: SharedFields = SharedFields(), custom: [String: JSONValue] = [:],
+            body: String?, shared: SharedFields = SharedFields(), custom: JSONObject = [:],
             apple: ApplePush? = nil, web: WebMessage? = nil, badge: BadgeChange? = nil, isTemplate: Bool = false
         ) {
             self.body = body

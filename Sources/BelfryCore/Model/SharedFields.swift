@@ -11,9 +11,9 @@ package struct SharedFields: Sendable, Hashable {
 
     private var texts: [Name: String]
     /// The app's own members; empty for none.
-    package private(set) var data: [String: JSONValue]
+    package private(set) var data: JSONObject
 
-    package init(_ texts: [Name: String] = [:], data: [String: JSONValue] = [:]) {
+    package init(_ texts: [Name: String] = [:], data: JSONObject = [:]) {
         self.texts = texts
         self.data = data
     }
@@ -36,8 +36,9 @@ package struct SharedFields: Sendable, Hashable {
     package static let names = Name.allCases.map(\.rawValue) + ["data"]
 
     /// In the form that a sender writes.
-    package var json: [String: JSONValue] {
-        var members = Dictionary(uniqueKeysWithValues: texts.map { ($0.rawValue, JSONValue.string($1)) })
+    package var json: JSONObject {
+        var members: JSONObject = [:]
+        for name in Name.allCases { members[name.rawValue] = texts[name].map(JSONValue.string) }
         if !data.isEmpty { members["data"] = .object(data) }
         return members
     }
@@ -45,7 +46,7 @@ package struct SharedFields: Sendable, Hashable {
     /// The same with other texts. Names of members and the collapse key stay as they are.
     func replacing(
         _ text: (String, _ field: String) throws(InvalidInput) -> String,
-        data replaced: ([String: JSONValue], _ field: String) throws(InvalidInput) -> [String: JSONValue]
+        data replaced: (JSONObject, _ field: String) throws(InvalidInput) -> JSONObject
     ) throws(InvalidInput) -> SharedFields {
         guard !isEmpty else { return self }
         var fields = self
@@ -97,7 +98,7 @@ extension SharedFields {
     }
 
     /// Reads the stored form, which was validated before.
-    init(stored members: [String: JSONValue]) {
+    init(stored members: JSONObject) {
         var members = members
         data = [:]
         if case .object(let own)? = members.removeValue(forKey: "data") { data = own }

@@ -36,7 +36,7 @@ extension Target {
 
     /// The stored form.
     package var storedText: String {
-        var members: [String: JSONValue] = [
+        var members: JSONObject = [
             "topics": .strings(topics), "customUserIDs": .strings(customUserIDs),
             "isInteractiveOnly": .bool(isInteractiveOnly),
         ]

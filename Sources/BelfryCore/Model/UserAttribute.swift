@@ -14,7 +14,7 @@ package enum UserAttribute: Sendable, Hashable {
         case .string(let text): self = .text(text)
         case .bool(let flag): self = .flag(flag)
         case .integer(let integer): self = .number(Double(integer))
-        case .number(let number): self = .number(number)
+        case .number(let number): self = .number(number.double)
         default:
             throw InvalidInput(
                 field: field, #"has to be a text, a number, true, false or {"time": "2026-01-31T08:30:00Z"}"#)
@@ -24,7 +24,7 @@ package enum UserAttribute: Sendable, Hashable {
     package var json: JSONValue {
         switch self {
         case .text(let text): .string(text)
-        case .number(let number): Int64(exactly: number).map(JSONValue.integer) ?? .number(number)
+        case .number(let number): Int64(exactly: number).map(JSONValue.integer) ?? .number(JSONNumber(number))
         case .flag(let flag): .bool(flag)
         case .time(let time): .object(["time": .string(time.text)])
         }
@@ -38,14 +38,14 @@ package enum UserAttribute: Sendable, Hashable {
 
 extension [String: UserAttribute] {
     /// The members of a JSON object.
-    package init(json members: [String: JSONValue], field: String = "attributes") throws(InvalidInput) {
+    package init(json members: JSONObject, field: String = "attributes") throws(InvalidInput) {
         self = [:]
         for (name, value) in members {
             self[name.normalized] = try UserAttribute(json: value, field: "\(field).\(name)")
         }
     }
 
-    package var json: JSONValue { .object(mapValues(\.json)) }
+    package var json: JSONValue { .object(JSONObject(mapValues(\.json))) }
 }
 
 extension UserAttribute {

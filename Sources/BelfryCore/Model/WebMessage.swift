@@ -3,7 +3,7 @@
 /// A value has been validated; only the size is checked later, when it is rendered.
 package struct WebMessage: Sendable, Hashable {
     /// The members of the notification: `title`, `body`, `icon`, … as `WebNotificationRules` knows them.
-    package let notification: [String: JSONValue]
+    package let notification: JSONObject
     /// The number on the app's icon; 0 takes it away.
     package let appBadge: BadgeChange?
     /// A message that waits at the push service, or is shown already, is replaced by a later one of the same topic.
@@ -47,7 +47,7 @@ package struct WebMessage: Sendable, Hashable {
     }
 
     /// Reads the stored form, which was validated before.
-    init(stored members: [String: JSONValue]) {
+    init(stored members: JSONObject) {
         var members = members
         topic = members.removeValue(forKey: "topic")?.stringValue
         urgency = members.removeValue(forKey: "urgency")?.stringValue.flatMap(Urgency.init)
@@ -60,7 +60,7 @@ package struct WebMessage: Sendable, Hashable {
     init() { self.init(stored: [:]) }
 
     /// The same with some of it replaced.
-    init(_ other: WebMessage, notification: [String: JSONValue]? = nil, appBadge: BadgeChange? = nil) {
+    init(_ other: WebMessage, notification: JSONObject? = nil, appBadge: BadgeChange? = nil) {
         self.notification = notification ?? other.notification
         self.appBadge = appBadge ?? other.appBadge
         topic = other.topic
@@ -68,7 +68,7 @@ package struct WebMessage: Sendable, Hashable {
         ttl = other.ttl
     }
 
-    func saying(_ notification: [String: JSONValue]) -> WebMessage { WebMessage(self, notification: notification) }
+    func saying(_ notification: JSONObject) -> WebMessage { WebMessage(self, notification: notification) }
 
     /// In the form that a sender writes.
     package var json: JSONValue {

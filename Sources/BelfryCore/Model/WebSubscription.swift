@@ -52,7 +52,7 @@ package struct WebSubscription: Sendable, Hashable {
     }
 
     private static func key(
-        _ name: String, in members: [String: JSONValue], bytes count: Int
+        _ name: String, in members: JSONObject, bytes count: Int
     ) throws(InvalidInput) -> [UInt8] {
         let text = members["keys"]?[name]?.stringValue ?? ""
         let standard = text.replacing("-", with: "+").replacing("_", with: "/").replacing("=", with: "")

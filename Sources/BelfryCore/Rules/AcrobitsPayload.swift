@@ -28,7 +28,7 @@ package struct AcrobitsPayload: Sendable {
 
     // MARK: Apple
 
-    private func apple(for use: AppleTokenUse) throws(InvalidInput) -> (ApplePush.Kind, [String: JSONValue]) {
+    private func apple(for use: AppleTokenUse) throws(InvalidInput) -> (ApplePush.Kind, JSONObject) {
         var payload = try data()
         var aps = payload.removeValue(forKey: "aps")?.objectMembers ?? notification
         if use == .voip {
@@ -41,8 +41,8 @@ package struct AcrobitsPayload: Sendable {
         return (isShown ? .alert : .background, payload)
     }
 
-    private var notification: [String: JSONValue] {
-        var aps: [String: JSONValue] = [:]
+    private var notification: JSONObject {
+        var aps: JSONObject = [:]
         aps["alert"] = alert
         aps["badge"] = call.badge.map(JSONValue.integer)
         aps["sound"] = call.sound.map(JSONValue.string)
@@ -82,11 +82,11 @@ package struct AcrobitsPayload: Sendable {
 
     // MARK: Data
 
-    private func data() throws(InvalidInput) -> [String: JSONValue] { try template?.members(for: call) ?? usual }
+    private func data() throws(InvalidInput) -> JSONObject { try template?.members(for: call) ?? usual }
 
-    private var usual: [String: JSONValue] {
+    private var usual: JSONObject {
         let selector = JSONValue.string(call.selector ?? "")
-        var members: [String: JSONValue] =
+        var members: JSONObject =
             switch call.verb {
             case .incomingCall: ["s": selector]
             case .incomingCallMissed: ["s_missed": selector]
@@ -104,7 +104,7 @@ package struct AcrobitsPayload: Sendable {
 }
 
 extension JSONValue {
-    fileprivate var objectMembers: [String: JSONValue]? {
+    fileprivate var objectMembers: JSONObject? {
         guard case .object(let members) = self else { return nil }
         return members
     }

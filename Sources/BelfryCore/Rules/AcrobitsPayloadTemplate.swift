@@ -4,7 +4,7 @@
 /// `%Badge%` is a number.
 package struct AcrobitsPayloadTemplate: Sendable, Hashable {
     /// By verb; `*` is for those that have none.
-    private let payloads: [String: JSONValue]
+    private let payloads: JSONObject
 
     package static let bytesMax = 4_096
 
@@ -40,7 +40,7 @@ package struct AcrobitsPayloadTemplate: Sendable, Hashable {
     private static let filledBytesMax = 8_192
 
     /// The payload with the fields of a call in it; nil where the verb has none.
-    package func members(for call: AcrobitsCall) throws(InvalidInput) -> [String: JSONValue]? {
+    package func members(for call: AcrobitsCall) throws(InvalidInput) -> JSONObject? {
         guard let payload = payloads[call.verb.name] ?? payloads["*"],
             case .object(let members)? = try filled(payload, from: call)
         else { return nil }
@@ -58,9 +58,11 @@ package struct AcrobitsPayloadTemplate: Sendable, Hashable {
             }
             return .array(kept)
         case .object(let members):
-            var kept: [String: JSONValue] = [:]
-            for (name, member) in members { kept[name] = try filled(member, from: call) }
-            return .object(kept)
+            var kept: [JSONObject.Member] = []
+            for (name, member) in members {
+                if let member = try filled(member, from: call) { kept.append((name, member)) }
+            }
+            return .object(JSONObject(kept))
         default: return value
         }
     }

@@ -4,7 +4,8 @@ package import FoundationEssentials
 ///
 /// Source: PCF Push API, "Custom fields for Android pushes"; Firebase, "About FCM messages": 4,096 bytes, reserved keys.
 package struct AndroidPayload: Sendable, Hashable {
-    package let data: [String: String]
+    /// All values are strings.
+    package let data: JSONObject
     /// A message that waits for its device is replaced by a later one with the same key.
     package let collapseKey: String?
     /// All keys and values together.
@@ -66,18 +67,21 @@ package struct AndroidPayload: Sendable, Hashable {
     ) throws(InvalidInput) {
         let (field, members) = try content.androidMembers(of: kind)
         let shared = content.shared
-        var data = shared.dataTexts
-        try Self.add(shared.data, "message.data", on: kind, to: &data)
-        try Self.add(members.filter { $0.key != "collapse_key" }, field, on: kind, to: &data)
+        var data = JSONObject(
+            try Self.texts(shared.data, "message.data", on: kind)
+                + Self.texts(members.filter { $0.key != "collapse_key" }, field, on: kind))
+        shared.fill(&data)
         shown = Notice(content, members)
-        if data["message"] == nil { data["message"] = content.body }
-        if data[HeartbeatPush.sentAtKey] != nil { data[HeartbeatPush.sentToDeviceAtKey] = String(sentAt.milliseconds) }
-        data["receiptId"] = receiptID?.lowercased
+        if data["message"] == nil { data["message"] = content.body.map(JSONValue.string) }
+        if data[HeartbeatPush.sentAtKey] != nil {
+            data[HeartbeatPush.sentToDeviceAtKey] = .string(String(sentAt.milliseconds))
+        }
+        data["receiptId"] = receiptID.map { .string($0.lowercased) }
         self.data = data
         collapseKey = members.own("collapse_key") ?? shared.collapseKey
         ownCategory = members.own("category")
         isSentHigh = members.own("priority") == "high"
-        dataBytes = data.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+        dataBytes = data.texts.reduce(0) { $0 + $1.key.utf8.count + $1.text.utf8.count }
         let limit = Self.bytesMax(for: kind)
         let bytes = kind == .huawei ? Self.huaweiBytes(of: data) : dataBytes
         guard bytes <= limit else {
@@ -92,8 +96,8 @@ package struct AndroidPayload: Sendable, Hashable {
     }
 
     /// Push Kit counts the request, in which the data are an object in JSON, written as a string.
-    private static func huaweiBytes(of data: [String: String]) -> Int {
-        let object = JSONValue.object(data.mapValues { .string($0) }).encoded
+    private static func huaweiBytes(of data: JSONObject) -> Int {
+        let object = JSONValue.object(data).encoded
         return object.reduce(object.count + huaweiFrameBytes) {
             $0 + ($1 == UInt8(ascii: "\"") || $1 == UInt8(ascii: "\\") ? 1 : 0)
         }
@@ -116,14 +120,14 @@ package struct AndroidPayload: Sendable, Hashable {
     /// The text of the notice.
     package var notificationText: String? { notice?.body }
 
-    private static func add(
-        _ members: [String: JSONValue], _ field: String, on kind: PlatformKind, to data: inout [String: String]
-    ) throws(InvalidInput) {
-        for (key, value) in members where !value.isNull {
+    private static func texts(
+        _ members: JSONObject, _ field: String, on kind: PlatformKind
+    ) throws(InvalidInput) -> [JSONObject.Member] {
+        try members.texts.map { (key, text) throws(InvalidInput) in
             guard !isReserved(key, on: kind) else {
                 throw InvalidInput(field: "\(field).\(key)", "is reserved: the server or the provider writes it")
             }
-            data[key] = value.flat
+            return (key, .string(text))
         }
     }
 
@@ -137,7 +141,7 @@ package struct AndroidPayload: Sendable, Hashable {
 extension AndroidPayload.Notice {
     /// What the sender wrote for the type goes before what it wrote for all. Where it wrote no field for all, the app reads all but the
     /// text, as PCF's does.
-    fileprivate init(_ content: Push.Content, _ members: [String: JSONValue]) {
+    fileprivate init(_ content: Push.Content, _ members: JSONObject) {
         body = members.own("message") ?? content.body
         badge = content.badge
         let shared = content.shared
@@ -153,16 +157,16 @@ extension AndroidPayload.Notice {
 }
 
 extension SharedFields {
-    /// The texts that the app gets under their own names. Data of these names go before them, and so does the sender's part for the type.
-    fileprivate var dataTexts: [String: String] {
-        guard !isEmpty else { return [:] }
-        var texts: [String: String] = [:]
-        for name in Name.allCases where name != .collapseKey { texts[name.rawValue] = self[name] }
-        return texts
+    /// Adds the texts that the app gets under their own names, where neither data of these names nor the sender's part for the type has them.
+    fileprivate func fill(_ data: inout JSONObject) {
+        guard !isEmpty else { return }
+        for name in Name.allCases where name != .collapseKey && data[name.rawValue] == nil {
+            data[name.rawValue] = self[name].map(JSONValue.string)
+        }
     }
 }
 
-extension [String: JSONValue] {
+extension JSONObject {
     /// A member as a text; nil where it is missing or null.
     fileprivate func own(_ name: String) -> String? { self[name].flatMap { $0.isNull ? nil : $0.flat } }
 }
@@ -171,7 +175,7 @@ extension Push.Content {
     /// The sender's part for the type, or else for Android; and its path.
     fileprivate func androidMembers(
         of kind: PlatformKind
-    ) throws(InvalidInput) -> (field: String, members: [String: JSONValue]) {
+    ) throws(InvalidInput) -> (field: String, members: JSONObject) {
         let own =
             switch kind {
             case .androidFCM: ["android-fcm", "androidFcm"]

@@ -5,8 +5,8 @@
 package enum ApplePayloadRules {
     /// The payload as it is sent: a required key that has only one value is filled in.
     static func checked(
-        _ payload: [String: JSONValue], of type: ApplePush.Kind, field: String
-    ) throws(InvalidInput) -> [String: JSONValue] {
+        _ payload: JSONObject, of type: ApplePush.Kind, field: String
+    ) throws(InvalidInput) -> JSONObject {
         try checkRoot(payload, of: type, field)
         var payload = payload
         var aps = try members(payload["aps"] ?? .object([:]), "\(field).aps")
@@ -28,19 +28,19 @@ package enum ApplePayloadRules {
     /// Checks PCF's part for iOS, whose keys are those of `aps`, and `extra`, as it is written.
     ///
     /// What `IOSPayload` checks and corrects by itself is left to it, such as `true` for 1.
-    static func check(custom members: [String: JSONValue], _ field: String) throws(InvalidInput) {
+    static func check(custom members: JSONObject, _ field: String) throws(InvalidInput) {
         for (key, value) in members.sorted(by: { $0.key < $1.key }) where !value.isNull {
             try PayloadShape.check(customKey: key, value, field)
         }
     }
 
     /// Whether its sound is played despite silent mode and Focus. Source: Apple, `sound` as a dictionary.
-    package static func isCritical(_ payload: [String: JSONValue]) -> Bool {
+    package static func isCritical(_ payload: JSONObject) -> Bool {
         payload["aps"]?["sound"]?["critical"] == .integer(1)
     }
 
     private static func checkRoot(
-        _ payload: [String: JSONValue], of type: ApplePush.Kind, _ field: String
+        _ payload: JSONObject, of type: ApplePush.Kind, _ field: String
     ) throws(InvalidInput) {
         switch type {
         case .mdm:
@@ -63,7 +63,7 @@ package enum ApplePayloadRules {
         }
     }
 
-    private static func checkActivity(_ aps: [String: JSONValue], _ field: String) throws(InvalidInput) {
+    private static func checkActivity(_ aps: JSONObject, _ field: String) throws(InvalidInput) {
         for key in ["timestamp", "event", "content-state"] where aps[key] == nil {
             throw InvalidInput(field: "\(field).\(key)", "is missing: type liveactivity needs it")
         }
@@ -86,7 +86,7 @@ package enum ApplePayloadRules {
         }
     }
 
-    fileprivate static func members(_ value: JSONValue, _ field: String) throws(InvalidInput) -> [String: JSONValue] {
+    fileprivate static func members(_ value: JSONValue, _ field: String) throws(InvalidInput) -> JSONObject {
         guard case .object(let members) = value else {
             throw InvalidInput(field: field, "has to be an object, it is \(value.typeName)")
         }
@@ -109,7 +109,7 @@ extension ApplePush.Kind {
     }
 
     /// The members that the type always has.
-    fileprivate var filled: [String: JSONValue] {
+    fileprivate var filled: JSONObject {
         switch self {
         case .background: ["content-available": .integer(1)]
         case .widgets, .controls: ["content-changed": .bool(true)]
@@ -188,7 +188,8 @@ private enum PayloadShape {
         case (.count, .integer(0...)), (.seconds, .integer(0...)), (.badge, .integer(0...)): return
         case (.badge, .string(let text)) where try BadgeChange(counting: text, field: field) != nil: return
         case (.number, .integer), (.number, .number): return
-        case (.fraction, .integer(0...1)), (.fraction, .number(0...1)): return
+        case (.fraction, .integer(0...1)): return
+        case (.fraction, .number(let number)) where 0...1 ~= number.double: return
         case (.level, .string(let level)) where Self.levels.contains(level): return
         case (.event, .string(let event)) where ApplePush.Event(rawValue: event) != nil: return
         case (.texts, .array(let elements)):
@@ -206,7 +207,7 @@ private enum PayloadShape {
     }
 
     private static func check(
-        _ members: [String: JSONValue], _ shapes: [String: PayloadShape], _ field: String
+        _ members: JSONObject, _ shapes: [String: PayloadShape], _ field: String
     ) throws(InvalidInput) {
         for (key, value) in members.sorted(by: { $0.key < $1.key }) {
             guard let shape = shapes[key] else {
@@ -217,7 +218,7 @@ private enum PayloadShape {
     }
 
     /// Title and body are texts, or a key and arguments each.
-    private static func checkActivityAlert(_ members: [String: JSONValue], _ field: String) throws(InvalidInput) {
+    private static func checkActivityAlert(_ members: JSONObject, _ field: String) throws(InvalidInput) {
         for (key, value) in members.sorted(by: { $0.key < $1.key }) {
             switch (key, value) {
             case ("title", .object(let words)), ("body", .object(let words)):
@@ -228,7 +229,7 @@ private enum PayloadShape {
     }
 
     /// A dictionary makes a critical alert. Source: Apple, `critical`, `name`, `volume`.
-    private static func checkSound(_ members: [String: JSONValue], _ field: String) throws(InvalidInput) {
+    private static func checkSound(_ members: JSONObject, _ field: String) throws(InvalidInput) {
         try check(members, ["critical": .count, "name": .text, "volume": .fraction], field)
         guard members["name"] != nil else { throw InvalidInput(field: "\(field).name", "is missing") }
         switch members["critical"] {

@@ -56,9 +56,10 @@ package struct CarmaTemplate: Sendable, Hashable {
         .object([
             "name": .string(name), "default_language": .string(usual),
             "languages": .object(
-                languages.mapValues {
-                    .object(["alert": .string($0.alert), "message": .string($0.message), "html": .string($0.html)])
-                }),
+                JSONObject(
+                    languages.mapValues {
+                        .object(["alert": .string($0.alert), "message": .string($0.message), "html": .string($0.html)])
+                    })),
         ])
     }
 

@@ -34,7 +34,7 @@ package enum CustomParts {
     }
 
     private static func check(
-        _ members: [String: JSONValue], _ field: String, known: [String]
+        _ members: JSONObject, _ field: String, known: [String]
     ) throws(InvalidInput) {
         for (key, value) in members.sorted(by: { $0.key < $1.key }) where !value.isNull && !known.contains(key) {
             throw .unknown("\(field).\(key)", key, notOf: "a field of this part", known: known)

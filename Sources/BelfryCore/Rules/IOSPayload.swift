@@ -29,10 +29,10 @@ package struct IOSPayload: Sendable, Hashable {
         }
         let custom = try content.iosMembers()
         var aps = try Self.aps(custom, body: content.body)
-        if aps["alert"] == nil, let body = content.body { aps["alert"] = .string(body) }
         if aps["badge"] == nil, let badge = content.badge { aps["badge"] = badge.inPayload }
-        var root = try Self.extra(custom["extra"])
-        content.shared.fill(&aps, in: &root)
+        var extra = try Self.extra(custom["extra"])
+        content.shared.fill(&aps, in: &extra)
+        var root = extra
         root["aps"] = .object(aps)
         if let receiptID { root["receiptId"] = .string(receiptID.lowercased) }
         if root[HeartbeatPush.sentAtKey] != nil {
@@ -87,8 +87,8 @@ package struct IOSPayload: Sendable, Hashable {
         return .object(root)
     }
 
-    private static func aps(_ custom: [String: JSONValue], body: String?) throws(InvalidInput) -> [String: JSONValue] {
-        var aps: [String: JSONValue] = [:]
+    private static func aps(_ custom: JSONObject, body: String?) throws(InvalidInput) -> JSONObject {
+        var aps: JSONObject = [:]
         for (key, value) in custom where key != "extra" && !value.isNull {
             aps[key] =
                 switch key {
@@ -100,6 +100,7 @@ package struct IOSPayload: Sendable, Hashable {
                 default: value
                 }
         }
+        if aps["alert"] == nil, let body { aps["alert"] = .string(body) }
         return aps
     }
 
@@ -114,16 +115,16 @@ package struct IOSPayload: Sendable, Hashable {
             if let value = alert[key] { alert[key] = try strings(value, field: "\(field).\(key)") }
         }
         if alert["body"] == nil, let body { alert["body"] = .string(body) }
-        return .object(alert)
+        return JSONValue.object(alert).sorted
     }
 
     /// A name, or a dictionary for critical alerts.
     private static func sound(_ value: JSONValue) throws(InvalidInput) -> JSONValue {
-        if case .object = value { return value }
+        if case .object = value { return value.sorted }
         return try string(value, field: "message.custom.ios.sound")
     }
 
-    private static func extra(_ value: JSONValue?) throws(InvalidInput) -> [String: JSONValue] {
+    private static func extra(_ value: JSONValue?) throws(InvalidInput) -> JSONObject {
         let field = "message.custom.ios.extra"
         guard let value, !value.isNull else { return [:] }
         guard case .object(let members) = value else {
@@ -172,7 +173,7 @@ package struct IOSPayload: Sendable, Hashable {
 }
 
 extension Push.Content {
-    fileprivate func iosMembers() throws(InvalidInput) -> [String: JSONValue] {
+    fileprivate func iosMembers() throws(InvalidInput) -> JSONObject {
         guard let custom = custom["ios"], !custom.isNull else { return [:] }
         guard case .object(let members) = custom else {
             throw InvalidInput(field: "message.custom.ios", "has to be an object, it is \(custom.typeName)")
@@ -196,7 +197,7 @@ extension SharedFields {
     package static let pictureKey = "attachment_url"
 
     /// Adds what the sender's own part for Apple's devices does not have. Data alone wakes the app.
-    fileprivate func fill(_ aps: inout [String: JSONValue], in root: inout [String: JSONValue]) {
+    fileprivate func fill(_ aps: inout JSONObject, in root: inout JSONObject) {
         guard !isEmpty else { return }
         if let title {
             aps["alert"] = aps["alert"].map { $0.alert(titled: title) } ?? .object(["title": .string(title)])
@@ -212,8 +213,8 @@ extension SharedFields {
     }
 
     /// Adds the app's own members, and behind them those for the link and the picture.
-    fileprivate func fillData(in root: inout [String: JSONValue]) {
-        for (name, value) in data where root[name] == nil { root[name] = value }
+    fileprivate func fillData(in root: inout JSONObject) {
+        root = root.merging(data) { own, _ in own }
         for (name, text) in [("link", link), (Self.pictureKey, image)] where root[name] == nil {
             root[name] = text.map(JSONValue.string)
         }

@@ -63,7 +63,7 @@ extension Push.Content {
     /// Wakes the app without its user seeing anything: the app gets the data and nothing is shown.
     ///
     /// On iOS a background update, with the data at the root of the payload; on Android the data alone.
-    package static func silent(_ data: [String: JSONValue]) -> Push.Content {
+    package static func silent(_ data: JSONObject) -> Push.Content {
         Push.Content(
             body: nil,
             custom: [

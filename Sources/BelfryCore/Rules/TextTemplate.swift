@@ -157,17 +157,17 @@ extension JSONValue {
     }
 }
 
-extension [String: JSONValue] {
+extension JSONObject {
     fileprivate func replacingPlaceholders(
         _ field: String, _ replace: (Placeholder) -> String
-    ) throws(InvalidInput) -> [String: JSONValue] {
-        var replaced: [String: JSONValue] = [:]
-        for (name, value) in sorted(by: { $0.key < $1.key }) {
-            do throws(InvalidInput) { replaced[name] = try value.replacingPlaceholders(replace) } catch {
+    ) throws(InvalidInput) -> JSONObject {
+        var replaced: [Element] = []
+        for (name, value) in self {
+            do throws(InvalidInput) { replaced.append((name, try value.replacingPlaceholders(replace))) } catch {
                 throw error.under("\(field).\(name)")
             }
         }
-        return replaced
+        return JSONObject(replaced)
     }
 }
 

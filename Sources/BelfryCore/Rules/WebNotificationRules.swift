@@ -27,16 +27,16 @@ enum WebNotificationRules {
 
     /// The members without those that are null.
     static func checked(
-        _ members: [String: JSONValue], field: String
-    ) throws(InvalidInput) -> [String: JSONValue] {
+        _ members: JSONObject, field: String
+    ) throws(InvalidInput) -> JSONObject {
         try checked(members, by: shapes, field: field)
     }
 
     private static func checked(
-        _ members: [String: JSONValue], by shapes: [String: Shape], field: String
-    ) throws(InvalidInput) -> [String: JSONValue] {
-        var checked: [String: JSONValue] = [:]
-        for (name, value) in members.sorted(by: { $0.key < $1.key }) where !value.isNull {
+        _ members: JSONObject, by shapes: [String: Shape], field: String
+    ) throws(InvalidInput) -> JSONObject {
+        var checked: JSONObject = [:]
+        for (name, value) in members where !value.isNull {
             guard let shape = shapes[name] else {
                 throw .unknown("\(field).\(name)", name, notOf: "a member of it", known: shapes.keys.sorted())
             }

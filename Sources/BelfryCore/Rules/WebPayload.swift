@@ -28,7 +28,7 @@ package struct WebPayload: Sendable, Hashable {
     }
 
     /// The sender's `message.custom.web` as it is.
-    private static func own(_ content: Push.Content) throws(InvalidInput) -> [String: JSONValue] {
+    private static func own(_ content: Push.Content) throws(InvalidInput) -> JSONObject {
         var members = try content.members("web") ?? [:]
         guard members["receiptId"] == nil else {
             throw InvalidInput(field: "message.custom.web.receiptId", "is reserved: the server writes it")
@@ -41,7 +41,7 @@ package struct WebPayload: Sendable, Hashable {
     }
 
     /// Mutable, so that a browser that could show it by itself still asks the worker, which reports that it was received.
-    private static func declarative(_ message: WebMessage, _ content: Push.Content) -> [String: JSONValue] {
+    private static func declarative(_ message: WebMessage, _ content: Push.Content) -> JSONObject {
         var notification = message.notification
         // A notification with a title of its own is a whole: the text beside it is for the other platforms.
         if notification["title"] == nil {
@@ -53,7 +53,7 @@ package struct WebPayload: Sendable, Hashable {
         if notification["navigate"] == nil { notification["navigate"] = .string("/") }
         if let topic = message.topic { notification["tag"] = .string(topic) }
         notification["requireInteraction"] = notification.removeValue(forKey: "require_interaction")
-        var members: [String: JSONValue] = [
+        var members: JSONObject = [
             "web_push": .integer(declarativeMark), "mutable": .bool(true), "notification": .object(notification),
         ]
         members["app_badge"] = (message.appBadge ?? content.badge)?.inPayload
@@ -73,7 +73,7 @@ extension Push.Content {
 
 extension SharedFields {
     /// Adds what the sender's own part for browsers does not have. Browsers play no sound of a sender, and open pages alone.
-    fileprivate func fill(_ notification: inout [String: JSONValue]) {
+    fileprivate func fill(_ notification: inout JSONObject) {
         guard !isEmpty else { return }
         let page = link.flatMap { $0.schemeAndRest?.scheme.hasPrefix("http") == true ? $0 : nil }
         for (key, text) in [("image", image), ("navigate", page), ("tag", collapseKey)] where notification[key] == nil {
@@ -87,7 +87,7 @@ extension JSONValue {
     /// A notification whose data also holds the receipt id: of a declarative message a worker sees nothing but the notification.
     fileprivate func carrying(receiptID: JSONValue) -> JSONValue {
         guard case .object(var members) = self else { return self }
-        var data: [String: JSONValue] = ["receiptId": receiptID]
+        var data: JSONObject = ["receiptId": receiptID]
         data["data"] = members["data"]
         members["data"] = .object(data)
         return .object(members)

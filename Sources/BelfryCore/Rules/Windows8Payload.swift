@@ -56,7 +56,7 @@ package struct Windows8Payload: Sendable, Hashable {
     }
 
     private static func toast(
-        _ name: String, _ fields: [String: JSONValue], options: [String: JSONValue]
+        _ name: String, _ fields: JSONObject, options: JSONObject
     ) -> String {
         let audio = XML.element(
             "audio",
@@ -70,7 +70,7 @@ package struct Windows8Payload: Sendable, Hashable {
     }
 
     /// Images and texts are numbered from 1, each kind on its own.
-    private static func visual(_ name: String, _ fields: [String: JSONValue]) -> String {
+    private static func visual(_ name: String, _ fields: JSONObject) -> String {
         func numbered(_ prefix: String) -> [(Int, String)] {
             fields.compactMap { key, value in
                 guard key.hasPrefix(prefix), let number = Int(key.dropFirst(prefix.count)) else { return nil }
@@ -95,7 +95,7 @@ extension Push.Content {
     }
 
     /// The fields of a toast's template, with title, text and picture in those of its places that the sender left empty.
-    fileprivate func toastFields(_ fields: [String: JSONValue], of name: String) -> [String: JSONValue] {
+    fileprivate func toastFields(_ fields: JSONObject, of name: String) -> JSONObject {
         let places = WindowsTemplate.toastPlaces(name)
         var fields = fields
         let texts = places.texts > 1 ? shownTexts : [body ?? shared.title].compactMap(\.self)
@@ -109,7 +109,7 @@ extension Push.Content {
 
 extension SharedFields {
     /// The options of a toast, with launch and sound where the sender's own part has none.
-    fileprivate func toastOptions(_ options: [String: JSONValue]) -> [String: JSONValue] {
+    fileprivate func toastOptions(_ options: JSONObject) -> JSONObject {
         guard !isEmpty else { return options }
         var options = options
         if options["launch"] == nil { options["launch"] = launch.map(JSONValue.string) }
@@ -139,7 +139,7 @@ extension JSONValue {
         case .string(let text): text
         case .integer(let number): String(number)
         case .bool(let flag): String(flag)
-        case .number(let number): String(number)
+        case .number(let number): number.text
         case .null, .array, .object: nil
         }
     }

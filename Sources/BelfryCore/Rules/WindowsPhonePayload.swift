@@ -49,7 +49,7 @@ package struct WindowsPhonePayload: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    private static func toast(_ content: Push.Content, _ fields: [String: JSONValue]) -> String {
+    private static func toast(_ content: Push.Content, _ fields: JSONObject) -> String {
         let texts = content.shownTexts
         let parts = [
             ("wp:Text1", texts.first), ("wp:Text2", fields["subtitle"]?.plainText ?? texts.dropFirst().first),
@@ -61,7 +61,7 @@ package struct WindowsPhonePayload: Sendable, Hashable {
     /// Elements are named like the fields, capitalized. The title is that of the push, or else its body.
     ///
     /// - Parameter template: nil for the flat tile of Windows Phone 7.
-    private static func tile(_ template: String?, _ body: String?, _ fields: [String: JSONValue]) -> String {
+    private static func tile(_ template: String?, _ body: String?, _ fields: JSONObject) -> String {
         var parts: [(String, String?)] = []
         for (key, value) in fields.sorted(by: { $0.key < $1.key }) where key != "tileId" {
             if case .array(let images) = value {
@@ -89,9 +89,9 @@ extension SharedFields {
     /// What the first page of the app is opened with: a phone opens no address of the web. Source: Microsoft, "Toasts for Windows Phone 8",
     /// `wp:Param`.
     fileprivate var query: String? {
-        var values = data.filter { !$0.value.isNull }.mapValues(\.flat)
-        if values["link"] == nil { values["link"] = link }
-        let pairs = values.sorted { $0.key < $1.key }.map { "\($0.key.percentEncoded)=\($0.value.percentEncoded)" }
+        var values = data.filter { !$0.value.isNull }
+        if values["link"] == nil { values["link"] = link.map(JSONValue.string) }
+        let pairs = values.texts.map { "\($0.key.percentEncoded)=\($0.text.percentEncoded)" }
         return pairs.isEmpty ? nil : "?" + pairs.joined(separator: "&")
     }
 }

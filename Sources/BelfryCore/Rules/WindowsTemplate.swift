@@ -91,7 +91,7 @@ package enum WindowsTemplate {
     }
 
     private static func check(
-        _ fields: [String: JSONValue], of name: String, in templates: [String: Slots], field: String
+        _ fields: JSONObject, of name: String, in templates: [String: Slots], field: String
     ) throws(InvalidInput) {
         guard let template = templates[name] else {
             throw InvalidInput(field: "\(field).template_name", "is '\(name)', which is not a template of its type")
@@ -103,7 +103,7 @@ package enum WindowsTemplate {
         }
     }
 
-    private static func checkBadge(_ fields: [String: JSONValue], field: String) throws(InvalidInput) {
+    private static func checkBadge(_ fields: JSONObject, field: String) throws(InvalidInput) {
         let known = ["badge_value_integer", "badge_value_string"]
         for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
             switch (key, value) {
@@ -125,7 +125,7 @@ package enum WindowsTemplate {
             (["Default", "IM", "Mail", "Reminder", "SMS"] + looping).map { "ms-winsoundevent:Notification.\($0)" })
     }()
 
-    private static func checkOptions(_ options: [String: JSONValue], field: String) throws(InvalidInput) {
+    private static func checkOptions(_ options: JSONObject, field: String) throws(InvalidInput) {
         for (key, value) in options.sorted(by: { $0.key < $1.key }) where !value.isNull {
             let path = "\(field).\(key)"
             switch (key, value) {
@@ -190,7 +190,7 @@ package enum WindowsTemplate {
 
 extension Push.Content {
     /// The sender's part for a platform; nil when there is none.
-    func members(_ key: String) throws(InvalidInput) -> [String: JSONValue]? {
+    func members(_ key: String) throws(InvalidInput) -> JSONObject? {
         guard let value = custom[key], !value.isNull else { return nil }
         guard case .object(let members) = value else {
             throw InvalidInput(field: "message.custom.\(key)", "has to be an object, it is \(value.typeName)")
@@ -199,7 +199,7 @@ extension Push.Content {
     }
 }
 
-extension [String: JSONValue] {
+extension JSONObject {
     func text(_ key: String, in field: String) throws(InvalidInput) -> String {
         switch self[key] {
         case .string(let text): return text
@@ -209,7 +209,7 @@ extension [String: JSONValue] {
     }
 
     /// Empty when there are none.
-    func members(_ key: String, in field: String) throws(InvalidInput) -> [String: JSONValue] {
+    func members(_ key: String, in field: String) throws(InvalidInput) -> JSONObject {
         switch self[key] {
         case .object(let members): return members
         case nil, .null: return [:]

@@ -67,7 +67,7 @@ extension CarmaService {
     /// The fields that Carma's apps read, on Apple's devices beside `aps`. Source: Carma iOS Integration Guide, "Handling Push
     /// Notifications".
     private static func content(_ texts: CarmaTemplate.Texts, address: String, page: String) -> Push.Content {
-        let fields: [String: JSONValue] = [
+        let fields: JSONObject = [
             "alert": .string(texts.alert), "message": .string(texts.message),
             "url": .string("\(address)/carma/content/\(page)"),
             "pushreadurl": .string("\(address)/carma/read/\(page)"), "source": .string("carma"),

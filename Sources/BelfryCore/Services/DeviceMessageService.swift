@@ -64,13 +64,12 @@ extension Push.Content {
         case .apple(let use):
             return try JSONValue(json: try IOSPayload(self, for: use, receiptID: receiptID, sentAt: now).bytes)
         case .android, .androidFCM, .androidBaidu, .huawei, .amazon:
-            let data = try AndroidPayload(self, kind: kind, receiptID: receiptID, sentAt: now).data
-            return .object(data.mapValues(JSONValue.string))
+            return .object(try AndroidPayload(self, kind: kind, receiptID: receiptID, sentAt: now).data)
         case .web: return try JSONValue(json: try WebPayload(self, receiptID: receiptID).bytes)
         case .windows8, .windowsPhone, .bb10, .webhook:
-            var members: [String: JSONValue] = ["receiptId": .string(receiptID.lowercased)]
+            var members: JSONObject = ["receiptId": .string(receiptID.lowercased)]
             members["body"] = body.map(JSONValue.string)
-            members.merge(shared.json) { own, _ in own }
+            members = members.merging(shared.json) { own, _ in own }
             members["custom"] = custom[kind.rawValue]
             return .object(members)
         }

@@ -359,7 +359,7 @@ struct PushPages {
 extension Push.Content {
     /// As a sender writes it.
     var shown: String {
-        var members: [String: JSONValue] = [:]
+        var members: JSONObject = [:]
         members["body"] = body.map(JSONValue.string)
         if !custom.isEmpty { members["custom"] = .object(custom) }
         if let apple {

@@ -86,7 +86,7 @@ extension LogLine {
 
     /// In the form in which the server writes JSON lines.
     var json: String {
-        var members = details.mapValues(JSONValue.string)
+        var members = JSONObject(details)
         members["time"] = .string(at.text)
         members["level"] = .string(level.rawValue)
         members["message"] = .string(message)

@@ -83,7 +83,8 @@ struct IDToken: Sendable {
     private static func instant(_ value: JSONValue?) -> Instant? {
         switch value {
         case .integer(let seconds) where (0..<1 << 40).contains(seconds): Instant(milliseconds: seconds * 1_000)
-        case .number(let seconds) where (0..<1e12).contains(seconds): Instant(milliseconds: Int64(seconds * 1_000))
+        case .number(let seconds) where (0..<1e12).contains(seconds.double):
+            Instant(milliseconds: Int64(seconds.double * 1_000))
         default: nil
         }
     }

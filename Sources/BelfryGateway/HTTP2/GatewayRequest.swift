@@ -46,7 +46,7 @@ package struct GatewayResponse: Sendable, Hashable {
 
     package var body: [UInt8] {
         guard let reason else { return [] }
-        var members: [String: JSONValue] = ["reason": .string(reason)]
+        var members: JSONObject = ["reason": .string(reason)]
         members["timestamp"] = since.map(JSONValue.integer)
         return JSONValue.object(members).encoded
     }

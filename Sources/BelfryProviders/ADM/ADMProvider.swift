@@ -26,7 +26,7 @@ struct ADMProvider: PostingProvider {
         let sentAt = clock.now
         let payload = try AndroidPayload(push.content, kind: .amazon, receiptID: push.receiptID, sentAt: sentAt)
         let message = try ADMMessage(
-            data: payload.data, consolidationKey: payload.collapseKey ?? push.receiptID.lowercased,
+            data: payload.data.texts, consolidationKey: payload.collapseKey ?? push.receiptID.lowercased,
             lifetime: push.lifetime(at: sentAt))
         let batch = Addressed(recipients) { $0.text }
         let answers = await client.send(

@@ -162,7 +162,7 @@ extension FCMMessage {
         }
         try self.init(
             notification: notice.map { FCMNotification(title: $0.title, body: $0.body, image: $0.image) },
-            data: payload.data, android: android)
+            data: payload.data.texts, android: android)
     }
 }
 

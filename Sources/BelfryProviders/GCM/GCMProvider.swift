@@ -45,7 +45,7 @@ extension GCMMessage {
         let payload = try AndroidPayload(
             push.content, kind: kind, receiptID: sendsReceiptID ? push.receiptID : nil, sentAt: now)
         try self.init(
-            data: payload.data, collapseKey: payload.collapseKey,
+            data: payload.data.texts, collapseKey: payload.collapseKey,
             timeToLive: push.secondsToLive(at: now, max: Self.secondsMax), isHighPriority: payload.isHighPriority)
     }
 }

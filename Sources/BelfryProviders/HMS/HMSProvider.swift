@@ -45,18 +45,18 @@ extension HMSMessage {
     init(_ push: Push, forHarmonyOS isHarmonyOS: Bool, now: Instant) throws {
         let payload = try AndroidPayload(push.content, kind: .huawei, receiptID: push.receiptID, sentAt: now)
         let timeToLive = push.secondsToLive(at: now, max: Self.secondsMax).map { max(1, $0) }
-        if isHarmonyOS, let body = payload.notificationText, let title = payload.data["title"] {
+        if isHarmonyOS, let body = payload.notificationText, let title = payload.data["title"]?.stringValue {
             let notification = HMSNotification(
                 title: payload.notice?.title ?? title, body: body,
                 category: payload.ownCategory ?? HMSNotification.standardCategory, image: payload.notice?.image,
-                badge: payload.notice?.badge.map { HMSNotification.Badge($0) }, data: payload.data)
+                badge: payload.notice?.badge.map { HMSNotification.Badge($0) }, data: payload.data.texts)
             if let shown = try? HMSMessage(notification: notification, timeToLive: timeToLive) {
                 self = shown
                 return
             }
             // It holds the text twice: where that is too large, the app shows the data.
         }
-        let object = JSONValue.object(payload.data.mapValues { .string($0) }).encoded
+        let object = JSONValue.object(payload.data).encoded
         let data = String(decoding: object, as: UTF8.self)
         guard !isHarmonyOS else {
             try self.init(background: data, timeToLive: timeToLive)

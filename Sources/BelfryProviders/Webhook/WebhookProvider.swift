@@ -45,13 +45,13 @@ struct WebhookProvider: PostingProvider, MessageTestedProvider {
 extension Push {
     /// The description of a push for a webhook.
     fileprivate var json: JSONValue {
-        var members: [String: JSONValue] = [
+        var members: JSONObject = [
             "receiptId": .string(receiptID.lowercased), "urgency": .string("\(lane)"),
             "custom": .object(content.custom),
         ]
         if let body = content.body { members["body"] = .string(body) }
         if !content.shared.isEmpty {
-            members.merge(content.shared.json) { own, _ in own }
+            members = members.merging(content.shared.json) { own, _ in own }
             members["badge"] = content.badge?.json
         }
         if let expiresAt { members["expiresAt"] = .integer(expiresAt.milliseconds) }

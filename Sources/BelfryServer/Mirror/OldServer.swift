@@ -72,7 +72,7 @@ extension MirrorCall {
         guard case .object(var members)? = try? JSONValue(json: body) else { return body }
         if let subscribed = members["tags"]?["subscribe"] { members["tags"] = subscribed }
         var json: [UInt8] = []
-        json.append(json: .object(members), numbers: .short)
+        json.append(json: .object(members))
         return json
     }
 }

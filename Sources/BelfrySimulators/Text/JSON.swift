@@ -1,4 +1,4 @@
-/// A JSON value, read strictly: RFC 8259, UTF-8, no repeated key in an object.
+/// A JSON value, read strictly: RFC 8259, UTF-8, no key in an object that repeats another byte by byte.
 enum JSON: Sendable, Equatable {
     case null
     case bool(Bool)

@@ -59,7 +59,7 @@ struct JSONText {
         while true {
             skipSpace()
             guard next == UInt8(ascii: "\""), let key = readString() else { return nil }
-            guard !members.contains(where: { $0.key == key }) else { return nil }
+            guard !members.contains(where: { $0.key.utf8.elementsEqual(key.utf8) }) else { return nil }
             skipSpace()
             guard take(":"), let value = read(depth: depth + 1) else { return nil }
             members.append(.init(key: key, value: value))

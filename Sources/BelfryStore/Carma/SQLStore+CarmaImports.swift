@@ -56,7 +56,7 @@ extension CarmaImport {
 
 extension CarmaImport.Settings {
     fileprivate var text: String {
-        let members: [String: JSONValue] = [
+        let members: JSONObject = [
             "type": .string(kind.rawValue), "delimiter": .integer(Int64(delimiter)),
             "encoding": .string(encoding.rawValue), "identity_column": .string(identityColumn),
         ]

@@ -16,7 +16,7 @@ extension SQLStore {
                 ).compactMap(\.self) : []
             try OpenEndpoint.check(new, count: count, plain: plain)
             let now = session.now
-            let options = JSONValue.object(new.options.mapValues(JSONValue.string))
+            let options = JSONValue.object(JSONObject(new.options))
             let key = try session.insert(
                 OpenEndpointStatements.insert, new.application, new.kind.rawValue, new.keyHash,
                 new.allowed.joined(separator: ","), String(decoding: options.encoded, as: UTF8.self), now, new.isPlain)

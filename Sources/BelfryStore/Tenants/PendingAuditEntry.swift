@@ -17,7 +17,7 @@ final class PendingAuditEntry: Sendable {
     var isKept: Bool { kept.load(ordering: .acquiring) }
 
     func write(in session: some WriteSession) throws {
-        let details = JSONValue.object(change.details.mapValues(JSONValue.string)).storedText
+        let details = JSONValue.object(JSONObject(change.details)).storedText
         try session.prepared(AuditStatements.insert).send(
             session.now, change.keyID, change.address, change.action, change.subject, change.tenant,
             change.application, details)

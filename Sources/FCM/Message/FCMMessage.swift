@@ -1,3 +1,5 @@
+import Outbound
+
 #if canImport(FoundationEssentials)
 import FoundationEssentials
 #else
@@ -27,31 +29,35 @@ public struct FCMMessage: Sendable, Hashable {
         notification: FCMNotification? = nil, data: [String: String] = [:], android: FCMAndroid = FCMAndroid(),
         isValidatedOnly: Bool = false
     ) throws(FCMMessageError) {
-        for key in data.keys.sorted() where Self.isReserved(key) { throw .reservedKey(key) }
+        try self.init(
+            notification: notification, data: data.sorted { $0.key < $1.key }.map { ($0.key, $0.value) },
+            android: android, isValidatedOnly: isValidatedOnly)
+    }
+
+    /// The same with data in their own order, whose keys may look the same and differ in their bytes.
+    package init(
+        notification: FCMNotification? = nil, data: [(key: String, text: String)], android: FCMAndroid,
+        isValidatedOnly: Bool = false
+    ) throws(FCMMessageError) {
+        for (key, _) in data where Self.isReserved(key) { throw .reservedKey(key) }
         if let seconds = android.timeToLive, !(0...Self.secondsMax ~= seconds) { throw .timeToLive(seconds) }
         let shown = (notification?.bytes ?? 0) + android.notificationBytes
-        let bytes = data.reduce(shown) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+        let bytes = data.reduce(shown) { $0 + $1.key.utf8.count + $1.text.utf8.count }
         guard bytes <= Self.bytesMax else { throw .tooLarge(bytes: bytes) }
         dataBytes = bytes
-        let parts = Parts(
-            notification: notification, data: data.isEmpty ? nil : data, android: android.isEmpty ? nil : android)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let object = try? encoder.encode(parts) else { throw .unwritable }
-        let members = object.dropFirst().dropLast()
-        tail =
-            (members.isEmpty ? [] : Array(",".utf8)) + members
-            + Array((isValidatedOnly ? #"},"validate_only":true}"# : "}}").utf8)
+        var tail: [UInt8] = []
+        do {
+            if !android.isEmpty { tail += Array(#","android":"#.utf8) + (try encoder.encode(android)) }
+            if !data.isEmpty { tail += Array(#","data":"#.utf8) + JSONText.object(data) }
+            if let notification { tail += Array(#","notification":"#.utf8) + (try encoder.encode(notification)) }
+        } catch { throw .unwritable }
+        self.tail = tail + Array((isValidatedOnly ? #"},"validate_only":true}"# : "}}").utf8)
     }
 
     private static func isReserved(_ key: String) -> Bool {
         key == "from" || key == "message_type" || key.hasPrefix("google.") || key.hasPrefix("gcm.")
-    }
-
-    private struct Parts: Encodable {
-        let notification: FCMNotification?
-        let data: [String: String]?
-        let android: FCMAndroid?
     }
 }
 

@@ -40,7 +40,7 @@ protocol AdminBackend: Sendable {
     /// What the admin API answers to this request; nil where it answers with no body.
     ///
     /// - Parameter path: below `/admin/v1`, with its query.
-    func ask(_ method: String, _ path: String, _ body: [String: JSONValue]?) async throws -> JSONValue?
+    func ask(_ method: String, _ path: String, _ body: JSONObject?) async throws -> JSONValue?
 }
 
 extension AdminBackend {
@@ -50,7 +50,7 @@ extension AdminBackend {
     }
 
     func answer<Reply: Decodable>(
-        _ method: String, _ path: String, _ body: [String: JSONValue]?
+        _ method: String, _ path: String, _ body: JSONObject?
     ) async throws -> Reply {
         let value = try await ask(method, path, body) ?? .null
         return try JSONDecoder().decode(Reply.self, from: Data(value.encoded))
@@ -97,7 +97,7 @@ struct PlatformDraft: Sendable {
 }
 
 /// The members of a push request, as the admin API takes them.
-typealias PushDraft = [String: JSONValue]
+typealias PushDraft = JSONObject
 
 /// What a push request made: a push, or a schedule where it waits for its time.
 struct CreatedPush: Codable, Sendable {

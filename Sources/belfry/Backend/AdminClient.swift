@@ -47,7 +47,7 @@ struct AdminClient: Sendable {
 
     /// Sends a request, and reads the reply.
     func send<Body: Decodable>(
-        _ method: String, _ path: String, _ body: [String: JSONValue]? = nil
+        _ method: String, _ path: String, _ body: JSONObject? = nil
     ) async throws -> Body {
         let bytes = try await exchange(method, path, body)
         do {
@@ -64,17 +64,17 @@ struct AdminClient: Sendable {
     }
 
     /// Sends a request whose reply only says that it is done.
-    func perform(_ method: String, _ path: String, _ body: [String: JSONValue]? = nil) async throws {
+    func perform(_ method: String, _ path: String, _ body: JSONObject? = nil) async throws {
         _ = try await exchange(method, path, body)
     }
 
     /// Asks, and reads the answer as any JSON; nil where there is none.
-    func ask(_ method: String, _ path: String, _ body: [String: JSONValue]?) async throws -> JSONValue? {
+    func ask(_ method: String, _ path: String, _ body: JSONObject?) async throws -> JSONValue? {
         let bytes = try await exchange(method, path, body)
         return bytes.isEmpty ? nil : try JSONValue(json: bytes, field: "the answer of \(base)")
     }
 
-    private func exchange(_ method: String, _ path: String, _ body: [String: JSONValue]?) async throws -> Data {
+    private func exchange(_ method: String, _ path: String, _ body: JSONObject?) async throws -> Data {
         try await exchange(
             method, path, body.map { (type: "application/json", bytes: JSONValue.object($0).encoded) })
     }

@@ -155,7 +155,7 @@ struct LocalBackend: AdminBackend {
         Admin.WriteOffReply(try await service.writeOffDamage(of: receipt))
     }
 
-    func ask(_ method: String, _ path: String, _ body: [String: JSONValue]?) async throws -> JSONValue? {
+    func ask(_ method: String, _ path: String, _ body: JSONObject?) async throws -> JSONValue? {
         let api = LocalAdminAPI(
             service: service, clock: SystemClock(), logger: Logger(label: "belfry"), absence: absence)
         return try await api.answer(method, path, body.map { JSONValue.object($0).encoded } ?? [])

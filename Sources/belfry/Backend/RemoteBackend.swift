@@ -6,7 +6,7 @@ import Foundation
 struct RemoteBackend: AdminBackend {
     let client: AdminClient
 
-    func ask(_ method: String, _ path: String, _ body: [String: JSONValue]?) async throws -> JSONValue? {
+    func ask(_ method: String, _ path: String, _ body: JSONObject?) async throws -> JSONValue? {
         try await client.ask(method, path, body)
     }
 
@@ -20,7 +20,7 @@ struct RemoteBackend: AdminBackend {
     }
 
     func edit(_ application: UUID, _ edit: ApplicationEdit) async throws -> Admin.ApplicationReply {
-        var given: [String: JSONValue] = .given(["name": edit.name?.text, "description": edit.description?.text])
+        var given: JSONObject = .given(["name": edit.name?.text, "description": edit.description?.text])
         given["ignores_unknown_fields"] = edit.ignoresUnknownFields.map(JSONValue.bool)
         return try await client.send("PATCH", "apps/\(application.lowercased)", given)
     }
@@ -63,14 +63,14 @@ struct RemoteBackend: AdminBackend {
     }
 
     func createPlatform(_ platform: PlatformDraft, of application: UUID) async throws -> Admin.PlatformReply {
-        let given: [String: JSONValue] = .given([
+        let given: JSONObject = .given([
             "type": platform.kind.rawValue, "mode": platform.mode?.rawValue, "name": platform.name,
             "description": platform.description, "platform_uuid": platform.uuid?.lowercased,
             "platform_secret": platform.secret,
         ])
         return try await client.send(
             "POST", "apps/\(application.lowercased)/platforms",
-            given.merging(["credentials": .object(platform.credentials)]) { _, new in new })
+            given.merging(["credentials": .object(JSONObject(platform.credentials))]) { _, new in new })
     }
 
     func platform(_ uuid: UUID) async throws -> Admin.PlatformReply {
@@ -79,7 +79,7 @@ struct RemoteBackend: AdminBackend {
 
     func replaceCredentials(of platform: UUID, with credentials: [String: JSONValue]) async throws -> [String] {
         let reply: Admin.PlatformReply = try await client.send(
-            "PUT", "platforms/\(platform.lowercased)/credentials", ["credentials": .object(credentials)])
+            "PUT", "platforms/\(platform.lowercased)/credentials", ["credentials": .object(JSONObject(credentials))])
         return reply.kept_credentials ?? []
     }
 
@@ -88,7 +88,7 @@ struct RemoteBackend: AdminBackend {
     }
 
     func setWebAccess(of platform: UUID, _ edit: WebAccessEdit) async throws -> Admin.PlatformReply {
-        var members: [String: JSONValue] = ["new_key": .bool(edit.replacesKey)]
+        var members: JSONObject = ["new_key": .bool(edit.replacesKey)]
         members["origins"] = edit.origins.map { .strings($0.map(\.text)) }
         members["proof"] = edit.provesRegistrations.map(JSONValue.bool)
         return try await client.send("PUT", "platforms/\(platform.lowercased)/web", members)
@@ -136,10 +136,10 @@ struct RemoteBackend: AdminBackend {
     }
 }
 
-extension [String: JSONValue] {
+extension JSONObject {
     /// Those fields that have a value.
     fileprivate static func given(_ fields: [String: String?]) -> Self {
-        fields.compactMapValues { $0.map(JSONValue.string) }
+        JSONObject(fields.compactMapValues(\.self))
     }
 
     fileprivate static func grace(_ grace: Duration) -> Self {

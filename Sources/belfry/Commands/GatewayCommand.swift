@@ -40,7 +40,7 @@ struct GatewayCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            var body: [String: JSONValue] = [:]
+            var body: JSONObject = [:]
             body.set("fingerprint", fingerprint)
             if let out, let passphraseFile {
                 let made = try ClientCertificate(
@@ -95,7 +95,7 @@ struct GatewayOptions: ParsableArguments {
     @OptionGroup var output: OutputOptions
     @Option(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
 
-    func ask(_ method: String, _ credential: Int?, _ body: [String: JSONValue]? = nil) async throws -> JSONValue? {
+    func ask(_ method: String, _ credential: Int?, _ body: JSONObject? = nil) async throws -> JSONValue? {
         let path = "platforms/\(platform.lowercased)/gateway-credentials" + (credential.map { "/\($0)" } ?? "")
         return try await backend.withBackend { try await $0.ask(method, path, body) }
     }

@@ -17,7 +17,7 @@ struct GeneroCommand: AsyncParsableCommand {
         var lenientUnregister = false
 
         func run() async throws {
-            var body: [String: JSONValue] = ["kind": .string("genero")]
+            var body: JSONObject = ["kind": .string("genero")]
             body.set("allowed", allow)
             if lenientUnregister { body["options"] = .object(["unregister_unknown": .string("0")]) }
             guard let key = try await options.ask("POST", ["open-endpoints"], body)?["key"]?.stringValue else { return }

@@ -1,3 +1,4 @@
+import BelfryAPI
 import BelfryCore
 import Foundation
 
@@ -25,9 +26,7 @@ enum Output {
     private static let nothing = "-"
 
     static func json(_ value: some Encodable) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        print(String(decoding: try encoder.encode(value), as: UTF8.self))
+        print(try JSONValue(json: try WrittenJSON.encode(value)).pretty)
     }
 
     /// `name  value` lines with aligned values; on a terminal long values go on in the next line.

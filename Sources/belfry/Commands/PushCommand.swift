@@ -102,7 +102,7 @@ struct PushCommand: AsyncParsableCommand {
             "title": title, "body": body, "image": image, "link": link, "sound": sound, "category": category,
             "channel": notificationChannel, "collapse_key": collapseKey, "thread": thread,
         ]
-        var message = texts.compactMapValues { $0.map(JSONValue.string) }
+        var message = JSONObject(texts.compactMapValues(\.self))
         message["data"] = try json(data, "--data")
         message["custom"] = try json(custom, "--custom")
         warnOfStrangers(in: message["custom"])
@@ -119,11 +119,11 @@ struct PushCommand: AsyncParsableCommand {
         return draft
     }
 
-    private var target: [String: JSONValue] {
+    private var target: JSONObject {
         platform.isEmpty ? recipients : recipients.merging(["platforms": .strings(platform)]) { $1 }
     }
 
-    private var recipients: [String: JSONValue] {
+    private var recipients: JSONObject {
         if everyone { return ["everyone": .bool(true)] }
         if !topic.isEmpty { return ["topics": .array(topic.map(JSONValue.string))] }
         if !user.isEmpty { return ["custom_user_ids": .array(user.map(JSONValue.string))] }

@@ -106,7 +106,7 @@ extension ImportRow {
     /// The row as a JSON object with the names of `ImportMapping.standard`.
     fileprivate var line: JSONValue {
         let mapping = ImportMapping.standard
-        var members: [String: JSONValue] = [
+        var members: JSONObject = [
             mapping.column(.token): .string(token), mapping.column(.active): .bool(isActive),
         ]
         let texts: [(ImportMapping.Field, String?)] = [

@@ -187,7 +187,7 @@ import Testing
                     payload: template))
             let call = Self.call("NotifyIncomingCall", calls: true, #","Badge":"3""#)
             Self.expectSent(try await server.post("/pnm2/send", Self.json, call))
-            let expected: [String: JSONValue] = [
+            let expected: JSONObject = [
                 "v": .string("NotifyIncomingCall"), "to": .string("x-\(SoftphoneServer.selector)"), "n": .integer(3),
                 "aps": .object(["badge": .integer(7)]),
             ]

@@ -97,7 +97,7 @@ extension JSONValue {
     fileprivate var asNumber: Double? {
         switch self {
         case .integer(let integer): Double(integer)
-        case .number(let number): number
+        case .number(let number): number.double
         default: nil
         }
     }
@@ -114,7 +114,7 @@ private struct Judge: Decodable {
         } else if let string = try? container.decode(String.self) {
             value = .string(string)
         } else if let members = try? container.decode([String: Judge].self) {
-            value = .object(members.mapValues(\.value))
+            value = .object(JSONObject(members.mapValues(\.value)))
         } else if let elements = try? container.decode([Judge].self) {
             value = .array(elements.map(\.value))
         } else if let bool = try? container.decode(Bool.self) {
@@ -122,7 +122,7 @@ private struct Judge: Decodable {
         } else if let integer = try? container.decode(Int64.self) {
             value = .integer(integer)
         } else {
-            value = .number(try container.decode(Double.self))
+            value = .number(JSONNumber(try container.decode(Double.self)))
         }
     }
 }

@@ -57,7 +57,7 @@ struct TestProviders: Sendable {
     }
 
     func push(
-        _ custom: [String: JSONValue] = [:], body: String? = "hello", lane: Lane = .normal, lasting: Duration? = nil
+        _ custom: JSONObject = [:], body: String? = "hello", lane: Lane = .normal, lasting: Duration? = nil
     ) -> Push {
         Push(
             key: Key(1), receiptID: UUID(), applicationKey: Key(1), content: Push.Content(body: body, custom: custom),

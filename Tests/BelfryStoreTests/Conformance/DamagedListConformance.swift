@@ -126,7 +126,7 @@ import Testing
             let (fixture, store) = (damageable.fixture, damageable.store)
             let location = try await fixture.locate()
             let numbers = Array(repeating: JSONValue.number(1e18), count: 1_350)
-            let data = try GeofenceData(["own": .array(numbers + [.number(-0.0), .number(5), .integer(.min)])])
+            let data = try GeofenceData(["own": .array(numbers + [.number(-0.0), .number(0.5), .integer(.min)])])
             let plan = try GeofencePlan(
                 locations: [location.key], trigger: .enter, data: data, expiresAt: fixture.clock.now + .seconds(60))
             let geofence = try await store.create(plan, of: fixture.application.key)

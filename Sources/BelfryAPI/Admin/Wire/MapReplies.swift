@@ -66,7 +66,7 @@ extension Admin {
         package let trigger: String
         package let platform: String
         package let topics: [String]
-        package let data: [String: JSONValue]
+        package let data: JSONValue
         package let phase: String
         @OrNull package var starts_at: String?
         package let expires_at: String
@@ -80,7 +80,7 @@ extension Admin {
             trigger = geofence.plan.trigger.rawValue
             platform = geofence.plan.platform.rawValue
             topics = geofence.plan.tags
-            data = geofence.plan.data.parts
+            data = .object(geofence.plan.data.parts)
             phase = "\(geofence.phase)"
             _starts_at = OrNull(wrappedValue: geofence.plan.startsAt == .zero ? nil : geofence.plan.startsAt.text)
             expires_at = geofence.plan.expiresAt.text

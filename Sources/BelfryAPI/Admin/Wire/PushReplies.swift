@@ -330,18 +330,3 @@ extension [Answer: Int] {
         [String: Int](uniqueKeysWithValues: filter { $0.value > 0 }.map { ($0.key.name, $0.value) })
     }
 }
-
-extension JSONValue: Encodable {
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        switch self {
-        case .null: try container.encodeNil()
-        case .bool(let value): try container.encode(value)
-        case .integer(let value): try container.encode(value)
-        case .number(let value): try container.encode(value)
-        case .string(let value): try container.encode(value)
-        case .array(let values): try container.encode(values)
-        case .object(let members): try container.encode(members)
-        }
-    }
-}

@@ -5,9 +5,7 @@ import Hummingbird
 extension Response {
     /// A reply of the admin API, its members in alphabetical order.
     init(status: HTTPResponse.Status = .ok, _ reply: some Encodable) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        self.init(status: status, json: ByteBuffer(bytes: try encoder.encode(reply)))
+        self.init(status: status, json: ByteBuffer(bytes: try WrittenJSON.encode(reply)))
     }
 
     /// 201 with the thing that was created.

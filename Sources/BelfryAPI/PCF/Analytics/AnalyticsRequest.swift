@@ -50,7 +50,7 @@ extension JSONValue {
         switch self {
         case .string(let string): string.isEmpty ? nil : string
         case .integer(let integer): String(integer)
-        case .number(let number): number < 1e15 ? String(number) : nil
+        case .number(let number): number.double < 1e15 ? String(number.double) : nil
         default: nil
         }
     }

@@ -96,7 +96,7 @@ extension JSONWriter {
 
 extension GeofenceData {
     /// The form that client SDKs read. Source: docs/compatibility/pcf.md.
-    fileprivate func shown(to kind: PlatformKind?) -> [String: JSONValue] {
+    fileprivate func shown(to kind: PlatformKind?) -> JSONObject {
         var parts = parts
         if case .object(var notification) = parts["ios"] {
             // The documentation has one name for the badge, the iOS SDK reads another.

@@ -59,9 +59,9 @@ struct OneSignalImport: ImportRowParser {
 /// A Web Push subscription, put together from where other services keep its parts.
 enum ImportedSubscription {
     static func json(endpoint: String, p256dh: String, auth: String) -> String {
-        let keys: [String: JSONValue] = ["p256dh": .string(p256dh), "auth": .string(auth)]
+        let keys: JSONObject = ["p256dh": .string(p256dh), "auth": .string(auth)]
         var json: [UInt8] = []
-        json.append(json: .object(["endpoint": .string(endpoint), "keys": .object(keys)]), numbers: .short)
+        json.append(json: .object(["endpoint": .string(endpoint), "keys": .object(keys)]))
         return String(decoding: json, as: UTF8.self)
     }
 }
@@ -79,7 +79,7 @@ extension JSONValue {
     var importedText: String {
         if case .string(let text) = self { return text }
         var json: [UInt8] = []
-        json.append(json: self, numbers: .short)
+        json.append(json: self)
         return String(decoding: json, as: UTF8.self)
     }
 }

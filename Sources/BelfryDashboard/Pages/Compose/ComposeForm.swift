@@ -181,7 +181,7 @@ struct ComposeForm: Sendable {
     /// What the form says, as the admin API takes it. Throws with the name of its field.
     func request(_ form: FormData) throws(InvalidInput) -> JSONValue {
         guard form["mode"] != "json" else { return try Self.json("json", in: form) }
-        var members: [String: JSONValue] = ["message": try message(form), "target": try target(form)]
+        var members: JSONObject = ["message": try message(form), "target": try target(form)]
         if !form["urgency"].isEmpty { members["urgency"] = .string(form["urgency"]) }
         if form.isChecked("at_most_once") { members["at_most_once"] = .bool(true) }
         for name in ["send_at", "expires_at"] {
@@ -236,7 +236,7 @@ struct ComposeForm: Sendable {
         if audience == "json" {
             return try Self.json("target", in: form)
         }
-        var target: [String: JSONValue] = [:]
+        var target: JSONObject = [:]
         if form.isChecked("interactive_only") { target["interactive_only"] = .bool(true) }
         switch audience {
         case "everyone", "", "place": target["everyone"] = .bool(true)

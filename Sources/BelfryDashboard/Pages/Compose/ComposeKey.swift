@@ -120,8 +120,8 @@ struct ComposeKey: Sendable {
         guard 2...Self.actionParts.count ~= parts.count, !parts[0].isEmpty, !parts[1].isEmpty else {
             throw InvalidInput(field: name, "has the line '\(line.prefix(60))', which is not name | title | page")
         }
-        let members = zip(Self.actionParts, parts).filter { !$0.1.isEmpty }.map { ($0.0, JSONValue.string($0.1)) }
-        return .object(Dictionary(uniqueKeysWithValues: members))
+        let members = zip(Self.actionParts, parts).filter { !$0.1.isEmpty }
+        return .object(JSONObject(members.map { (key: $0.0, value: .string($0.1)) }))
     }
 
     private func written(actions: [JSONValue]) -> String? {

@@ -66,14 +66,14 @@ struct ComposedPush: Sendable {
         // Devices get what they would get as a push, in the words of their SDK.
         let payload = try JSONValue(json: IOSPayload(request.content, receiptID: nil, sentAt: .zero).bytes)
         let aps = payload["aps"]
-        var ios: [String: JSONValue] = [:]
+        var ios: JSONObject = [:]
         ios["alertBody"] = aps?["alert"]?["body"] ?? aps?["alert"]?.stringValue.map(JSONValue.string)
         ios["alertTitle"] = aps?["alert"]?["title"]
         ios["category"] = aps?["category"]
         ios["soundName"] = aps?["sound"]
         if let own = payload.removing(["aps"]), own != .object([:]) { ios["userInfo"] = own }
         let android = try AndroidPayload(request.content, kind: .android, receiptID: nil, sentAt: .zero)
-        let members = JSONValue.object(android.data.mapValues(JSONValue.string))
+        let members = JSONValue.object(android.data)
         return try GeofenceData(["ios": .object(ios), "android": members, "androidFcm": members])
     }
 }

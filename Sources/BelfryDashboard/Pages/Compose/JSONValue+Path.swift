@@ -14,7 +14,7 @@ extension JSONValue {
     /// With a value at a place. nil where something else than an object is in the way.
     func setting(_ value: JSONValue, at path: ArraySlice<String>) -> JSONValue? {
         guard let name = path.first else { return value }
-        var members: [String: JSONValue] = [:]
+        var members: JSONObject = [:]
         switch self {
         case .object(let own): members = own
         case .null: break
@@ -37,29 +37,5 @@ extension JSONValue {
         guard case .object(var members) = self, let member = members[name] else { return self }
         members[name] = member.removing(path.dropFirst())
         return members.isEmpty ? nil : .object(members)
-    }
-
-    /// With line ends and indents, for people.
-    var pretty: String { pretty(indent: "") }
-
-    private func pretty(indent: String) -> String {
-        let inner = indent + "  "
-        switch self {
-        case .object(let members) where !members.isEmpty:
-            let lines = members.sorted { $0.key < $1.key }.map { name, value in
-                "\(inner)\(JSONValue.string(name).storedText): \(value.pretty(indent: inner))"
-            }
-            return "{\n\(lines.joined(separator: ",\n"))\n\(indent)}"
-        case .array(let elements) where elements.contains(where: \.isContainer):
-            return "[\n\(elements.map { inner + $0.pretty(indent: inner) }.joined(separator: ",\n"))\n\(indent)]"
-        default: return storedText
-        }
-    }
-
-    private var isContainer: Bool {
-        switch self {
-        case .object, .array: true
-        default: false
-        }
     }
 }

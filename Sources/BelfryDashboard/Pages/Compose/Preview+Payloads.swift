@@ -101,19 +101,21 @@ private struct PreviewMaker {
             (preview.title, preview.body, preview.picture) = (notice.title ?? "", notice.body ?? "", notice.image)
             preview.badge = notice.badge?.json.flat
         } else if !payload.isSilent {
-            (preview.title, preview.body) = (payload.data["title"] ?? "", payload.data["message"] ?? "")
-            preview.picture = payload.data["image"]
+            (preview.title, preview.body) = (
+                payload.data["title"]?.stringValue ?? "", payload.data["message"]?.stringValue ?? ""
+            )
+            preview.picture = payload.data["image"]?.stringValue
         }
         preview.note =
             payload.isSilent
             ? "Nothing is shown: the app gets the data."
             : notice == nil
                 ? "The app gets the data and shows it." : "The system shows it; the app gets the data."
-        var shown: [String: JSONValue] = ["data": .object(payload.data.mapValues(JSONValue.string))]
+        var shown: JSONObject = ["data": .object(payload.data)]
         shown["collapse_key"] = payload.collapseKey.map(JSONValue.string)
         shown["notification"] = notice.map { notice in
             let texts = ["title": notice.title, "body": notice.body, "image": notice.image]
-            return .object(texts.compactMapValues { $0.map(JSONValue.string) })
+            return .object(JSONObject(texts.compactMapValues(\.self)))
         }
         preview.payload = JSONValue.object(shown).pretty
         preview.measure(

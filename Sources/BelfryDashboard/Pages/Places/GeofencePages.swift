@@ -243,7 +243,7 @@ private struct GeofenceTexts {
     }
 
     private static func data(_ body: String, _ title: String) throws(InvalidInput) -> GeofenceData {
-        var (ios, android): ([String: JSONValue], [String: JSONValue]) = (
+        var (ios, android): (JSONObject, JSONObject) = (
             ["alertBody": .string(body)], ["message": .string(body)]
         )
         if !title.isEmpty { (ios["alertTitle"], android["title"]) = (.string(title), .string(title)) }

@@ -30,7 +30,7 @@ struct AcrobitsCommand: AsyncParsableCommand {
             var allow: [String] = []
 
             func run() async throws {
-                var body: [String: JSONValue] = ["digest": .bool(digest)]
+                var body: JSONObject = ["digest": .bool(digest)]
                 if !template.isEmpty { body["template"] = .string(template.joined(separator: "\n")) }
                 body.set("allowed", allow)
                 try options.show(try await options.ask("POST", ["acrobits", "reporters"], body))
@@ -76,7 +76,7 @@ struct AcrobitsCommand: AsyncParsableCommand {
             var payload: String?
 
             func run() async throws {
-                var body: [String: JSONValue] = [
+                var body: JSONObject = [
                     "app_id": .string(appID), "platform_uuid": .string(platform.lowercased),
                 ]
                 if let payload { body["payload"] = try JSONValue.argument(payload, called: "--payload") }
@@ -127,7 +127,7 @@ struct AcrobitsCommand: AsyncParsableCommand {
 
             func run() async throws {
                 let networks = allow.split(separator: ",").map { $0.filter { !$0.isWhitespace } }
-                var body: [String: JSONValue] = [
+                var body: JSONObject = [
                     "allowed": .strings(networks), "dead_token_status": .integer(Int64(deadTokenStatus)),
                 ]
                 if let plainPath { body["plain_path"] = .bool(plainPath) }

@@ -27,7 +27,7 @@ struct CarmaCommand: AsyncParsableCommand {
             func run() async throws {
                 let password = try SecretFile.contents(of: passwordFile, for: "--password-file")
                 if let words = CarmaAccount.warning(of: password) { Notice.show(words) }
-                let body: [String: JSONValue] = [
+                let body: JSONObject = [
                     "customer_id": .integer(customerID), "user": .string(user), "password": .string(password),
                 ]
                 try options.output.show(try await options.ask("POST", "accounts", body))
@@ -53,7 +53,7 @@ struct CarmaCommand: AsyncParsableCommand {
             @Option(help: "A file that holds the new password; - is standard input.") var passwordFile: String?
 
             func run() async throws {
-                var body: [String: JSONValue] = [:]
+                var body: JSONObject = [:]
                 if let passwordFile {
                     let password = try SecretFile.contents(of: passwordFile, for: "--password-file")
                     if let words = CarmaAccount.warning(of: password) { Notice.show(words) }
@@ -90,7 +90,7 @@ struct CarmaCommand: AsyncParsableCommand {
 
             func run() async throws {
                 let app = try await options.backend.withBackend { try await application.uuid(from: $0) }
-                let body: [String: JSONValue] = [
+                let body: JSONObject = [
                     "customer_id": .integer(customerID), "app_id": .string(appID), "app_uuid": .string(app.lowercased),
                 ]
                 try options.output.show(try await options.ask("POST", "apps", body))
@@ -135,7 +135,7 @@ struct CarmaCommand: AsyncParsableCommand {
             @Option(help: "A file with its texts by language, in JSON; see the manual.") var file: String
 
             func run() async throws {
-                let body: [String: JSONValue] = [
+                let body: JSONObject = [
                     "customer_id": .integer(customerID), "app_id": .string(appID),
                     "template": try JSONValue.argument("@\(file)", called: "--file"),
                 ]
@@ -170,7 +170,7 @@ struct CarmaOptions: ParsableArguments {
     @OptionGroup var output: OutputOptions
 
     /// - Parameter path: below `/admin/v1/carma`.
-    func ask(_ method: String, _ path: String, _ body: [String: JSONValue]? = nil) async throws -> JSONValue? {
+    func ask(_ method: String, _ path: String, _ body: JSONObject? = nil) async throws -> JSONValue? {
         try await backend.withBackend { try await $0.ask(method, "carma/\(path)", body) }
     }
 

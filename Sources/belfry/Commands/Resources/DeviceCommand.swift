@@ -59,7 +59,7 @@ struct DeviceCommand: AsyncParsableCommand {
         @Option(help: "The version of its system.") var osVersion: String?
 
         func run() async throws {
-            var body: [String: JSONValue] = [
+            var body: JSONObject = [
                 "platform_uuid": .string(platform.lowercased), "registration_token": .string(token),
             ]
             body.set("topics", topic)
@@ -87,7 +87,7 @@ struct DeviceCommand: AsyncParsableCommand {
         @Option(help: "The alias; \"\" for none.") var alias: String?
 
         func run() async throws {
-            var body: [String: JSONValue] = [:]
+            var body: JSONObject = [:]
             body.set("subscribe", subscribe)
             body.set("unsubscribe", unsubscribe)
             body.set("custom_user_id", user)

@@ -73,8 +73,8 @@ struct GeofenceOptions: ParsableArguments {
     var startsAt: String?
     @Option(help: "Until when devices have it.") var expiresAt: String?
 
-    func members() throws -> [String: JSONValue] {
-        var members: [String: JSONValue] = [:]
+    func members() throws -> JSONObject {
+        var members: JSONObject = [:]
         members.set("location_ids", location)
         members.set("location_group_ids", group)
         members.set("trigger", trigger)

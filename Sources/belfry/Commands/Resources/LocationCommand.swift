@@ -65,8 +65,8 @@ struct PlaceOptions: ParsableArguments {
     @Option(parsing: .unconditional, help: "In degrees.") var longitude: Double?
     @Option(help: "In metres.") var radius: Double?
 
-    var members: [String: JSONValue] {
-        var members: [String: JSONValue] = [:]
+    var members: JSONObject {
+        var members: JSONObject = [:]
         members.set("name", name)
         members.set("latitude", latitude)
         members.set("longitude", longitude)

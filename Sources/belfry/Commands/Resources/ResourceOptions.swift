@@ -12,7 +12,7 @@ struct ResourceOptions: ParsableArguments {
     ///
     /// - Parameter path: the parts below the application's own, as they are; they are encoded here.
     func ask(
-        _ method: String, _ path: [String], query: [(String, String?)] = [], _ body: [String: JSONValue]? = nil
+        _ method: String, _ path: [String], query: [(String, String?)] = [], _ body: JSONObject? = nil
     ) async throws -> JSONValue? {
         let items = query.compactMap { name, value in value.map { "\(name)=\($0.percentEncoded)" } }
         return try await backend.withBackend { backend in
@@ -100,14 +100,14 @@ extension JSONValue {
     }
 }
 
-extension [String: JSONValue] {
+extension JSONObject {
     /// Sets a member where it is given.
     mutating func set(_ name: String, _ value: String?) {
         if let value { self[name] = .string(value) }
     }
 
     mutating func set(_ name: String, _ value: Double?) {
-        if let value { self[name] = .number(value) }
+        if let value { self[name] = .number(JSONNumber(value)) }
     }
 
     mutating func set(_ name: String, _ values: [String]) {

@@ -88,7 +88,7 @@ struct ScheduleOptions: ParsableArguments {
     @Argument(help: "The schedule's id.") var id: String
 
     /// Asks the admin API about the schedule.
-    func ask(_ method: String, _ body: [String: JSONValue]? = nil) async throws -> JSONValue? {
+    func ask(_ method: String, _ body: JSONObject? = nil) async throws -> JSONValue? {
         try await backend.withBackend { backend in
             let owner = try await owner(backend)
             return try await backend.ask(method, path(of: owner), body)
@@ -130,13 +130,13 @@ struct ScheduledPushOptions: ParsableArguments {
     var saysSomething: Bool { body != nil || message != nil }
 
     /// The members of a push of the admin API that were given.
-    func members() throws -> [String: JSONValue] {
+    func members() throws -> JSONObject {
         guard body == nil || message == nil else { throw ValidationError("give --body or --message, not both") }
-        var members: [String: JSONValue] = [:]
+        var members: JSONObject = [:]
         if let body { members["message"] = .object(["body": .string(body)]) }
         if let message { members["message"] = try JSONValue.argument(message, called: "--message") }
         if isAimed {
-            var target: [String: JSONValue] = everyone ? ["everyone": .bool(true)] : [:]
+            var target: JSONObject = everyone ? ["everyone": .bool(true)] : [:]
             target.set("topics", topic)
             target.set("custom_user_ids", user)
             target.set("devices", device)

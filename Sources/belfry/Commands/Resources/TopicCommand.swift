@@ -36,7 +36,7 @@ struct TopicCommand: AsyncParsableCommand {
         @Option(help: "When it is to go, such as 2030-01-31T08:30:00Z.") var expiresAt: String?
 
         func run() async throws {
-            var body: [String: JSONValue] = ["name": .string(name)]
+            var body: JSONObject = ["name": .string(name)]
             body.set("expires_at", expiresAt)
             try options.show(try await options.ask("POST", ["topics"], body))
         }
@@ -51,7 +51,7 @@ struct TopicCommand: AsyncParsableCommand {
             String?
 
         func run() async throws {
-            let body = ["expires_at": expiresAt.map(JSONValue.string) ?? .null]
+            let body: JSONObject = ["expires_at": expiresAt.map(JSONValue.string) ?? .null]
             try options.show(try await options.ask("PATCH", ["topics", name], body))
         }
     }

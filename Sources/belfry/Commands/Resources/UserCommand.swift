@@ -46,15 +46,15 @@ struct UserCommand: AsyncParsableCommand {
         var attributes: [String] = []
 
         func run() async throws {
-            var members: [String: JSONValue] = [:]
+            var members: JSONObject = [:]
             members["language"] = language.map { $0.isEmpty ? .null : .string($0) }
             members["time_zone"] = timeZone.map { $0.isEmpty ? .null : .string($0) }
             if !attributes.isEmpty { members["attributes"] = .object(try Self.members(attributes)) }
             try options.show(try await options.ask("PATCH", ["users", id], members))
         }
 
-        private static func members(_ texts: [String]) throws -> [String: JSONValue] {
-            var members: [String: JSONValue] = [:]
+        private static func members(_ texts: [String]) throws -> JSONObject {
+            var members: JSONObject = [:]
             for text in texts {
                 let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
                 guard parts.count == 2, !parts[0].isEmpty else {

@@ -200,7 +200,7 @@ struct PCFContents {
                 dueAt > service.admin.now
             else { continue }
             var json: [UInt8] = []
-            json.append(json: push, numbers: .short)
+            json.append(json: push)
             let request = try PCFv1.PushBody.parse(json, .ignored).pushRequest
             guard !known.contains(request) else { continue }
             if !isDryRun {
@@ -240,7 +240,7 @@ extension JSONValue {
     fileprivate func number(_ field: String) throws(InvalidInput) -> Double {
         switch self[field] {
         case .integer(let number)?: return Double(number)
-        case .number(let number)?: return number
+        case .number(let number)?: return number.double
         case .string(let text)?:
             if let number = Double(text) { return number }
             throw InvalidInput(field: field, "is no number")

@@ -137,7 +137,7 @@ extension PCFServer {
         }
         return registrations.map { registration in
             var json: [UInt8] = []
-            json.append(json: registration, numbers: .short)
+            json.append(json: registration)
             return json
         }
     }

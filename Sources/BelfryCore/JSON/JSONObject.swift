@@ -1,0 +1,164 @@
+/// The members of an object in the order in which they were written.
+///
+/// What the program adds stands where the order of the keys has it. Keys are compared by their bytes: two spellings of a text that look
+/// the same are two keys, as to every other reader of JSON. Looking a member up takes time in proportion to their number: it is for names
+/// that the program knows.
+package struct JSONObject: Sendable {
+    package typealias Member = (key: String, value: JSONValue)
+
+    private var members: [Member]
+
+    package init() { members = [] }
+
+    /// Of a key that stands twice the last value counts, in the place of the first.
+    package init(_ members: [Member]) {
+        self.members = members
+        guard members.hasKeyTwice else { return }
+        self.members = []
+        var places: [KeyBytes: Int] = [:]
+        for member in members {
+            if let place = places[KeyBytes(member.key)] {
+                self.members[place].value = member.value
+            } else {
+                places[KeyBytes(member.key)] = self.members.count
+                self.members.append(member)
+            }
+        }
+    }
+
+    /// In the order of the keys.
+    package init(_ members: [String: JSONValue]) {
+        self.members = members.map { (key: $0.key, value: $0.value) }.sorted { $0.key < $1.key }
+    }
+
+    /// Texts in the order of their keys.
+    package init(_ texts: [String: String]) { self.init(texts.mapValues(JSONValue.string)) }
+
+    /// A new member goes before the first whose key is greater.
+    package subscript(key: String) -> JSONValue? {
+        get { place(of: key).map { members[$0].value } }
+        set {
+            switch (place(of: key), newValue) {
+            case (let place?, let value?): members[place].value = value
+            case (let place?, nil): members.remove(at: place)
+            case (nil, let value?): members.insert((key, value), at: members.firstIndex { $0.key > key } ?? count)
+            case (nil, nil): return
+            }
+        }
+    }
+
+    private func place(of key: String) -> Int? {
+        let bytes = key.utf8.count
+        return members.firstIndex { $0.key.utf8.count == bytes && $0.key.utf8.elementsEqual(key.utf8) }
+    }
+
+    @discardableResult
+    package mutating func removeValue(forKey key: String) -> JSONValue? {
+        place(of: key).map { members.remove(at: $0).value }
+    }
+
+    /// Texts by their keys: anything else is its JSON, and null is left out.
+    package var texts: [(key: String, text: String)] {
+        members.compactMap { $0.value.isNull ? nil : ($0.key, $0.value.flat) }
+    }
+
+    /// For callers that look known names up.
+    package var dictionary: [String: JSONValue] {
+        Dictionary(members.map { ($0.key, $0.value) }, uniquingKeysWith: { $1 })
+    }
+
+    package var keys: [String] { members.map(\.key) }
+    package var values: [JSONValue] { members.map(\.value) }
+
+    package func mapValues<Failure>(
+        _ transform: (JSONValue) throws(Failure) -> JSONValue
+    ) throws(Failure) -> JSONObject {
+        var mapped = self
+        for place in members.indices { mapped.members[place].value = try transform(members[place].value) }
+        return mapped
+    }
+
+    /// Those that `isIncluded`.
+    package func filter(_ isIncluded: (Member) -> Bool) -> JSONObject {
+        var filtered = self
+        filtered.members.removeAll { !isIncluded($0) }
+        return filtered
+    }
+
+    /// With the members of another behind its own. A key of both takes the place of the first.
+    package func merging(_ other: JSONObject, _ combine: (JSONValue, JSONValue) -> JSONValue) -> JSONObject {
+        var places: [KeyBytes: Int] = [:]
+        for (place, member) in members.enumerated() { places[KeyBytes(member.key)] = place }
+        var merged = self
+        for member in other.members {
+            if let place = places[KeyBytes(member.key)] {
+                merged.members[place].value = combine(members[place].value, member.value)
+            } else {
+                merged.members.append(member)
+            }
+        }
+        return merged
+    }
+}
+
+extension JSONObject: RandomAccessCollection {
+    package var startIndex: Int { 0 }
+    package var endIndex: Int { members.count }
+    package subscript(position: Int) -> Member { members[position] }
+}
+
+extension JSONObject: ExpressibleByDictionaryLiteral {
+    /// In the order of the keys.
+    package init(dictionaryLiteral elements: (String, JSONValue)...) {
+        self.init(elements.map { (key: $0.0, value: $0.1) }.sorted { $0.key < $1.key })
+    }
+}
+
+/// The order of members says nothing.
+extension JSONObject: Hashable {
+    package static func == (left: Self, right: Self) -> Bool {
+        guard left.count == right.count else { return false }
+        let isInOrder = left.members.elementsEqual(right.members) { left, right in
+            KeyBytes(left.key) == KeyBytes(right.key) && left.value == right.value
+        }
+        if isInOrder { return true }
+        let values = Dictionary(uniqueKeysWithValues: right.members.map { (KeyBytes($0.key), $0.value) })
+        return left.members.allSatisfy { values[KeyBytes($0.key)] == $0.value }
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        var sum = 0
+        for member in members {
+            var own = Hasher()
+            own.combine(KeyBytes(member.key))
+            own.combine(member.value)
+            sum ^= own.finalize()
+        }
+        hasher.combine(sum)
+    }
+}
+
+/// A key by its bytes: Swift compares texts canonically.
+private struct KeyBytes: Hashable {
+    private let key: String
+
+    init(_ key: String) { self.key = key }
+
+    static func == (left: Self, right: Self) -> Bool {
+        left.key.utf8.count == right.key.utf8.count && left.key.utf8.elementsEqual(right.key.utf8)
+    }
+
+    /// Equal bytes are equal texts too.
+    func hash(into hasher: inout Hasher) { hasher.combine(key) }
+}
+
+extension [JSONObject.Member] {
+    /// Few are compared with each other, many by their hashes.
+    fileprivate var hasKeyTwice: Bool {
+        guard count > 1 else { return false }
+        if count > 16 { return Set(lazy.map { KeyBytes($0.key) }).count < count }
+        return indices.dropFirst().contains { place in
+            self[..<place].contains { KeyBytes($0.key) == KeyBytes(self[place].key) }
+        }
+    }
+}
