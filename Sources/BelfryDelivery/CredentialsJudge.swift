@@ -84,10 +84,11 @@ struct CredentialsJudge: Sendable {
             let place = Place(platform: platform.key, service: service)
             let isAgain = service.map { platform.parkedServices[$0] != nil } ?? isProbe
             var verdict = doubts.hear(voices, at: place, isProbe: isAgain)
-            if case .unsure(let words) = verdict {
+            // However many devices say so: a push may be for those alone.
+            if let words = verdict.refusal {
                 doubts.forget(place)
                 let isRefused = service == nil ? await provider.refusesCredentials() ?? true : true
-                verdict = isRefused ? .refused(words) : .doubtful
+                verdict = isRefused ? .refused(words) : isAgain ? .accepted : .doubtful
             }
             switch verdict {
             case .accepted:

@@ -1,9 +1,10 @@
-import BelfryAPI
 import BelfryCore
 import BelfryTesting
 import Foundation
 import HTTPTypes
 import Testing
+
+@testable import BelfryAPI
 
 /// What SDKs in the field send that newer ones would not.
 @Suite struct OldClientTests {
@@ -62,8 +63,11 @@ import Testing
             for value in values { headers.append(HTTPField(name: .authorization, value: value)) }
             return try await server.send(.get, "/v1/registration/count", as: .nobody, nil, headers: headers)
         }
+        let shouted = TestServer.User.basic(server.fcm.uuid.uuidString.uppercased(), TestServer.secret)
+        let quiet = TestServer.User.basic(server.fcm.uuid.uuidString.lowercased(), TestServer.secret)
         for values in [
             [right], [right, right], ["\(right), \(right)"], [right, right.replacing("Basic ", with: "Basic  ")],
+            [right, right.replacing("Basic ", with: "basic ")], [shouted, quiet],
         ] {
             #expect(try await ask(values).status == 200, "\(values)")
         }
@@ -73,6 +77,23 @@ import Testing
                 answer.status == 401 && answer.message?.contains("2 different Authorization headers") == true,
                 "\(answer)")
         }
+    }
+
+    @Test func `UUIDs of other spellings are understood, and other texts are told of`() async throws {
+        let server = try await TestServer()
+        let device = try await server.device("t", on: .android)
+        let bare = device.lowercased.replacing("-", with: "")
+        for spelling in ["{\(device)}", bare, " \(device.lowercased)\\n", "urn:uuid:\(device.lowercased)"] {
+            let body = #"{"message":{"body":"x"},"target":{"devices":["\#(spelling)"]}}"#
+            let answer = try await server.send(.post, "/v1/push", as: .sender, body)
+            #expect(answer.status == 200 && answer.headers[.warning] == nil, "\(spelling) \(answer)")
+        }
+        let body = #"{"message":{"body":"x"},"target":{"devices":["\#(device)","nobody"]}}"#
+        let answer = try await server.send(.post, "/v1/push", as: .sender, body)
+        let warning = answer.headers[.warning]
+        #expect(
+            answer.status == 200 && warning?.contains("target.devices has 1 of 2 that are no UUIDs") == true,
+            "\(answer)")
     }
 
     @Test(arguments: ["BLACKLISTED", "undefined", "null", "Undefined", "NULL", "nil", "(null)", "blacklisted", "NaN"])

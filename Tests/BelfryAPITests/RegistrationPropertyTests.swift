@@ -182,8 +182,9 @@ private struct Caller {
             devices[index].tags.subtract(remove.map { $0.lowercased() })
             devices[index].tags.formUnion(add.map { $0.lowercased() })
         }
-        if named == nil, let old = devices.first(where: { $0.uuid == uuid && $0.isPhone != isPhone }) {
-            devices[index].inherit(from: old, body)
+        if named == nil, let old = devices.firstIndex(where: { $0.uuid == uuid && $0.isPhone != isPhone }) {
+            devices[index].inherit(from: devices[old], body)
+            devices[old].isActive = false
         }
     }
 

@@ -140,7 +140,7 @@ import Testing
         #expect(try await server.send(.get, "/v1/registration/\(uuid)", as: .iPhone).status == 200)
     }
 
-    @Test func `PUT with another platform's uuid leaves that device alone`() async throws {
+    @Test func `PUT with another platform's uuid deactivates that device, once`() async throws {
         let server = try await TestServer()
         let android = try await server.device("t", on: .android)
         let reply = try await server.send(
@@ -148,7 +148,7 @@ import Testing
         #expect(reply.status == 200)
         #expect(reply["device_uuid"] != .string(android.uuidString.lowercased()))
         let untouched = try await server.send(.get, "/v1/registration/\(android)", as: .android)
-        #expect(untouched["registration_token"] == .string("t"))
+        #expect(untouched["registration_token"] == .string("t") && untouched["active"] == .bool(false))
     }
 
     @Test func `DELETE deactivates and may be repeated, and a PUT brings the device back`() async throws {

@@ -37,18 +37,19 @@ import Testing
         #expect(fixture.store.contents.devices.values.allSatisfy { $0.isActive })
     }
 
-    @Test func `a single device that is refused again and again parks nothing where the provider contradicts it`()
+    @Test(arguments: [1, 2])
+    func `devices that are refused again and again park nothing where the provider contradicts`(count: Int)
         async throws
     {
-        let fixture = try await open(devices: 1)
-        refuse(1, fixture)
+        let fixture = try await open(devices: count)
+        refuse(count, fixture)
         fixture.refuses = false
         let push = try await fixture.push(1, expiresIn: .seconds(600))
         fixture.start(options: DeliveryOptions())
         fixture.run(for: .seconds(300))
         #expect(try await platform(fixture).parked == nil)
         fixture.runUntilSettled()
-        #expect(try await fixture.store.receipt(push.receiptID)?.counts == [.expired: 1])
+        #expect(try await fixture.store.receipt(push.receiptID)?.counts == [.expired: count])
     }
 
     @Test(arguments: [true, nil])

@@ -6,17 +6,17 @@ import Testing
 
 @Suite struct RetryAfterTests {
     @Test(arguments: [
-        ("120", Duration.seconds(120)), ("0", .zero), ("99999999", .seconds(86_400)),
-        ("99999999999999999999", .seconds(86_400)), ("Sun, 06 Nov 1994 08:49:37 GMT", .seconds(37)),
+        ("120", Duration.seconds(120)), ("0", .zero), ("99999999", .seconds(43_200)),
+        ("99999999999999999999", .seconds(43_200)), ("Sun, 06 Nov 1994 08:49:37 GMT", .seconds(37)),
         ("Sun, 06 Nov 1994 08:00:00 GMT", .zero), ("Sun, 06 Nov 1994 08:49:37", nil), ("-1", nil), ("", nil),
         ("1.5", nil),
         ("soon", nil), ("Sun, 06 Nov 1994 08:49:xx GMT", nil), ("Sun, 06 Foo 1994 08:49:37 GMT", nil),
-        ("Tue, 29 Feb 2028 00:00:00 GMT", .seconds(86_400)),
+        ("Tue, 29 Feb 2028 00:00:00 GMT", .seconds(43_200)),
         ("Sunday, 06-Nov-94 08:49:37 GMT", .seconds(37)), ("Sun, 06-Nov-94 08:49:37 GMT", .seconds(37)),
         ("Sun Nov  6 08:49:37 1994", .seconds(37)), ("Sun Nov 06 08:49:37 1994", .seconds(37)),
-        ("  7\t", .seconds(7)), ("Monday, 07-Nov-94 08:48:20 GMT", .seconds(86_360)),
+        ("  7\t", .seconds(7)), ("Monday, 07-Nov-94 08:48:20 GMT", .seconds(43_200)),
         // Two digits that would be more than 50 years ahead are of the last century.
-        ("Sunday, 06-Nov-44 08:49:37 GMT", .seconds(86_400)), ("Sunday, 06-Nov-45 08:49:37 GMT", .zero),
+        ("Sunday, 06-Nov-44 08:49:37 GMT", .seconds(43_200)), ("Sunday, 06-Nov-45 08:49:37 GMT", .zero),
         ("Funday, 06-Nov-94 08:49:37 GMT", nil), ("Sunday, 06-Nov-1994 08:49:37 GMT", nil),
         ("Sun Nov  6 08:49:37 94", nil), ("Sun Nov  6 24:49:37 1994", nil), ("Sun Nov  6 08:49:37 1994 GMT", nil),
         ("Sun, +6 Nov 1994 08:49:37 GMT", nil), ("Sun, 06 Nov 1994 08:49: GMT", nil), ("7 7", nil),

@@ -62,6 +62,7 @@ package struct MediatorRoutes: Sendable {
         { request, context in
             // Not larger than what every connection may hold.
             let served = try await served(request, context)
+            do throws(InvalidInput) { try request.refuseParameters() } catch { return MediatorAnswer(error).response() }
             return try await answer(try await request.bytes(atMost: Acrobits.callBytesMax), served, context)
         }
     }

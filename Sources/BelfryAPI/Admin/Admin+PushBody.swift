@@ -137,8 +137,8 @@ extension Admin {
         private var isEveryone = false
         private var devices: [UUID]?
         private(set) var channels: [String]?
-        private var topics: [String] = []
-        private var customUserIDs: [String] = []
+        private var topics: [String]?
+        private var customUserIDs: [String]?
         private var platforms: [PlatformKind]?
         private var isInteractiveOnly = false
 
@@ -157,8 +157,8 @@ extension Admin {
             case "everyone": isEveryone = try reader.bool(field) ?? false
             case "devices": devices = try reader.uuids(field)
             case "channels": channels = try reader.strings(field)
-            case "topics": topics = try reader.strings(field) ?? []
-            case "custom_user_ids": customUserIDs = try reader.strings(field) ?? []
+            case "topics": topics = try reader.strings(field)
+            case "custom_user_ids": customUserIDs = try reader.strings(field)
             case "platforms": platforms = try Self.kinds(try reader.strings(field), field)
             default: isInteractiveOnly = try reader.bool(field) ?? false
             }
@@ -178,11 +178,14 @@ extension Admin {
                 throw InvalidInput(field: "target.channels", "goes with no other names")
             }
             let devices = known ?? devices
-            let isNamed = devices != nil || !topics.isEmpty || !customUserIDs.isEmpty
-            guard isNamed != isEveryone else {
+            // A list that came out empty does not stand for everyone.
+            let isNamed = devices != nil || topics != nil || customUserIDs != nil
+            let (topics, customUserIDs) = (topics ?? [], customUserIDs ?? [])
+            let isSomebody = devices != nil || !topics.isEmpty || !customUserIDs.isEmpty
+            guard isEveryone ? !isNamed : isSomebody else {
                 throw InvalidInput(
                     field: "target",
-                    isNamed
+                    isEveryone
                         ? "names devices, topics or users, so everyone cannot be meant"
                         : "has to name devices, channels, topics or custom_user_ids, or say everyone: true")
             }

@@ -135,6 +135,7 @@ package struct CarmaRoutes: Sendable {
     private func send(_ call: Call) async throws -> Response {
         guard let id = Int64(call.part("trigger_id")) else { throw APIError.missing("trigger") }
         let (trigger, app) = try await carma.trigger(id, of: call.customerID)
+        try call.request.refuseParameters()
         let request = try CarmaService.MessageRequest(try await call.body())
         let address = options.address.url(call.request, call.context)
         let message = try await carma.send(trigger, of: app, request, address: address)

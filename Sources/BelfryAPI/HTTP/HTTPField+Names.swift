@@ -1,3 +1,4 @@
+import FoundationEssentials
 package import HTTPTypes
 
 extension HTTPField.Name {
@@ -55,12 +56,24 @@ extension HTTPFields {
             value.lowercased().hasPrefix("digest") ? [value[...]] : value.split(separator: ",")
         }.map { $0.drop { $0 == " " || $0 == "\t" } }.map { $0.split(separator: " ").joined(separator: " ") }
         guard let one = given.first else { return first }
-        guard Set(given).count == 1 else {
+        let count = Set(given.map(Self.meaning)).count
+        guard count == 1 else {
             throw APIError(
                 .unauthorized,
-                "Authentication failed: the request has \(Set(given).count) different Authorization headers, send one alone",
+                "Authentication failed: the request has \(count) different Authorization headers, send one alone",
                 headers: [.wwwAuthenticate: "Basic"])
         }
         return one
+    }
+
+    /// One text for credentials that say the same: schemes and UUIDs are of either case.
+    private static func meaning(_ credentials: String) -> String {
+        guard let end = credentials.firstIndex(of: " ") else { return credentials }
+        let (scheme, rest) = (credentials[..<end].lowercased(), credentials[end...])
+        guard scheme == "basic", let bytes = Data(base64Encoded: String(rest.dropFirst())) else { return scheme + rest }
+        let parts = String(decoding: bytes, as: UTF8.self).split(
+            separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard UUID(uuidString: String(parts[0])) != nil, parts.count == 2 else { return scheme + rest }
+        return "\(scheme) \(parts[0].lowercased()):\(parts[1])"
     }
 }

@@ -4,12 +4,9 @@ import FoundationEssentials
 extension Target {
     /// The target of a push. Lists without an entry count as not given.
     init(_ target: PCFv1.TargetNames) throws(InvalidInput) {
-        // Checked before texts that are not UUIDs are ignored, so that a request is never larger than its limit.
-        try Self.checkCount(ofDevices: target.devices.count)
-        let isByDevice = !target.devices.isEmpty
+        let isByDevice = target.devices != nil
         try self.init(
-            // A text that is not a UUID matches no device: it is ignored, and does not extend the push to everyone.
-            devices: isByDevice ? target.devices.compactMap(UUID.init(uuidString:)) : nil, topics: target.topics,
+            devices: target.devices, topics: target.topics,
             customUserIDs: target.customUserIDs, platforms: isByDevice ? nil : try target.kinds(),
             isInteractiveOnly: !isByDevice && target.isInteractiveOnly)
     }

@@ -1,4 +1,5 @@
 import BelfryCore
+import FoundationEssentials
 
 extension PCFv1 {
     /// The fields of a push before it is known which are required: all of them, or only changes.
@@ -169,7 +170,9 @@ extension PCFv1 {
 
     /// The recipients of a push, as the wire names them. Empty arrays count as not given.
     struct TargetNames {
-        private(set) var devices: [String] = []
+        /// nil where none is named. A text that is no UUID matches no device, and does not extend the push to everyone: it is left out, and
+        /// the caller is told.
+        private(set) var devices: [UUID]?
         /// Includes `tags`, their older name.
         private(set) var topics: [String] = []
         private(set) var customUserIDs: [String] = []
@@ -199,21 +202,21 @@ extension PCFv1 {
 
         /// What is for some must not go to everyone for a slip of the pen.
         func demandNobodyElse() throws(InvalidInput) {
-            guard let misspelt, devices.isEmpty, topics.isEmpty, customUserIDs.isEmpty else { return }
+            guard let misspelt, devices == nil, topics.isEmpty, customUserIDs.isEmpty else { return }
             throw InvalidInput(
                 field: "target.\(misspelt.written)",
                 "is not a field, and without it the push would go to everyone: is \(misspelt.meant) meant?")
         }
 
         var isGiven: Bool {
-            !devices.isEmpty || !topics.isEmpty || !customUserIDs.isEmpty || !platforms.isEmpty || platform != nil
+            devices != nil || !topics.isEmpty || !customUserIDs.isEmpty || !platforms.isEmpty || platform != nil
         }
 
         private mutating func read(
             _ key: String, _ unknown: UnknownFields, from reader: inout JSONReader
         ) throws(InvalidInput) {
             switch key {
-            case "devices": devices = try reader.strings("target.devices") ?? []
+            case "devices": try readDevices(try reader.strings("target.devices") ?? [])
             case "topics": topics += try reader.strings("target.topics") ?? []
             case "tags": topics += try reader.strings("target.tags") ?? []
             case "custom_user_ids": customUserIDs = try reader.strings("target.custom_user_ids") ?? []
@@ -224,6 +227,17 @@ extension PCFv1 {
                 let meant = try unknown.take(
                     key, under: "target.", of: "a target", known: Self.fields, from: &reader, &ignored)
                 if let meant, Self.narrowing.contains(meant) { misspelt = (key, meant) }
+            }
+        }
+
+        private mutating func readDevices(_ texts: [String]) throws(InvalidInput) {
+            try Target.checkCount(ofDevices: texts.count)
+            guard !texts.isEmpty else { return devices = nil }
+            let uuids = texts.compactMap(UUID.init(looseText:))
+            devices = uuids
+            let others = texts.count - uuids.count
+            if others > 0 {
+                ignored.remark("target.devices has \(others) of \(texts.count) that are no UUIDs: they match no device")
             }
         }
 

@@ -78,9 +78,11 @@ extension PCFv1 {
                 customUserID: customUserID)
             var device = try await store.register(registration, as: uuid, on: platform)
             if let uuid, !isNew, device.uuid != uuid, device.ownUUID != uuid,
-                let inherited = try await inherited(by: device, from: uuid, registration, on: platform)
+                let old = try await sibling(uuid, of: platform)
             {
-                device = inherited
+                device = try await inherited(by: device, from: old, registration, on: platform) ?? device
+                // The app is one, and is to hear of a push once.
+                if old.isActive { try await store.unregister(old.uuid, on: old.platformKey) }
             }
             if !detail.isEmpty { try await store.setDetail(of: device.key, on: platform.key, detail) }
             // Before the answer: what the app was told of, the old server will hear of.
@@ -116,11 +118,10 @@ extension PCFv1 {
         ///
         /// - Parameter device: of the app's token, as the request made it.
         private func inherited(
-            by device: Device, from uuid: UUID, _ registration: Registration, on platform: Platform
+            by device: Device, from old: Device, _ registration: Registration, on platform: Platform
         ) async throws -> Device? {
             guard Set(device.topics) == registration.topics.wanted,
-                device.customUserID == registration.customUserID.applied(to: nil),
-                let old = try await sibling(uuid, of: platform)
+                device.customUserID == registration.customUserID.applied(to: nil)
             else { return nil }
             if let detail = try await store.detail(of: old.key, on: old.platformKey) {
                 let change = DeviceDetail.Change(

@@ -48,6 +48,32 @@ extension UUID {
         self = uuid
     }
 
+    /// From the forms in which people and libraries write one: with blanks or braces around it, behind `urn:uuid:`, without hyphens.
+    package init?(looseText text: String) {
+        if let uuid = UUID(uuidString: text) {
+            self = uuid
+            return
+        }
+        guard text.utf8.count <= 64 else { return nil }
+        var digits = text.lowercased().utf8.filter { !($0 == UInt8(ascii: " ") || 0x09...0x0D ~= $0) }[...]
+        if digits.starts(with: "urn:uuid:".utf8) { digits = digits.dropFirst(9) }
+        if digits.first == UInt8(ascii: "{"), digits.last == UInt8(ascii: "}") {
+            digits = digits.dropFirst().dropLast()
+        }
+        if digits.count == 36 {
+            self.init(text: ArraySlice(digits))
+        } else {
+            guard let bytes = [UInt8](hex: Array(digits)) else { return nil }
+            self.init(bytes: bytes)
+        }
+    }
+
+    /// nil unless there are 16 bytes.
+    fileprivate init?(bytes: [UInt8]) {
+        guard let uuid = bytes.withUnsafeBytes(UUID.init(bytes:)) else { return nil }
+        self = uuid
+    }
+
     /// nil unless there are 16 bytes.
     package init?(bytes: UnsafeRawBufferPointer) {
         guard bytes.count == 16 else { return nil }

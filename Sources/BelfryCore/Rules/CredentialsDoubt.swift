@@ -47,9 +47,9 @@ package struct CredentialsVoices: Sendable, Hashable {
 
 /// Decides when refused credentials are believed, since one device's answer says nothing about the others.
 ///
-/// They are believed when the answers of a burst agree: two voices at least, most of its devices, and none that was accepted. A
-/// single voice is believed when it says so three times in succession, and the provider, asked without a device, does not
-/// contradict it.
+/// They are believed when the answers of a burst agree: two voices at least, most of its devices, and none that was accepted; of
+/// a single voice when it says so three times in succession; and in both cases only where the provider, asked without a device, does
+/// not contradict it: a push may be for the few devices that are at fault.
 package struct CredentialsDoubt: Sendable, Hashable {
     package static let voicesMin = 2
     package static let attemptsMin = 3
@@ -62,9 +62,17 @@ package struct CredentialsDoubt: Sendable, Hashable {
         case accepted
         /// Refused by too few: the devices are tried again.
         case doubtful
-        /// Refused by a single voice, again and again: the provider is asked.
+        /// Refused by a single voice, again and again.
         case unsure(String)
         case refused(String)
+
+        /// The words, where the provider is asked before they are believed.
+        package var refusal: String? {
+            switch self {
+            case .unsure(let words), .refused(let words): words
+            case .unheard, .accepted, .doubtful: nil
+            }
+        }
     }
 
     package init() {}

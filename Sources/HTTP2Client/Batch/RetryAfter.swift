@@ -1,7 +1,7 @@
 /// The header with which a server asks the client to wait. Source: RFC 9110 §10.2.3: seconds, or a date in any of three forms.
 public enum RetryAfter {
-    /// The longest wait, in seconds.
-    public static let longest: Int64 = 86_400
+    /// The longest wait that is believed, in seconds: half of the day for which a push without an expiry is tried.
+    public static let longest: Int64 = 43_200
     /// A longer text is neither.
     private static let bytesMax = 64
 

@@ -415,7 +415,7 @@ import Testing
         let resources = try await server.resources("shop")
         let path = "apps/\(resources.application.uuid.lowercased)/pushes"
         for target in [
-            "{}", #"{"platforms":["ios"]}"#, #"{"everyone":true,"topics":["a"]}"#,
+            "{}", #"{"platforms":["ios"]}"#, #"{"everyone":true,"topics":["a"]}"#, #"{"everyone":true,"topics":[]}"#,
             #"{"devices":["\#(UUID())"],"topics":["a"]}"#, #"{"devices":["x"]}"#, #"{"everyone":true,"tags":["a"]}"#,
         ] {
             let reply = try await server.send(.post, path, #"{"message":{"body":"hi"},"target":\#(target)}"#)
