@@ -7,18 +7,18 @@ extension HostileTests {
         enum Attack: String, CaseIterable, Sendable {
             case keyFiles, mediators, codes, passwords, names, lists, postedLists, invitations, batches, hosts
 
-            fileprivate func run(_ stage: Stage) async throws {
+            fileprivate func run(_ attackers: Attackers) async throws {
                 switch self {
-                case .keyFiles: try await stage.openKeyFiles()
-                case .mediators: try await stage.callMediators()
-                case .codes: try stage.guessCodes()
-                case .passwords: try stage.guessPasswords()
-                case .names: try await stage.nameSilentHosts()
-                case .lists: try await stage.bringLists()
-                case .postedLists: try stage.postList()
-                case .invitations: try stage.invite()
-                case .batches: try await stage.writeBatches()
-                case .hosts: try await stage.nameForeignHosts()
+                case .keyFiles: try await attackers.openKeyFiles()
+                case .mediators: try await attackers.callMediators()
+                case .codes: try attackers.guessCodes()
+                case .passwords: try attackers.guessPasswords()
+                case .names: try await attackers.nameSilentHosts()
+                case .lists: try await attackers.bringLists()
+                case .postedLists: try attackers.postList()
+                case .invitations: try attackers.invite()
+                case .batches: try await attackers.writeBatches()
+                case .hosts: try await attackers.nameForeignHosts()
                 }
             }
         }
@@ -42,16 +42,16 @@ extension HostileTests {
             let names = try NameServer { _, _ in nil }
             let settings = [
                 "http.trusted.proxies": "127.0.0.0/8", "providers.dns.servers": names.address,
-                "limit.browsers.per.second": "0", "limit.admin.per.second": "0",
-                "dashboard.public.url": "https://push.example.org",
+                "limit.browsers.per.second": "0", "limit.admin.per.second": "0", "http.request.seconds": "300",
+                "dashboard.public.url": "https://push.example.org", "http.hosts": "belfry",
             ]
             try await TestServer.with(engine, settings) { server in
                 let bystander = try Bystander(server)
-                let stage = try Stage(server)
+                let attackers = try Attackers(server)
                 let asking = Self.asking(bystander)
                 let quiet = try await Neighbours.beside(server, least: 200, asking: asking) {}.neighbours
                 let busy = try await Neighbours.beside(server, least: 10, asking: asking) {
-                    try await attack.run(stage)
+                    try await attack.run(attackers)
                 }.neighbours
                 #expect(quiet.refused.isEmpty && busy.refused.isEmpty, "\(busy.refused), quiet \(quiet.refused)")
                 #expect(busy.p99 <= Bounds.bystanderWait(quiet.p99), "\(busy.p99), quiet \(quiet.p99)")
@@ -69,7 +69,7 @@ extension HostileTests {
         }
 
         /// A tenant with all rights in it, and strangers.
-        fileprivate struct Stage: Sendable {
+        fileprivate struct Attackers: Sendable {
             let server: TestServer
             let application: TestApplication
             let platform: TestPlatform

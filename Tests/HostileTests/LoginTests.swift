@@ -32,6 +32,8 @@ extension HostileTests {
 
         /// A proxy says who calls, so that one machine plays many.
         private static let proxied = ["http.trusted.proxies": "127.0.0.0/8"]
+        /// The same, where a turn may come late: 33 derivations take long on a busy machine without optimization.
+        private static let patient = proxied.merging(["http.request.seconds": "300"]) { _, new in new }
         private static let email = "ops@example.org"
 
         private static func code(_ secret: [UInt8], _ shift: Int64 = 0) -> String {
@@ -156,6 +158,7 @@ extension HostileTests {
             statuses: [Int], passed: Int
         ) {
             var (statuses, passed) = ([Int](), 0)
+            visitor.forgetSession()
             let token = try visitor.token(on: "/dashboard/login")
             for _ in 0..<count {
                 visitor.forgetSession()
@@ -176,7 +179,7 @@ extension HostileTests {
 
         @Test(arguments: Engine.allCases)
         func `a crowd of made-up names holds no operator up`(engine: Engine) async throws {
-            try await TestServer.with(engine, Self.proxied) { server in
+            try await TestServer.with(engine, Self.patient) { server in
                 var owner = try server.firstOperator()
                 var crowd = Visitor(server)
                 let token = try crowd.token(on: "/dashboard/login")
@@ -198,15 +201,15 @@ extension HostileTests {
                 let unknown = try Self.logins(&away, 1, server)
                 #expect(unknown.statuses == [303] && unknown.passed <= 33, "\(unknown)")
                 let statuses = connections.map { $0.answer()?.status ?? 0 }
-                // Of each address one or two wait and perhaps one more is derived; the rest exceeds its share.
-                #expect(statuses.allSatisfy { [401, 429, 503].contains($0) }, "\(statuses)")
-                #expect(statuses.count { $0 == 429 } >= 160 - 16 * 6 && statuses.contains(401), "\(statuses)")
+                // One is derived and of each address two wait; the rest exceeds its address's share. Some may be done before the last come.
+                #expect(statuses.allSatisfy { [401, 429].contains($0) }, "\(statuses)")
+                #expect((33...48).contains(statuses.count { $0 == 401 }), "\(statuses)")
             }
         }
 
         @Test(arguments: Engine.allCases)
         func `Carma's guessers slow no operator, and learn of no user`(engine: Engine) async throws {
-            try await TestServer.with(engine, Self.proxied) { server in
+            try await TestServer.with(engine, Self.patient) { server in
                 var owner = try server.firstOperator()
                 let made = try server.send(
                     "POST", "/admin/v1/carma/accounts",
@@ -273,7 +276,9 @@ extension HostileTests {
         }
 
         @Test func `pages and admin API refuse foreign hosts of a public URL`() async throws {
-            let settings = ["dashboard.public.url": "https://push.example.org", "http.hosts": "belfry.internal"]
+            let settings = [
+                "dashboard.public.url": "https://push.example.org", "http.hosts": "belfry.internal, belfry",
+            ]
             try await TestServer.with(.sqlite, settings) { server in
                 var owner = try server.firstOperator()
                 let application = try server.application()
