@@ -50,9 +50,11 @@ package final class PostgresStore: SQLStore {
         package var use: StoreUse
         package var quotas: Quotas
         package var observer: any StoreObserver
+        package var pooling: DatabasePooling
 
         package init(
-            connection: String, connectionsMax: Int = 8, clock: (any WallClock)? = nil, use: StoreUse = .serving,
+            connection: String, connectionsMax: Int = 8, pooling: DatabasePooling = .auto,
+            clock: (any WallClock)? = nil, use: StoreUse = .serving,
             quotas: Quotas = .standard, observer: any StoreObserver = NoStoreObserver()
         ) {
             self.connection = connection
@@ -61,6 +63,7 @@ package final class PostgresStore: SQLStore {
             self.use = use
             self.quotas = quotas
             self.observer = observer
+            self.pooling = pooling
         }
     }
 
@@ -70,13 +73,20 @@ package final class PostgresStore: SQLStore {
     ///   `StoreError.unavailable`.
     package static func open(_ options: Options, logger: Logger, migrate: Bool) async throws -> PostgresStore {
         if migrate { try await self.migrate(options.connection) }
-        let connecting = ConnectionOptions(options.connection, setup: [PostgresSessionStatements.setup])
+        let connecting = ConnectionOptions(
+            options.connection, setup: [PostgresSessionStatements.setup], pooling: options.pooling.option,
+            transactionSetup: PostgresSessionStatements.transactionSetup)
         let pool = ConnectionPool(connecting, size: options.connectionsMax)
         do {
-            let (secrets, now) = try await pool.run { connection in
+            let (secrets, now, isPooled) = try await pool.run { connection in
                 try PostgresSchema.version(of: connection).check()
                 try DatabaseImport.check(connection, of: shown(options.connection), for: options.use)
-                return (try Secrets(of: connection), try connection.now())
+                return (try Secrets(of: connection), try connection.now(), connection.isPooled)
+            }
+            if isPooled, options.use == .serving {
+                logger.notice(
+                    "a pooler stands before the database: statements are not prepared, and other nodes are heard by polling once a second",
+                    metadata: ["pooling": "\(options.pooling.rawValue)"])
             }
             return try PostgresStore(
                 pool: pool, searches: PostgresSearchConnection(connecting), secrets: secrets, now: now,
@@ -99,6 +109,9 @@ package final class PostgresStore: SQLStore {
             try DatabaseImport.check($0, of: shown(connection), for: .serving)
         }
     }
+
+    /// The fault of the URL of a database, in words that hold no secret; nil for a sound one.
+    package static func fault(of url: String) -> String? { ConnectionOptions.fault(of: url) }
 
     /// The URL, where it holds no password.
     private static func shown(_ connection: String) -> String {
@@ -179,7 +192,7 @@ package final class PostgresStore: SQLStore {
 
     /// Begins a transaction, and reads the clock.
     func begin(on connection: Connection) throws -> PostgresWriteSession {
-        try connection.prepared(PostgresSessionStatements.begin).send()
+        try connection.begin(PostgresSessionStatements.begin)
         return PostgresWriteSession(
             db: connection, now: try time(on: connection), secrets: secrets, pushes: pushes,
             topicCache: topicCache, quotaCounts: quotaCounts, sharedUse: sharedUse)
@@ -220,6 +233,19 @@ package final class PostgresStore: SQLStore {
 }
 
 extension PostgresStore: Store {}
+
+/// Poolers between a node and its PostgreSQL, as `database.pooling` has them.
+package enum DatabasePooling: String, Sendable, CaseIterable {
+    case auto, session, transaction
+
+    fileprivate var option: ConnectionOptions.Pooling {
+        switch self {
+        case .auto: .auto
+        case .session: .session
+        case .transaction: .transaction
+        }
+    }
+}
 
 extension Connection {
     /// The database's clock.

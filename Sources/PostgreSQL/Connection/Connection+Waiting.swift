@@ -35,6 +35,9 @@ extension Connection {
 
     /// libpq quotes what it cannot parse, which may include a password.
     private static func checkSyntax(of string: String) throws {
+        if let fault = ConnectionOptions.fault(of: string) {
+            throw PostgresError(.connectionFailed, message: "the connection string \(fault)")
+        }
         guard let parts = PQconninfoParse(string, nil) else {
             throw PostgresError(.connectionFailed, message: "libpq cannot read the connection string")
         }
@@ -101,7 +104,27 @@ extension Connection {
     }
 
     private static func failure(of handle: OpaquePointer) -> PostgresError {
-        PostgresError(.connectionFailed, message: String(cString: PQerrorMessage(handle)).firstLine)
+        PostgresError(.connectionFailed, message: words(of: handle))
+    }
+
+    /// The words of libpq without the password, wherever it took one for something else.
+    static func words(of handle: OpaquePointer) -> String {
+        let words = String(cString: PQerrorMessage(handle)).firstLine
+        guard let password = PQpass(handle).map({ String(cString: $0) }), password.count >= 4 else { return words }
+        return words.replacing(password, with: "…")
+    }
+
+    /// Whether another process of the server answers than the one that the connection was told of: poolers make numbers of their own
+    /// up. Source: PostgreSQL manual, "Cancelling Requests in Progress"; pgbouncer, `query_cancel`.
+    func isOfPooler() throws -> Bool {
+        guard PQsendQuery(handle, "SELECT pg_backend_pid()") == 1 else { throw failure(.connectionFailed) }
+        var process: Int32?
+        let deadline = ContinuousClock.now + options.connectTimeout
+        while let rows = try nextResult(until: deadline) {
+            guard PQresultStatus(rows.handle) == PGRES_TUPLES_OK else { throw PostgresError(refusal: rows.handle) }
+            process = PQgetvalue(rows.handle, 0, 0).flatMap { Int32(String(cString: $0)) }
+        }
+        return process != PQbackendPID(handle)
     }
 }
 

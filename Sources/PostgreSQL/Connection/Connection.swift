@@ -8,6 +8,9 @@ import CPostgreSQL
 public final class Connection {
     let handle: OpaquePointer
     let options: ConnectionOptions
+    /// Whether each transaction may have another connection to the server: statements are not prepared then, sessions have no
+    /// settings, and nothing is listened to.
+    public private(set) var isPooled = false
     /// Names of the statements that the server has prepared.
     private var prepared: [String: String] = [:]
     private var nextName = 0
@@ -30,7 +33,8 @@ public final class Connection {
     public init(_ options: ConnectionOptions) throws {
         self.options = options
         handle = try Self.connect(options)
-        for statement in options.setup { try run(script: statement) }
+        isPooled = try options.pooling == .transaction || (options.pooling == .auto && isOfPooler())
+        if !isPooled { for statement in options.setup { try run(script: statement) } }
         guard PQenterPipelineMode(handle) == 1 else { throw failure(.connectionFailed) }
     }
 
@@ -56,6 +60,12 @@ public final class Connection {
     public var isInTransaction: Bool {
         let status = PQtransactionStatus(handle)
         return status != PQTRANS_IDLE && status != PQTRANS_UNKNOWN
+    }
+
+    /// Sends what begins a transaction, and what it needs where the session has no settings.
+    public func begin(_ sql: String) throws {
+        try prepared(sql).send()
+        if isPooled, let setup = options.transactionSetup { try prepared(setup).send() }
     }
 
     /// Rolls the transaction back; waits first for the answers to what was sent.
@@ -93,9 +103,10 @@ public final class Connection {
         if pending.count >= Self.pendingMax { try settle() }
         scratch.clear()
         repeat scratch.append(each values)
-        let name = try name(of: sql)
+        let name = isPooled ? nil : try name(of: sql)
         let sent = scratch.withPointers { count, values, lengths, formats in
-            PQsendQueryPrepared(handle, name, count, values, lengths, formats, 1)
+            if let name { return PQsendQueryPrepared(handle, name, count, values, lengths, formats, 1) }
+            return PQsendQueryParams(handle, sql, count, scratch.types, values, lengths, formats, 1)
         }
         guard sent == 1 else { throw failure(.connectionLost) }
         pending.append(.command(take: take))
@@ -119,7 +130,7 @@ public final class Connection {
         for command in pending {
             while let result = try nextResult(until: deadline) {
                 guard result.isFine else {
-                    if !result.isPassedOver { refusal = refusal ?? PostgresError(refusal: result.handle) }
+                    if !result.isPassedOver { refusal = refusal ?? self.refusal(result) }
                     continue
                 }
                 switch command {
@@ -153,7 +164,21 @@ public final class Connection {
     }
 
     func failure(_ code: PostgresError.Code) -> PostgresError {
-        PostgresError(code, message: String(cString: PQerrorMessage(handle)).firstLine)
+        PostgresError(code, message: Self.words(of: handle))
+    }
+
+    /// A statement that was prepared and is not there, or is there already, tells of a pooler that was taken for none.
+    private func refusal(_ rows: Rows) -> PostgresError {
+        let error = PostgresError(refusal: rows.handle)
+        // The server is a standby now, and keeps its connections: the next one may lead to the new primary.
+        if error.sqlState == .readOnlyTransaction { isGivenUp = true }
+        guard error.sqlState == .invalidStatementName || error.sqlState == .duplicatePreparedStatement else {
+            return error
+        }
+        return PostgresError(
+            .refused, sqlState: error.sqlState,
+            message: "a pooler gives transactions to different connections: "
+                + error.message)
     }
 }
 

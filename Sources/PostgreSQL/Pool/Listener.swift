@@ -9,6 +9,8 @@ public final class Listener: Sendable {
         /// It listens. Earlier notifications may have been missed: readers that depend on them must check now.
         case listening
         case heard(channel: String, payload: String)
+        /// A pooler lets no notification through, so none is waited for.
+        case pooled
         /// The connection broke; it tries again by itself.
         case lost(PostgresError)
     }
@@ -48,7 +50,11 @@ public final class Listener: Sendable {
     private func listen() {
         while !isClosed.load(ordering: .acquiring) {
             do {
-                try hearOut(Connection(options))
+                let connection = try Connection(options)
+                if connection.isPooled {
+                    return hear(.pooled)
+                }
+                try hearOut(connection)
             } catch let error as PostgresError {
                 hear(.lost(error))
             } catch {

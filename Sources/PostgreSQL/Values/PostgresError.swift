@@ -82,6 +82,8 @@ public struct SQLState: RawRepresentable, Sendable, Hashable, CustomStringConver
     public static let characterNotInRepertoire = SQLState(rawValue: "22021")
     public static let uniqueViolation = SQLState(rawValue: "23505")
     public static let readOnlyTransaction = SQLState(rawValue: "25006")
+    public static let invalidStatementName = SQLState(rawValue: "26000")
+    public static let duplicatePreparedStatement = SQLState(rawValue: "42P05")
     public static let serializationFailure = SQLState(rawValue: "40001")
     public static let deadlockDetected = SQLState(rawValue: "40P01")
     public static let undefinedTable = SQLState(rawValue: "42P01")

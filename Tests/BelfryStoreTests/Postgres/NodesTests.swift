@@ -147,7 +147,7 @@ private final class Flag: Sendable {
                 switch event {
                 case .listening: isListening.store(true, ordering: .releasing)
                 case .heard(_, let payload): heard.withLock { $0.append(payload) }
-                case .lost: break
+                case .pooled, .lost: break
                 }
             }
             defer { listener.close() }

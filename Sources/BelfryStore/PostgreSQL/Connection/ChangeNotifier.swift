@@ -47,6 +47,7 @@ final class ChangeNotifier: Sendable {
                 case .registryCache?: registryCache.forget()
                 case nil: break
                 }
+            case .pooled: logger.debug("other nodes are not heard through a pooler")
             case .lost(let error):
                 logger.debug("other nodes are not heard", metadata: ["error": "\(error)"])
             }

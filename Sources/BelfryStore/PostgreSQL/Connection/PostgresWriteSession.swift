@@ -88,4 +88,16 @@ enum PostgresSessionStatements {
         SET enable_mergejoin = off;
         SET jit = off;
         """
+
+    /// The settings of one transaction, where a pooler gives each another connection.
+    static let transactionSetup = """
+        SELECT /* session.transaction_setup */
+               set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'
+                          ELSE current_setting('synchronous_commit') END, true),
+               set_config('statement_timeout', '20s', true), set_config('lock_timeout', '10s', true),
+               set_config('idle_in_transaction_session_timeout', '10s', true),
+               set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
+               set_config('enable_bitmapscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+               set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)
+        """
 }

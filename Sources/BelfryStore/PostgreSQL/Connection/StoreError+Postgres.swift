@@ -9,6 +9,8 @@ extension PostgresError: EngineError {
         case .characterNotInRepertoire?:
             InvalidInput(field: "text", "holds a character that the database does not keep, such as U+0000")
         case .readOnlyTransaction?: StoreError.unavailable("the database cannot be written: \(self)")
+        case .invalidStatementName?, .duplicatePreparedStatement?:
+            StoreError.unavailable("\(self); database.pooling says `session`, it has to be `auto` or `transaction`")
         case .lockNotAvailable?, .deadlockDetected?, .serializationFailure?:
             StoreError.overloaded(retryAfter: .seconds(1))
         case _? where !isOfConnection: StoreError.unavailable("\(self)")

@@ -79,8 +79,8 @@ extension PostgresStore {
 
     /// Reads from one snapshot.
     func read<Value: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Value) async throws -> Value {
-        try await readCommitted { connection in
-            try connection.prepared(PostgresSessionStatements.snapshot).send()
+        try await reading { connection in
+            try connection.begin(PostgresSessionStatements.snapshot)
             let value = try body(connection)
             try connection.prepared(PostgresSessionStatements.commit).run()
             return value
@@ -89,6 +89,19 @@ extension PostgresStore {
 
     /// Reads with each statement what is committed by then.
     func readCommitted<Value: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Value) async throws -> Value
+    {
+        try await reading { connection in
+            guard connection.isPooled else { return try body(connection) }
+            // Settings reach as far as a transaction there.
+            try connection.begin(PostgresSessionStatements.begin)
+            let value = try body(connection)
+            try connection.prepared(PostgresSessionStatements.commit).run()
+            return value
+        }
+    }
+
+    private func reading<Value: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Value) async throws
+        -> Value
     {
         do {
             do {

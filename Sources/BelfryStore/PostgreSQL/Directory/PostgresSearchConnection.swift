@@ -52,7 +52,7 @@ extension Connection {
         by budget: SearchBudget, _ body: (Connection, SearchBudget) throws -> Value
     ) throws -> Value {
         try budget.check()
-        try prepared(PostgresSessionStatements.snapshot).send()
+        try begin(PostgresSessionStatements.snapshot)
         try prepared(PostgresSessionStatements.searchDeadline).send()
         let value = try body(self, budget)
         try prepared(PostgresSessionStatements.commit).run()

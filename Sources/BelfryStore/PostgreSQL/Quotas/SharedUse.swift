@@ -70,7 +70,7 @@ final class SharedUse: Sendable {
         let deltas = state.withLock { $0.deltas }
         let applications = Set(deltas.keys.compactMap(\.application)).sorted()
         guard !applications.isEmpty else { return }
-        try connection.prepared(PostgresSessionStatements.begin).send()
+        try connection.begin(PostgresSessionStatements.begin)
         var sums: [QuotaAccount: Int] = [:]
         for application in applications {
             let accounts = [QuotaAccount(.devices, of: application), QuotaAccount(.content, of: application)]

@@ -24,17 +24,23 @@ enum PostgresSchema {
     /// Brings the schema up to date, unless a newer program has migrated it. One node migrates, while others wait; each
     /// migration is a transaction, so that an interrupted one leaves nothing behind.
     static func migrate(_ connection: Connection) throws {
-        try connection.prepared(SchemaStatements.lock).run()
-        defer { _ = try? connection.prepared(SchemaStatements.unlock).run() }
-        let version = try version(of: connection)
-        guard version.unknown.isEmpty else { return }
-        for migration in migrations where version.missing.contains(migration.identifier) {
+        while try next(on: connection) != nil {
             try connection.prepared(PostgresSessionStatements.begin).run()
-            try connection.prepared(SchemaStatements.table).run()
-            try migration.run(connection)
-            try connection.prepared(SchemaStatements.note).run(migration.identifier)
+            // It ends with the transaction, so that a pooler hands it to no other.
+            try connection.prepared(SchemaStatements.lock).run()
+            if let migration = try next(on: connection) {
+                try connection.prepared(SchemaStatements.table).run()
+                try migration.run(connection)
+                try connection.prepared(SchemaStatements.note).run(migration.identifier)
+            }
             try connection.prepared(PostgresSessionStatements.commit).run()
         }
+    }
+
+    /// The first migration that the database lacks; nil where it has all, or is a newer program's.
+    private static func next(on connection: Connection) throws -> Migration? {
+        let version = try version(of: connection)
+        return version.unknown.isEmpty ? migrations.first { version.missing.contains($0.identifier) } : nil
     }
 
     /// The migrations that a database has.
@@ -47,8 +53,7 @@ enum PostgresSchema {
 
 enum SchemaStatements {
     /// The advisory lock that lets one node migrate.
-    static let lock = "SELECT pg_advisory_lock(7236828793) /* schema.lock */"
-    static let unlock = "SELECT pg_advisory_unlock(7236828793) /* schema.unlock */"
+    static let lock = "SELECT pg_advisory_xact_lock(7236828793) /* schema.lock */"
 
     static let table = """
         CREATE TABLE IF NOT EXISTS belfry_migration /* schema.table */ (
