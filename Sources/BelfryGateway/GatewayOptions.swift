@@ -40,13 +40,13 @@ package struct GatewayAddress: Sendable {
     package let enter: @Sendable (SocketAddress?) -> Bool
     /// Called for each connection that was let in, when it is over.
     package let left: @Sendable (SocketAddress?) -> Void
-    /// Called once, with the port.
-    package let opened: @Sendable (Int) -> Void
+    /// Called once, with the channel that listens.
+    package let opened: @Sendable (any Channel) -> Void
 
     package init(
         host: String, port: Int, context: @escaping @Sendable () -> NIOSSLContext,
         enter: @escaping @Sendable (SocketAddress?) -> Bool, left: @escaping @Sendable (SocketAddress?) -> Void,
-        opened: @escaping @Sendable (Int) -> Void
+        opened: @escaping @Sendable (any Channel) -> Void
     ) {
         self.host = host
         self.port = port

@@ -52,7 +52,7 @@ enum TLSServer {
                     return try furnish(channel)
                 }
             }
-        address.opened(server.channel.localAddress?.port ?? address.port)
+        address.opened(server.channel)
         return server
     }
 

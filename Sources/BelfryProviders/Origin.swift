@@ -9,7 +9,9 @@ struct Origin {
     init(_ text: String, field: String) throws(InvalidInput) {
         guard let url = URL(string: text), url.scheme == "https", let host = url.host(), url.path().count <= 1,
             url.query() == nil, 1...65_535 ~= url.port ?? 443
-        else { throw InvalidInput(field: field, "is `\(text)`, it has to be https://host or https://host:port") }
+        else {
+            throw InvalidInput(field: field, "is `\(text.quotable)`, it has to be https://host or https://host:port")
+        }
         self.host = host
         port = url.port ?? 443
     }

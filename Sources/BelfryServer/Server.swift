@@ -14,6 +14,8 @@ import UnixSignals
 /// The running server: the listeners, the delivery, and what both need.
 package struct Server: Sendable {
     private let configuration: ServerConfiguration
+    private let descriptors: DescriptorPlan
+    private let callers: SharedConnections
     private let metrics: PrometheusRegistry
     private let logger: Logger
     /// Whether SIGTERM and SIGINT stop the server; tests stop it themselves.
@@ -22,7 +24,9 @@ package struct Server: Sendable {
     package init(
         configuration: ServerConfiguration, metrics: PrometheusRegistry, logger: Logger, obeysSignals: Bool = true
     ) {
-        self.configuration = configuration
+        descriptors = DescriptorPlan(configuration)
+        self.configuration = descriptors.bounding(configuration)
+        callers = SharedConnections(limit: descriptors.callersMax)
         self.metrics = metrics
         self.logger = logger
         self.obeysSignals = obeysSignals
@@ -58,6 +62,8 @@ package struct Server: Sendable {
                 "settings of PCF have no meaning here",
                 metadata: ["names": "\(configuration.strayOldNames.joined(separator: ", "))"])
         }
+        if let fault = descriptors.fault { throw ConfigurationFaults(lines: [fault]) }
+        if let notice = descriptors.notice { logger.warning("\(notice)") }
         try configuration.demandListeners()
         let resources = try await ServerResources(configuration, logger: logger)
         let lock: DirectoryLock?
@@ -98,7 +104,10 @@ package struct Server: Sendable {
         try await makeFirstKey(resources)
         // Services stop in reverse order: listeners, then delivery, then the management port, which shows metrics to
         // the end.
-        var services: [any Service] = [managementListener(parts, listeners), parts.heartbeat, parts.delivery]
+        var services: [any Service] = [managementListener(parts, listeners), parts.heartbeat]
+        // It tells of what delivery settles to the end.
+        if let tracer = parts.tracer { services.append(tracer) }
+        services.append(parts.delivery)
         services += parts.housekeeping(configuration)
         services += [try apiListener(parts, listeners)] + protocolListeners(parts, listeners)
         services += [try dashboardListener(parts, listeners)].compactMap(\.self)
@@ -155,12 +164,16 @@ package struct Server: Sendable {
             listener: name,
             limits: .init(
                 total: configuration.connections.totalMax, perAddress: configuration.connections.perAddressMax,
-                isProxy: { _ in false }))
+                isProxy: { _ in false }), shared: callers)
         return GatewayAddress(
             host: host, port: port, context: { certificate.context },
             enter: { limiter.enter($0.flatMap { NetworkAddress($0) }) == nil },
             left: { limiter.left($0.flatMap { NetworkAddress($0) }) },
-            opened: { listeners.opened(name, "tls://\(ListenerConfiguration.inURL(host)):\($0)") })
+            opened: { [logger] channel in
+                AcceptFaults.watch(channel, name, logger)
+                let port = channel.localAddress?.port ?? port
+                listeners.opened(name, "tls://\(ListenerConfiguration.inURL(host)):\(port)")
+            })
     }
 
     /// The listener for operators and their tools: metrics, and why a node is not ready.
@@ -221,18 +234,23 @@ package struct Server: Sendable {
         let (timeouts, heads, proxies) = (
             configuration.timeouts, configuration.heads, configuration.requestLimiter.proxies
         )
+        // The management port has descriptors of its own, so that health and metrics are seen when callers have all of theirs.
+        let isManagement = name == "management"
+        let total = configuration.connections.totalMax
         let connectionLimiter = ConnectionLimiter(
             listener: name,
             limits: .init(
-                total: configuration.connections.totalMax, perAddress: configuration.connections.perAddressMax,
-                isProxy: { proxies.contains($0) }))
+                total: isManagement ? min(total, DescriptorPlan.managementMax) : total,
+                perAddress: configuration.connections.perAddressMax, isProxy: { proxies.contains($0) }),
+            shared: isManagement ? nil : callers)
         let listener = HTTPListener(
             responder: responder, connectionLimiter: connectionLimiter, certificate: certificate, timeouts: timeouts,
             heads: heads,
             buffered: BufferedBytes(listener: name, outboundMax: configuration.connections.unreadBytesMax))
         let server = listener.server(
             configuration: .init(address: .hostname(address.host, port: address.port)),
-            onServerRunning: { channel in
+            onServerRunning: { [logger] channel in
+                AcceptFaults.watch(channel, name, logger)
                 let port = channel.localAddress?.port ?? 0
                 listeners.opened(
                     name,

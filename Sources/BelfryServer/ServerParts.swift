@@ -31,6 +31,9 @@ struct ServerParts: Sendable {
     // Outbound: events for callers.
     let events: EventHub
 
+    /// nil without a collector.
+    let tracer: PushTracer?
+
     // The lifecycle of the node.
     let systemdNotifier: SystemdNotifier
     let shutdown: GracefulShutdown
@@ -43,8 +46,14 @@ struct ServerParts: Sendable {
     ) throws {
         let clock = resources.clock
         let requestLimiter = RequestLimiter(options: configuration.requestLimiter, clock: clock)
+        let tracer = configuration.traces.map {
+            PushTracer(
+                $0, store: resources.store, isShared: resources.isShared,
+                outbound: resources.dependencies.routes.own, clock: clock,
+                node: configuration.http.url, logger: logger)
+        }
         let events = EventHub(
-            store: resources.store, clock: clock, logger: logger, options: Self.streams(configuration))
+            store: resources.store, clock: clock, logger: logger, options: Self.streams(configuration), tracer: tracer)
         GatewayMetric.declare()
         Metric.declare()
         let verdicts = configuration.gateway.map { _ in GatewayVerdicts(next: events) }
@@ -86,6 +95,7 @@ struct ServerParts: Sendable {
         self.delivery = delivery
         self.verdicts = verdicts
         self.events = events
+        self.tracer = tracer
         self.oldServer = configuration.mirror.map { OldServer($0, outbound: resources.dependencies.routes.own) }
         self.systemdNotifier = systemdNotifier
         self.shutdown = shutdown

@@ -32,6 +32,7 @@ package struct ServerResources: Sendable {
         let storage = configuration.storage
         self.storage = storage
         isShared = storage.databaseURL != nil
+        if !isShared { try FileOwner.demandDatabase(at: storage.databaseFile) }
         let isNew = try await storage.isNew
         guard makesDatabase || !isNew else {
             let name = isShared ? "the one that database.url names" : storage.databaseFile
@@ -44,7 +45,8 @@ package struct ServerResources: Sendable {
         let keyRing = try KeyRingFile.open(at: storage.keyRingFile, createIfMissing: isNew)
         if let url = storage.databaseURL {
             let options = PostgresStore.Options(
-                connection: url, connectionsMax: storage.connectionsMax, quotas: configuration.quotas,
+                connection: url, connectionsMax: storage.connectionsMax, pooling: storage.pooling,
+                quotas: configuration.quotas,
                 observer: MeasuredStore("postgres"))
             let postgres = try await PostgresStore.open(options, logger: logger, migrate: storage.migrates)
             (store, clock, closeStore) = (postgres, postgres.clock, { await postgres.close() })
@@ -102,6 +104,12 @@ package struct ServerResources: Sendable {
     package static func faults(_ configuration: ServerConfiguration) async -> [String] {
         let storage = configuration.storage
         var faults: [String] = []
+        if let fault = DescriptorPlan(configuration).fault { faults.append(fault) }
+        if storage.databaseURL == nil {
+            do throws(ConfigurationFaults) { try FileOwner.demandDatabase(at: storage.databaseFile) } catch {
+                faults += error.lines
+            }
+        }
         if let fault = storage.directoryFault { faults.append("data.directory: \(fault)") }
         if let fault = await keyRingFault(storage) { faults.append("key.ring.file: \(fault)") }
         if let fault = await schemaFault(storage) {

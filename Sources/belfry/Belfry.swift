@@ -7,6 +7,10 @@ enum Main {
     static func main() async {
         // Files that this program creates, databases, keys and backups, are private from their first byte.
         umask(0o077)
+        if let fault = DescriptorPlan.fault(ofCommandWith: DescriptorPlan.raiseLimit()) {
+            StandardError.write("Error: \(fault)\n")
+            exit(1)
+        }
         Terminal.flushByLine()
         var parsed: (any ParsableCommand)?
         do {

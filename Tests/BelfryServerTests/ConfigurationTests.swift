@@ -65,7 +65,7 @@ extension CommandTests.ConfigurationTests {
                     "dashboard.sso.corp.issuer is `http://127.0.0.1:9400`, it has to be an https:// address",
                     "dashboard.sso.corp.roles gives the role `king`, it has to be one of: operator, tenant-admin",
                     "dashboard.sso.last.client.id is not set",
-                    "dashboard.sso.third.trust.root.file cannot be used: /nowhere/ca.pem cannot be read",
+                    "dashboard.sso.third.trust.root.file cannot be used: /nowhere/ca.pem is missing",
                     "dashboard.password.login is false, and dashboard.sso.issuers names nobody",
                     "dashboard.public.url is `belfry.example`, it has to begin with https://",
                 ]

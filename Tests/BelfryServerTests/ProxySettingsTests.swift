@@ -127,7 +127,7 @@ import Tunnel
                     "proxy.fcm.password.file cannot be used: \(empty) is empty",
                     "push_gcm_socksProxyHost and push_gcm_socksProxyPort cannot be used: its port has to be in 1...65535",
                     "proxy.hms.password.file is set, and there is no proxy at proxy.hms.url",
-                    "proxy.wns.password.file cannot be used: \(scratch.file("missing")) cannot be read",
+                    "proxy.wns.password.file cannot be used: \(scratch.file("missing")) is missing",
                     "proxy.adm.password.file is set, and there is no proxy at proxy.adm.url",
                 ])
             #expect(!faults.joined().contains("geheim"))

@@ -174,6 +174,33 @@ extension CommandTests.SecretsCommandTests {
         }
     }
 
+    @Test func `a ring from before a rotation is called one, and advice loses nothing`() async throws {
+        try await TestInstallation.with { installation in
+            let ring = URL(filePath: installation.data + "/key-ring")
+            let old = try Data(contentsOf: ring)
+            let rotated = try await installation.run("keys", "rotate")
+            #expect(rotated.status == 0, "\(rotated)")
+            let new = try Data(contentsOf: ring)
+            try old.write(to: ring)
+            for command in ["check", "serve"] {
+                let ended = try await installation.run(command)
+                #expect(ended.status != 0 && ended.err.contains("it lacks key 2, with which"), "\(ended)")
+            }
+            try Data((1...2).map { "\($0):\(String(repeating: "0\($0)", count: 32))\n" }.joined().utf8).write(to: ring)
+            let foreign = try await installation.run("check")
+            #expect(foreign.status != 0 && foreign.err.contains("is of another database"), "\(foreign)")
+            try FileManager.default.removeItem(at: ring)
+            let missing = try await installation.run("check")
+            #expect(missing.err.contains("is missing") && missing.err.contains("after the last `belfry keys rotate`"))
+            try new.write(to: ring)
+            try Data().write(to: ring.appendingPathExtension("new"))
+            let left = try await installation.run("keys", "add")
+            #expect(left.status != 0 && left.err.contains("delete \(ring.path).new"), "\(left)")
+            #expect(try Data(contentsOf: ring) == new)
+            #expect(try await installation.run("check").status == 0)
+        }
+    }
+
     @Test func `a new key of APNs needs no topic, and by the admin API the answer says what stayed`() async throws {
         try await TestInstallation.with { installation in
             let admin: CreatedKey = try await installation.run("admin", "create", "--json").decoded()

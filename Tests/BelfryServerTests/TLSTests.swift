@@ -164,7 +164,7 @@ extension ServerTests.TLSTests {
                 (good.certificate, good.key, nil), (good.certificate, nil, "go together"),
                 (good.certificate, other.key, "does not belong to the certificate"),
                 (expired.certificate, expired.key, "the certificate expired on 2021-01-01"),
-                (scratch.file("none"), good.key, "is missing or cannot be read"),
+                (scratch.file("none"), good.key, "is missing"),
                 (junk, good.key, "cannot be used: there is no PEM in it"),
                 (good.certificate, junk, "cannot be used: there is no PEM in it"),
             ]

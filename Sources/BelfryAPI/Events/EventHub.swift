@@ -37,6 +37,8 @@ package final class EventHub: PushObserver {
     let epoch: String
     private let store: any PushStore & ReceiptStore
     private let logger: Logger
+    /// Gets the same hints; nil where nothing else wants them.
+    private let tracer: (any PushObserver)?
     private let state = Mutex(State())
     private let calls: AsyncStream<Void>
     private let call: AsyncStream<Void>.Continuation
@@ -53,8 +55,10 @@ package final class EventHub: PushObserver {
     }
 
     package init(
-        store: any PushStore & ReceiptStore, clock: any WallClock, logger: Logger, options: Options = Options()
+        store: any PushStore & ReceiptStore, clock: any WallClock, logger: Logger, options: Options = Options(),
+        tracer: (any PushObserver)? = nil
     ) {
+        self.tracer = tracer
         self.store = store
         self.clock = clock
         self.logger = logger
@@ -65,12 +69,14 @@ package final class EventHub: PushObserver {
 
     package func accepted(_ push: PushHead) {
         acceptedPushes.accepted(push)
+        tracer?.accepted(push)
         pushMayHaveChanged(push)
     }
 
     package func pushMayHaveChanged(_ push: PushHead) {
         let isRead = state.withLock { $0.logs[push.applicationKey]?.noticed(push.receiptID) } != nil
         if isRead { call.yield() }
+        tracer?.pushMayHaveChanged(push)
     }
 
     /// Works until it is cancelled or closed.

@@ -68,18 +68,20 @@ package struct RoleRule: Sendable, Hashable {
         let pair = source.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard pair.count == 2, !pair[0].isEmpty, !pair[1].isEmpty else {
             throw InvalidInput(
-                field: field, "is `\(text)`, a rule has the form claim=value:role or claim=value:role/UUID")
+                field: field, "is `\(text.quotable)`, a rule has the form claim=value:role or claim=value:role/UUID")
         }
         (claim, value) = (String(pair[0]), String(pair[1]))
         guard let scope = AdminKey.Scope(rawValue: String(role[0])) else {
             let scopes = AdminKey.Scope.allCases.map(\.rawValue).joined(separator: ", ")
-            throw InvalidInput(field: field, "gives the role `\(role[0])`, it has to be one of: \(scopes)")
+            throw InvalidInput(
+                field: field, "gives the role `\(String(role[0]).quotable)`, it has to be one of: \(scopes)")
         }
         let uuid = role.count == 2 ? UUID(uuidString: String(role[1])) : nil
         guard (scope == .operator) == (role.count == 1), role.count == 1 || uuid != nil else {
             throw InvalidInput(
                 field: field,
-                "is `\(text)`: operator takes no UUID, any other role needs that of a tenant or an application")
+                "is `\(text.quotable)`: operator takes no UUID, any other role needs that of a tenant or an application"
+            )
         }
         self.scope = scope
         bounds = uuid

@@ -28,6 +28,7 @@ package struct Backup: Sendable {
         guard FileManager.default.fileExists(atPath: parent) else {
             throw BackupFault("there is no folder \(parent), in which \(folder) is to be made")
         }
+        try FileOwner.demandDatabase(at: storage.databaseFile)
         let draft = Backup(at: folder + ".part")
         try FileManager.default.createDirectory(
             atPath: draft.folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -78,6 +79,7 @@ package struct Backup: Sendable {
                     + "; --force moves the database and the key ring that are there into a folder "
                     + "before-restore-… in \(storage.directory)")
         }
+        try FileOwner.demandDatabase(at: storage.databaseFile)
         if files.fileExists(atPath: storage.databaseFile) {
             do { try SQLiteBackup.demandAlone(storage.databaseFile) } catch StoreError.unavailable(let why) {
                 guard why.contains("another process") else { throw StoreError.unavailable(why) }
@@ -86,9 +88,21 @@ package struct Backup: Sendable {
         }
         try files.createDirectory(
             atPath: storage.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        let aside = try storage.putAside("before-restore-\(now.milliseconds)")
-        try file(Self.database).copyPrivately(to: storage.databaseFile)
-        try file(Self.keyRing).copyPrivately(to: storage.keyRingFile)
+        // The copies stand ready, with the owners of what they replace, before that is moved.
+        let database = try FileReplacement(of: storage.databaseFile)
+        try database.copy(file(Self.database))
+        let aside: String?
+        do {
+            let owner = files.fileExists(atPath: storage.databaseFile) ? storage.databaseFile : storage.directory
+            let ring = try FileReplacement(of: storage.keyRingFile, like: owner)
+            try ring.copy(file(Self.keyRing))
+            aside = try storage.putAside("before-restore-\(now.milliseconds)")
+            try ring.commit()
+        } catch {
+            database.discard()
+            throw error
+        }
+        try database.commit()
         return (manifest, aside)
     }
 
@@ -159,8 +173,7 @@ extension StorageConfiguration {
         let old = [databaseFile, databaseFile + "-wal", databaseFile + "-shm", keyRingFile]
             .filter { FileManager.default.fileExists(atPath: $0) }
         guard !old.isEmpty else { return nil }
-        try FileManager.default.createDirectory(
-            atPath: aside, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        try aside.makePrivateDirectory()
         for path in old {
             let name = (path as NSString).lastPathComponent
             try FileManager.default.moveItem(atPath: path, toPath: aside + "/" + name)

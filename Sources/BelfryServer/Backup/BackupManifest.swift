@@ -1,6 +1,7 @@
 import BelfryCore
 import Crypto
 import Foundation
+import SystemPackage
 
 /// The list of a backup's contents.
 package struct BackupManifest: Sendable, Hashable, Codable {
@@ -42,7 +43,7 @@ extension BackupManifest {
 extension BackupManifest.File {
     init(named name: String, in folder: String) throws {
         guard let handle = FileHandle(forReadingAtPath: folder + "/" + name) else {
-            throw BackupFault("\(folder)/\(name) is missing or cannot be read")
+            throw FileFault(reading: folder + "/" + name, Errno(rawValue: errno))
         }
         defer { try? handle.close() }
         var (digest, count) = (SHA256(), 0)

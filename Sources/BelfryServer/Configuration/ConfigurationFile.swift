@@ -1,5 +1,6 @@
 import BelfryCore
 import FoundationEssentials
+import SystemPackage
 
 /// The settings of a JSON file: objects within objects, whose names with dots between them are the keys.
 ///
@@ -16,11 +17,12 @@ struct ConfigurationFile {
     init(path: String) throws {
         let path = path.absolutePath
         self.path = path
-        guard let bytes = FileManager.default.contents(atPath: path) else {
-            let isThere = FileManager.default.fileExists(atPath: path)
+        let bytes: Data
+        do throws(FileFault) { bytes = try path.contents() } catch {
             throw ConfigurationFaults(lines: [
-                "the configuration file \(path) "
-                    + (isThere ? "cannot be read" : "is not there (--config, BELFRY_CONFIG_FILE)")
+                error.code == .noSuchFileOrDirectory
+                    ? "the configuration file \(path) is not there (--config, BELFRY_CONFIG_FILE)"
+                    : "the configuration file \(error)"
             ])
         }
         guard bytes.count <= Self.bytesMax else {

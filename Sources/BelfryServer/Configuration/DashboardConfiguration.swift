@@ -43,7 +43,7 @@ package struct DashboardConfiguration: Sendable {
             $0.hasSuffix("/") ? String($0.dropLast()) : $0
         }
         if let publicURL = address.publicURL, !publicURL.hasPrefix("https://"), !publicURL.hasPrefix("http://") {
-            settings.note("dashboard.public.url is `\(publicURL)`, it has to begin with https:// or http://")
+            settings.note("dashboard.public.url is `\(publicURL.quotable)`, it has to begin with https:// or http://")
         }
         mapTiles = Self.tiles(settings)
         let key = "dashboard.passwords.leaked.file"
@@ -66,7 +66,7 @@ package struct DashboardConfiguration: Sendable {
         guard let tiles = MapTiles(template: template, attribution: attribution) else {
             return settings.fault(
                 "dashboard.map.tiles",
-                "is `\(template)`, it has to be an https URL with {z}, {x} and {y}, such as https://tile.example.org/{z}/{x}/{y}.png",
+                "is `\(template.quotable)`, it has to be an https URL with {z}, {x} and {y}, such as https://tile.example.org/{z}/{x}/{y}.png",
                 nil)
         }
         return tiles

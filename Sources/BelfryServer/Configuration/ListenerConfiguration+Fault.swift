@@ -1,8 +1,9 @@
+import BelfryCore
 import Foundation
 
 extension ServerConfiguration {
     /// All listeners, by the names of their settings.
-    private var listeners: [(name: String, address: ListenerConfiguration)] {
+    var listeners: [(name: String, address: ListenerConfiguration)] {
         var all: [(name: String, address: ListenerConfiguration)] = [("http", http), ("management", management)]
         if let genero { all.append(("genero", genero.listener)) }
         if let gateway {
@@ -40,7 +41,7 @@ extension ListenerConfiguration {
         var found: UnsafeMutablePointer<addrinfo>?
         let result = getaddrinfo(host, String(port), &hints, &found)
         guard result == 0, let first = found else {
-            return "\(name).host: `\(host)` has no address: \(String(cString: gai_strerror(result)))"
+            return "\(name).host: `\(host.quotable)` has no address: \(String(cString: gai_strerror(result)))"
         }
         defer { freeaddrinfo(found) }
         let descriptor = socket(first.pointee.ai_family, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0)
@@ -50,13 +51,13 @@ extension ListenerConfiguration {
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
         guard bind(descriptor, first.pointee.ai_addr, first.pointee.ai_addrlen) != 0 else { return nil }
         return errno == EADDRNOTAVAIL
-            ? "\(name).host: `\(host)` is not an address of this machine" : fault(errno, name: name)
+            ? "\(name).host: `\(host.quotable)` is not an address of this machine" : fault(errno, name: name)
     }
 
     /// Why it could not be listened on, in words that name the settings.
     func fault(_ code: Int32, name: String) -> String {
         let reason = code == EADDRINUSE ? "the port is in use already" : String(cString: strerror(code))
         let setting = name == "gateway.feedback" ? "gateway.host, gateway.feedback.port" : "\(name).host, \(name).port"
-        return "cannot listen on \(host):\(port) (\(setting)): \(reason)"
+        return "cannot listen on \(Self.inURL(host.quotable)):\(port) (\(setting)): \(reason)"
     }
 }

@@ -2,6 +2,7 @@ package import BelfryAPI
 package import BelfryCore
 package import BelfryDelivery
 package import BelfryProviders
+package import BelfryStore
 import Configuration
 import FoundationEssentials
 package import Logging
@@ -31,6 +32,8 @@ package struct ServerConfiguration: Sendable {
     package var carma = Carma.Options()
     /// `acrobits.relay.url`, default none: another mediator, which gets the messages for app ids that nobody has here.
     package var mediatorRelayURL: String?
+    /// nil where no collector hears of pushes.
+    package var traces: TraceConfiguration?
     package var delivery: DeliveryOptions
     package var archive: RetentionSweeper.Options
     package var retry: RetryPolicy
@@ -50,6 +53,8 @@ package struct ServerConfiguration: Sendable {
     package let strayOldNames: [String]
     /// Variables that Kubernetes and Docker set for a service that is called like this program; they are passed over.
     package private(set) var injectedVariables: [String] = []
+    /// The configuration file; nil for none.
+    package private(set) var file: String?
     /// All that was read, for people.
     package let reports: [SettingReport]
 
@@ -90,6 +95,7 @@ package struct ServerConfiguration: Sendable {
         carma = Carma.Options(settings)
         mediatorRelayURL = Self.mediatorRelayURL(settings)
         pcf.mirrored = mirror?.applications ?? .none
+        traces = TraceConfiguration(settings)
         delivery = DeliveryOptions(settings)
         archive = RetentionSweeper.Options(settings)
         pcf.eventsLateMax = archive.eventsLateMax
@@ -151,6 +157,7 @@ package struct ServerConfiguration: Sendable {
             file: file)
         var configuration = ServerConfiguration(settings)
         configuration.injectedVariables = injected
+        configuration.file = file?.path
         var unknown = settings.unknownVariables(in: environment, besides: ownVariables)
         if let file {
             for fault in file.faults { settings.note(fault) }
@@ -189,6 +196,9 @@ package struct StorageConfiguration: Sendable {
     /// that listens.
     package var connectionsMax: Int
 
+    /// `database.pooling`, `auto`, `session` or `transaction`, default `auto`: what a pooler before PostgreSQL gives to whom.
+    package var pooling: DatabasePooling
+
     package var databaseFile: String { directory + "/belfry.sqlite" }
     /// A human-readable name; a URL may contain a password.
     package var databaseName: String { databaseURL == nil ? databaseFile : "that database.url names" }
@@ -201,6 +211,10 @@ package struct StorageConfiguration: Sendable {
         if let url = databaseURL, !url.hasPrefix("postgres://"), !url.hasPrefix("postgresql://") {
             databaseURL = settings.fault("database.url", "has to begin with postgres://", nil)
         }
+        if let fault = databaseURL.flatMap(PostgresStore.fault) {
+            databaseURL = settings.fault("database.url", fault, nil)
+        }
+        pooling = settings.choice("database.pooling", default: .auto)
         connectionsMax = settings.int("database.connections", default: 8, in: 2...100)
     }
 }

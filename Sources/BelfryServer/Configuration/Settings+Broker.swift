@@ -13,10 +13,7 @@ extension Broker.Options {
             settings.note("broker.user, broker.password.file and broker.api.url go together, some of them are not set")
             return nil
         }
-        guard let data = FileManager.default.contents(atPath: file) else {
-            settings.note("broker.password.file cannot be used: \(file) cannot be read")
-            return nil
-        }
+        guard let data = settings.contents("broker.password.file", file) else { return nil }
         let password = String(decoding: data, as: UTF8.self).filter { !$0.isNewline }
         guard password.utf8.count >= Self.passwordBytesMin else {
             settings.note("broker.password.file holds less than \(Self.passwordBytesMin) bytes")

@@ -1,4 +1,5 @@
 import BelfryAPI
+import BelfryCore
 
 extension ServerAddress {
     /// Of the main listener. `http.hosts`, default none: names by which clients reach it, beside those of this machine.
@@ -14,7 +15,7 @@ extension Carma.Options {
         self.init(address: ServerAddress(settings))
         guard let url = settings.optionalString("carma.public.url"), !url.isEmpty else { return }
         guard url.hasPrefix("https://") || url.hasPrefix("http://") else {
-            settings.note("carma.public.url is `\(url)`, it has to be https://host")
+            settings.note("carma.public.url is `\(url.quotable)`, it has to be https://host")
             return
         }
         address.publicURL = url.hasSuffix("/") ? String(url.dropLast()) : url

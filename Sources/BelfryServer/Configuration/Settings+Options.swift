@@ -84,7 +84,8 @@ extension ProviderOptions {
         proxies = ProxyPlan(settings)
         setNameServers(settings.words("providers.dns.servers")) {
             settings.note(
-                "providers.dns.servers: `\($0)` is no address such as 192.0.2.1, 192.0.2.1:53 or [2001:db8::1]:53")
+                "providers.dns.servers: `\($0.quotable)` is no address such as 192.0.2.1, 192.0.2.1:53 or [2001:db8::1]:53"
+            )
         }
         sendsAndroidReceiptID = settings.bool(
             "android.send.receipt", default: true, oldName: "push_gcm_sendReceipt")
@@ -127,7 +128,10 @@ extension PostingOptions {
             connectionsMax: settings.int(
                 "providers.connections.max", default: standard.connectionsMax, in: 16...100_000),
             allowing: settings.words("providers.addresses.allow")
-        ) { settings.note("providers.addresses.allow: `\($0)` is neither an address nor a block such as 10.0.0.0/8") }
+        ) {
+            settings.note(
+                "providers.addresses.allow: `\($0.quotable)` is neither an address nor a block such as 10.0.0.0/8")
+        }
     }
 }
 

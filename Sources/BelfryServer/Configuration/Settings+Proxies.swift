@@ -52,9 +52,7 @@ extension Settings {
     }
 
     private static func password(in file: String) throws -> String {
-        guard let bytes = FileManager.default.contents(atPath: file) else {
-            throw ConfigurationFaults(lines: ["\(file) cannot be read"])
-        }
+        let bytes = try file.contents()
         guard bytes.count <= passwordBytesMax, let text = String(bytes: bytes, encoding: .utf8) else {
             throw ConfigurationFaults(lines: ["\(file) holds more than \(passwordBytesMax) bytes, or no text"])
         }

@@ -21,7 +21,7 @@ extension Settings {
             guard name.utf8.count <= 32,
                 name.utf8.allSatisfy({ (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) })
             else {
-                note("dashboard.sso.issuers has `\(name)`, a name has 1 to 32 letters a-z and digits")
+                note("dashboard.sso.issuers has `\(name.quotable)`, a name has 1 to 32 letters a-z and digits")
                 return nil
             }
             return issuer(name)
@@ -48,7 +48,7 @@ extension Settings {
         }
         guard Issuer.isAcceptable(url, isPrivate: isPrivate) else {
             note(
-                "\(key("issuer")) is `\(url)`, it has to be an https:// address; at this machine http:// is taken with "
+                "\(key("issuer")) is `\(url.quotable)`, it has to be an https:// address; at this machine http:// is taken with "
                     + key("private"))
             return nil
         }
@@ -69,10 +69,7 @@ extension Settings {
     }
 
     private func clientSecret(in file: String, _ key: String) -> String? {
-        guard let bytes = FileManager.default.contents(atPath: file) else {
-            note("\(key) cannot be used: \(file) cannot be read")
-            return nil
-        }
+        guard let bytes = contents(key, file) else { return nil }
         let text = String(decoding: bytes, as: UTF8.self).filter { !$0.isNewline }
         guard (1...Self.secretBytesMax).contains(text.utf8.count) else {
             note("\(key) holds \(text.utf8.count) bytes, it has to be 1...\(Self.secretBytesMax)")
@@ -82,10 +79,7 @@ extension Settings {
     }
 
     private func certificates(in file: String, _ key: String) -> String? {
-        guard let bytes = FileManager.default.contents(atPath: file) else {
-            note("\(key) cannot be used: \(file) cannot be read")
-            return nil
-        }
+        guard let bytes = contents(key, file) else { return nil }
         guard let found = try? PEMFile.certificates(in: Array(bytes)), !found.isEmpty else {
             note("\(key) cannot be used: \(file) holds no certificate in PEM")
             return nil

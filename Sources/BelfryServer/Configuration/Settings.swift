@@ -88,7 +88,8 @@ final class Settings {
         guard let text = raw(key, oldName, default: String(fallback)) else { return fallback }
         guard let value = Int(text), range.contains(value) else {
             return fault(
-                key, "is `\(text)`, it has to be a whole number in \(range.lowerBound)...\(range.upperBound)", fallback)
+                key, "is `\(text.quotable)`, it has to be a whole number in \(range.lowerBound)...\(range.upperBound)",
+                fallback)
         }
         return value
     }
@@ -98,7 +99,7 @@ final class Settings {
         switch text.lowercased() {
         case "true", "yes", "on", "1": return true
         case "false", "no", "off", "0": return false
-        default: return fault(key, "is `\(text)`, it has to be true or false", fallback)
+        default: return fault(key, "is `\(text.quotable)`, it has to be true or false", fallback)
         }
     }
 
@@ -106,7 +107,7 @@ final class Settings {
         guard let text = raw(key, nil, default: fallback.rawValue) else { return fallback }
         guard let value = Choice(rawValue: text.lowercased()) else {
             let choices = Choice.allCases.map(\.rawValue).joined(separator: ", ")
-            return fault(key, "is `\(text)`, it has to be one of: \(choices)", fallback)
+            return fault(key, "is `\(text.quotable)`, it has to be one of: \(choices)", fallback)
         }
         return value
     }
@@ -156,6 +157,15 @@ final class Settings {
     /// Adds a fault in a combination of settings that are valid individually; once, wherever it is found.
     func note(_ fault: String) {
         if !faults.contains(fault) { faults.append(fault) }
+    }
+
+    /// The content of a file that a setting names; nil, and a fault, where it cannot be read.
+    func contents(_ key: String, _ path: String) -> Data? {
+        do throws(FileFault) {
+            return try path.contents()
+        } catch {
+            return fault(key, "cannot be used: \(error)", nil)
+        }
     }
 
     func fault<Value>(_ key: String, _ problem: String, _ fallback: Value) -> Value {

@@ -11,9 +11,11 @@ final class ConnectionLimiter: Sendable {
         let isProxy: @Sendable (NetworkAddress) -> Bool
     }
 
-    enum Reason: String, CaseIterable, Sendable { case total, address }
+    enum Reason: String, CaseIterable, Sendable { case total, address, files }
 
     private let limits: Limits
+    /// The share of all listeners together; nil for one that has descriptors of its own.
+    private let shared: SharedConnections?
     private let counts = Mutex(Counts())
     private let open: Meter
     private let refusals: [Reason: Counter]
@@ -23,8 +25,9 @@ final class ConnectionLimiter: Sendable {
         var byAddress: [NetworkAddress: Int] = [:]
     }
 
-    init(listener: String, limits: Limits) {
+    init(listener: String, limits: Limits, shared: SharedConnections?) {
         self.limits = limits
+        self.shared = shared
         open = Metric.connections(listener)
         refusals = Dictionary(
             uniqueKeysWithValues: Reason.allCases.map { ($0, Metric.refusals(listener, $0.rawValue)) })
@@ -38,6 +41,7 @@ final class ConnectionLimiter: Sendable {
         let reason = counts.withLock { counts -> Reason? in
             if counts.total >= limits.total { return .total }
             if let site, counts.byAddress[site, default: 0] >= limits.perAddress { return .address }
+            if let shared, !shared.enter() { return .files }
             counts.total += 1
             if let site { counts.byAddress[site, default: 0] += 1 }
             open.set(counts.total)
@@ -51,6 +55,7 @@ final class ConnectionLimiter: Sendable {
         let site = address.flatMap { limits.isProxy($0) ? nil : $0.site }
         counts.withLock { counts in
             counts.total -= 1
+            shared?.left()
             open.set(counts.total)
             guard let site, let count = counts.byAddress[site] else { return }
             counts.byAddress[site] = count > 1 ? count - 1 : nil

@@ -10,6 +10,14 @@ enum Metric {
         Counter(label: "belfry_connections_refused_total", dimensions: [("listener", listener), ("reason", reason)])
     }
 
+    static func acceptFailures(_ listener: String) -> Counter {
+        Counter(label: "belfry_accept_failures_total", dimensions: [("listener", listener)])
+    }
+
+    static func spans(_ outcome: SpanOutcome) -> Counter {
+        Counter(label: "belfry_spans_total", dimensions: [("outcome", outcome.rawValue)])
+    }
+
     /// - Parameter direction: `in` or `out`.
     static func bufferedBytes(_ listener: String, _ direction: String) -> Meter {
         Meter(
@@ -55,6 +63,7 @@ enum Metric {
             for outcome in ["taken", "refused"] { _ = certificateReloads(listener, outcome) }
         }
         logLinesDropped.increment(by: 0)
+        for outcome in SpanOutcome.allCases { spans(outcome).increment(by: 0) }
         nodes().set(1)
         nodesGone().set(0)
         damagedBatches().set(0)

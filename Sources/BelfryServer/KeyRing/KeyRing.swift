@@ -1,6 +1,7 @@
 package import BelfryCore
 import Crypto
 import FoundationEssentials
+import SystemPackage
 
 /// Seals secrets with AES-256-GCM, using the newest key; every key of the ring opens what it sealed.
 ///
@@ -85,10 +86,14 @@ extension SymmetricKey {
 }
 
 package enum KeyRingError: Error, Sendable, Hashable, CustomStringConvertible {
-    case unreadable(String)
-    case unwritable(String)
+    case unreadable(FileFault)
+    case unwritable(FileFault)
+    /// A draft of a change is there.
+    case beingChanged(String)
     /// The ring of another database.
     case foreign(String)
+    /// A ring of this database from before keys were added.
+    case older(String, lacks: [UInt32])
     case empty
     case badLine(Int)
     case repeatedID(UInt32)
@@ -98,14 +103,20 @@ package enum KeyRingError: Error, Sendable, Hashable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .unreadable(let path):
-            "the key ring \(path) is missing or cannot be read: it is made with the database, and every node has the same; take that of "
-                + "another node or of the backup (key.ring.file)"
-        case .unwritable(let path):
-            "the key ring \(path) cannot be written, or a change of it was cut off: look at \(path).new"
+        case .unreadable(let fault) where fault.code == .noSuchFileOrDirectory:
+            "the key ring \(fault) (key.ring.file): it is made with the database, and every node has the same. \(Self.rightRing)"
+        case .unreadable(let fault):
+            "the key ring \(fault) (key.ring.file). It is there: mend that, and put no other ring in its place"
+        case .unwritable(let fault): "the key ring \(fault)"
+        case .beingChanged(let path):
+            "the key ring \(path) is being changed by another command, or a change of it was cut off before it counted: then delete "
+                + "\(path).new, with which nothing is sealed, and leave the ring"
         case .foreign(let path):
-            "the key ring \(path) is not the one that this database was sealed with, it opens none of its secrets: name the "
-                + "ring that the other nodes have, or that was backed up with the database (key.ring.file)"
+            "the key ring \(path) is of another database, it opens none of the secrets of this one: name the ring that the other nodes "
+                + "have, or that was backed up with this database (key.ring.file)"
+        case .older(let path, let lacks):
+            "the key ring \(path) is from before `belfry keys rotate` or `add`: it lacks key \(lacks.map(String.init).joined(separator: ", ")), "
+                + "with which this database is sealed (key.ring.file). Keep it. \(Self.rightRing)"
         case .empty: "the key ring holds no key"
         case .badLine(let line): "line \(line) of the key ring is not `id:64 hex digits`"
         case .repeatedID(let id): "the key ring holds key \(id) twice"
@@ -116,4 +127,9 @@ package enum KeyRingError: Error, Sendable, Hashable, CustomStringConvertible {
                 + " sealed with key \(id); `belfry keys rotate` seals all with the newest"
         }
     }
+
+    /// Which copy of a ring may be used.
+    private static let rightRing =
+        "Take the newest one, of a node that runs or of a backup made after the last `belfry keys rotate` or `add`: what was sealed with a "
+        + "newer key than a ring has is lost without it"
 }

@@ -11,13 +11,17 @@ extension KeyRingFile {
     /// - Parameter secrets: the first `sampleSize` of a kind.
     func demandRing(of secrets: (SealedSecret.Kind) async throws -> [SealedSecret]) async throws {
         var isSealed = false
+        var lacks: Set<UInt32> = []
+        let ids = try ring.ids
         for kind in [SealedSecret.Kind.sharedSecret, .credentials] {
             // A platform whose type has no provider has no credentials.
             for secret in try await secrets(kind) where !secret.seal.bytes.isEmpty {
                 isSealed = true
                 if let purpose = secret.purpose, (try? open(secret.seal, for: purpose)) != nil { return }
+                if let id = KeyRing.keyID(of: secret.seal), id > ids.last ?? 0 { lacks.insert(id) }
             }
         }
-        if isSealed { throw KeyRingError.foreign(path) }
+        guard isSealed else { return }
+        throw lacks.isEmpty ? KeyRingError.foreign(path) : .older(path, lacks: lacks.sorted())
     }
 }

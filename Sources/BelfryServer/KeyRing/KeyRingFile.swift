@@ -12,33 +12,36 @@ package final class KeyRingFile: Vault {
     private struct Held {
         var ring: KeyRing
         /// What the file said when the ring was read.
-        var text: Data?
+        var text: Data
     }
 
-    private init(path: String, ring: KeyRing, text: Data?) {
+    private init(path: String, ring: KeyRing, text: Data) {
         self.path = path
         held = Mutex(Held(ring: ring, text: text))
     }
 
     /// Reads the ring; if there is none, creates one with a single new key, readable only by its owner.
     package static func open(at path: String, createIfMissing: Bool) throws(KeyRingError) -> KeyRingFile {
-        if createIfMissing, !FileManager.default.fileExists(atPath: path) { try write(KeyRing(), to: path) }
-        let text = FileManager.default.contents(atPath: path)
-        return KeyRingFile(path: path, ring: try ring(of: text, at: path), text: text)
+        if createIfMissing, !FileManager.default.fileExists(atPath: path) {
+            try replace(path) { () throws(KeyRingError) in (KeyRing(), ()) }
+        }
+        let (ring, text) = try read(path)
+        return KeyRingFile(path: path, ring: ring, text: text)
     }
 
     package var ring: KeyRing {
-        get throws(KeyRingError) { try Self.read(path) }
+        get throws(KeyRingError) { try Self.read(path).ring }
     }
 
     /// Changes the file completely or not at all.
     package func change<Result>(
         _ change: (inout KeyRing) throws(KeyRingError) -> Result
     ) throws(KeyRingError) -> Result {
-        var ring = try Self.read(path)
-        let result = try change(&ring)
-        try Self.write(ring, to: path)
-        return result
+        try Self.replace(path) { () throws(KeyRingError) in
+            var ring = try Self.read(path).ring
+            let result = try change(&ring)
+            return (ring, result)
+        }
     }
 
     package func seal(_ secret: [UInt8], for purpose: String) throws -> Sealed {
@@ -57,42 +60,49 @@ package final class KeyRingFile: Vault {
     ///
     /// The file is a few lines, so that reading it costs less than asking for its attributes.
     private func current() -> KeyRing {
-        let text = FileManager.default.contents(atPath: path)
+        let text = try? path.contents()
         return held.withLock { held in
-            if let text, text != held.text, let ring = try? Self.ring(of: text, at: path) {
+            if let text, text != held.text, let ring = try? Self.ring(of: text) {
                 held = Held(ring: ring, text: text)
             }
             return held.ring
         }
     }
 
-    private static func read(_ path: String) throws(KeyRingError) -> KeyRing {
-        try ring(of: FileManager.default.contents(atPath: path), at: path)
+    private static func read(_ path: String) throws(KeyRingError) -> (ring: KeyRing, text: Data) {
+        let text: Data
+        do throws(FileFault) { text = try path.contents() } catch { throw .unreadable(error) }
+        return (try ring(of: text), text)
     }
 
-    private static func ring(of text: Data?, at path: String) throws(KeyRingError) -> KeyRing {
-        guard let text else { throw .unreadable(path) }
-        return try KeyRing(text: String(decoding: text, as: UTF8.self))
+    private static func ring(of text: Data) throws(KeyRingError) -> KeyRing {
+        try KeyRing(text: String(decoding: text, as: UTF8.self))
     }
 
-    /// Written beside the old file first, which it then replaces: whatever happens, one of the two is intact. The new
-    /// file also serializes changes.
-    private static func write(_ ring: KeyRing, to path: String) throws(KeyRingError) {
-        let draft = FilePath(path + ".new")
-        do {
-            let file = try FileDescriptor.open(
-                draft, .writeOnly, options: [.create, .exclusiveCreate], permissions: .ownerReadWrite)
-            try file.closeAfter {
-                try file.writeAll(ring.text.utf8)
-                guard fsync(file.rawValue) == 0 else { throw Errno(rawValue: errno) }
-            }
-            guard rename(draft.string, path) == 0 else { throw Errno(rawValue: errno) }
-            let directory = try FileDescriptor.open(FilePath(path).removingLastComponent(), .readOnly)
-            try directory.closeAfter {
-                guard fsync(directory.rawValue) == 0 else { throw Errno(rawValue: errno) }
-            }
+    /// Written beside the old file first, which it then replaces: whatever happens, one of the two is intact. The new file also
+    /// serializes changes, so it is there before the old one is read.
+    private static func replace<Result>(
+        _ path: String, by make: () throws(KeyRingError) -> (KeyRing, Result)
+    ) throws(KeyRingError) -> Result {
+        let replacement: FileReplacement
+        do throws(FileFault) {
+            replacement = try FileReplacement(of: path, isExclusive: true)
         } catch {
-            throw .unwritable(path)
+            throw error.code == .fileExists ? .beingChanged(path) : .unwritable(error)
         }
+        let made: (ring: KeyRing, result: Result)
+        do throws(KeyRingError) {
+            made = try make()
+        } catch {
+            replacement.discard()
+            throw error
+        }
+        do {
+            try replacement.write(made.ring.text.utf8)
+            try replacement.commit()
+        } catch {
+            throw .unwritable(error as? FileFault ?? FileFault(path, .ioError, "cannot be replaced: \(error)"))
+        }
+        return made.result
     }
 }

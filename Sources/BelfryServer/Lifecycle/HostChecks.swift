@@ -1,5 +1,6 @@
 import BelfryAPI
 import Foundation
+import SystemPackage
 
 /// Checks the key ring and the disk.
 struct HostChecks: Sendable {
@@ -20,8 +21,13 @@ struct HostChecks: Sendable {
     /// Whether files can be written to the data directory, with enough free space.
     func diskFault() -> HealthFault? {
         let probe = directory + "/.probe"
-        guard FileManager.default.createFile(atPath: probe, contents: Data([0x2E])) else {
-            return HealthFault(.disk, "no file can be written in \(directory)")
+        do {
+            let file = try FileDescriptor.open(
+                FilePath(probe), .writeOnly, options: [.create, .truncate, .closeOnExec], permissions: .ownerReadWrite)
+            try file.closeAfter { _ = try file.writeAll([0x2E]) }
+        } catch {
+            let words = (error as? Errno)?.words ?? "\(error)"
+            return HealthFault(.disk, "no file can be written in \(directory): \(words)")
         }
         try? FileManager.default.removeItem(atPath: probe)
         let attributes = try? FileManager.default.attributesOfFileSystem(forPath: directory)

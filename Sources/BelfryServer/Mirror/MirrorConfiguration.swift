@@ -20,7 +20,7 @@ package struct MirrorConfiguration: Sendable {
             return nil
         }
         if !url.hasPrefix("https://"), !url.hasPrefix("http://") {
-            settings.note("mirror.url is `\(url)`, it has to be https://host")
+            settings.note("mirror.url is `\(url.quotable)`, it has to be https://host")
         }
         self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
         trustRootFile = settings.optionalString("mirror.trust.root.file")
@@ -35,7 +35,7 @@ package struct MirrorConfiguration: Sendable {
             Set(
                 words.compactMap { word in
                     guard let uuid = UUID(uuidString: word) else {
-                        settings.note("mirror.apps has `\(word)`, which is no UUID")
+                        settings.note("mirror.apps has `\(word.quotable)`, which is no UUID")
                         return nil
                     }
                     return uuid
@@ -47,10 +47,7 @@ package struct MirrorConfiguration: Sendable {
             settings.note("mirror.url needs mirror.secrets.file, the platforms' secrets on the old server")
             return [:]
         }
-        guard let data = FileManager.default.contents(atPath: path) else {
-            settings.note("mirror.secrets.file \(path) cannot be read")
-            return [:]
-        }
+        guard let data = settings.contents("mirror.secrets.file", path) else { return [:] }
         var secrets: [UUID: String] = [:]
         for line in String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline) {
             let parts = line.split { " ,\t".contains($0) }

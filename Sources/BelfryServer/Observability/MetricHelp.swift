@@ -3,6 +3,8 @@ enum MetricHelp {
     static let sentences: [String: String] = [
         "belfry_log_lines_dropped_total":
             "Lines of the log that were dropped, since nobody read it in time.",
+        "belfry_accept_failures_total":
+            "Connections that could not be accepted, mostly since descriptors ran out.",
         "belfry_acrobits_calls_total":
             "Messages that the mediator was given, by the code of its answer.",
         "belfry_acrobits_reports_total":
@@ -99,6 +101,8 @@ enum MetricHelp {
             "Schedules that ended, by their ending.",
         "belfry_share_refusals_total":
             "Requests refused because a share of their caller, or all of it, was in use.",
+        "belfry_spans_total":
+            "Spans of pushes, by what became of them.",
         "belfry_store_transaction_seconds":
             "Duration of a transaction, without the wait for the disk.",
         "belfry_store_writes_waiting":

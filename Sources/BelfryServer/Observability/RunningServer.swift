@@ -37,6 +37,6 @@ struct BackupNoteFile {
 
     /// A backup is a backup without its note, so a failure is passed over.
     func write(_ note: BackupNote) {
-        try? Data("\(note.at.text)\n\(note.folder)\n".utf8).replacePrivately(path)
+        try? Data("\(note.at.text)\n\(note.folder)\n".utf8).replace(path)
     }
 }

@@ -11,6 +11,7 @@ package enum DatabaseLocation: Sendable, Hashable {
     /// nil for anything else.
     package init?(_ text: String) {
         if text.hasPrefix("postgres://") || text.hasPrefix("postgresql://") {
+            guard PostgresStore.fault(of: text) == nil else { return nil }
             self = .postgres(url: text)
         } else if text.hasPrefix("sqlite:"), text.count > 7 {
             self = .sqlite(path: String(text.dropFirst(7)))

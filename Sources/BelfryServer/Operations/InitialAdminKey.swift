@@ -15,7 +15,7 @@ package enum InitialAdminKey {
         let path = directory + "/" + fileName
         let created = try await operatorService.createKey(name: try Name("first key"), scope: .operator)
         do {
-            try Data("\(created.text.text)\n".utf8).replacePrivately(path)
+            try Data("\(created.text.text)\n".utf8).replace(path, isPrivate: true)
         } catch {
             // A key that the operator never got would keep the next start from creating one.
             try await operatorService.revokeKey(created.key.id)

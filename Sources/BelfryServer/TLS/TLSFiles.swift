@@ -75,7 +75,8 @@ package struct TLSFiles: Sendable, Hashable {
     private static func read<Value>(
         _ path: String, _ parse: ([UInt8]) throws(KeyFileError) -> Value
     ) throws(TLSFault) -> Value {
-        guard let data = FileManager.default.contents(atPath: path) else { throw TLSFault.unreadable(path) }
+        let data: Data
+        do throws(FileFault) { data = try path.contents() } catch { throw TLSFault.unreadable(error) }
         do throws(KeyFileError) {
             return try parse(Array(data))
         } catch {
@@ -99,7 +100,7 @@ struct TLSIdentity: Sendable {
 }
 
 package enum TLSFault: Error, Sendable, Hashable, CustomStringConvertible {
-    case unreadable(String)
+    case unreadable(FileFault)
     /// The path, and what was found in the file.
     case unusable(String, String)
     case mismatch(TLSFiles)
@@ -108,7 +109,7 @@ package enum TLSFault: Error, Sendable, Hashable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .unreadable(let path): "\(path) is missing or cannot be read"
+        case .unreadable(let fault): fault.description
         case .unusable(let path, let found): "\(path) cannot be used: \(found)"
         case .mismatch(let files): "the key \(files.key) does not belong to the certificate \(files.certificate)"
         case .expired(let end): "the certificate expired on \(end.day)"

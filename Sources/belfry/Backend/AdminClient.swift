@@ -11,6 +11,8 @@ import Outbound
 /// A client of one server's admin API.
 struct AdminClient: Sendable {
     private let base: String
+    /// Its address as errors name it.
+    private let name: String
     private let key: String
     private let http: HTTPClient
 
@@ -22,9 +24,16 @@ struct AdminClient: Sendable {
     ///   - caFile: certificates in PEM to trust instead of the system's.
     init(server: String, key: String, caFile: String? = nil) throws {
         guard let url = URL(string: server), ["http", "https"].contains(url.scheme), url.host() != nil else {
-            throw AdminFault("--server is `\(server)`, it has to be http://host:port or https://host")
+            throw AdminFault("--server is `\(server.quotable)`, it has to be http://host:port or https://host")
+        }
+        // HTTP would refuse it in words that repeat the key.
+        guard !key.isEmpty, key.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
+            throw AdminFault(
+                "the admin key (--key-file, BELFRY_ADMIN_KEY) is empty, or holds a space, a line end or another character that no key "
+                    + "has")
         }
         base = server.hasSuffix("/") ? String(server.dropLast()) : server
+        name = base.quotable
         self.key = key
         var configuration = HTTPClient.Configuration()
         configuration.timeout.connect = .seconds(5)
@@ -53,7 +62,7 @@ struct AdminClient: Sendable {
         do {
             return try JSONDecoder().decode(Body.self, from: bytes)
         } catch {
-            throw AdminFault("\(base) does not speak the admin API of this version: \(error)")
+            throw AdminFault("\(name) does not speak the admin API of this version: \(error)")
         }
     }
 
@@ -71,7 +80,7 @@ struct AdminClient: Sendable {
     /// Asks, and reads the answer as any JSON; nil where there is none.
     func ask(_ method: String, _ path: String, _ body: JSONObject?) async throws -> JSONValue? {
         let bytes = try await exchange(method, path, body)
-        return bytes.isEmpty ? nil : try JSONValue(json: bytes, field: "the answer of \(base)")
+        return bytes.isEmpty ? nil : try JSONValue(json: bytes, field: "the answer of \(name)")
     }
 
     private func exchange(_ method: String, _ path: String, _ body: JSONObject?) async throws -> Data {
@@ -100,7 +109,7 @@ struct AdminClient: Sendable {
             let bytes = try await response.body.collect(upTo: Self.replyBytesMax)
             return (response.status, Data(bytes.readableBytesView))
         } catch {
-            throw AdminFault("the server at \(base) \(Self.words(for: error))")
+            throw AdminFault("the server at \(name) \(Self.words(for: error))")
         }
     }
 
@@ -124,7 +133,7 @@ struct AdminClient: Sendable {
         let words =
             (try? JSONDecoder().decode(Envelope.self, from: body).message)
             ?? (sentence.isEmpty || sentence.hasPrefix("<") ? status.reasonPhrase : String(sentence))
-        return AdminFault("\(base) answered \(status.code): \(words.withoutControls())", status: Int(status.code))
+        return AdminFault("\(name) answered \(status.code): \(words.withoutControls())", status: Int(status.code))
     }
 }
 

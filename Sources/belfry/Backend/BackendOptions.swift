@@ -55,6 +55,6 @@ struct BackendOptions: ParsableArguments {
         guard let key = environment["BELFRY_ADMIN_KEY"] else {
             throw ValidationError("--server needs an admin key: --key-file or BELFRY_ADMIN_KEY")
         }
-        return key
+        return key.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 }

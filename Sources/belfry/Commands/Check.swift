@@ -9,12 +9,13 @@ struct Check: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-        let (faults, strayOldNames) = await common.faults()
-        for name in strayOldNames { print("· \(name) means nothing here: \(OldNames.reason(for: name)).") }
-        guard faults.isEmpty else {
+        let (configuration, faults) = await common.inspected()
+        for notice in configuration?.notices ?? [] { print("· \(notice).") }
+        guard let configuration, faults.isEmpty else {
             for fault in faults { StandardError.write("✗ \(fault)\n") }
             throw ExitCode(1)
         }
+        for (name, value) in configuration.findings { print("✓ \(name): \(value)") }
         print("✓ The configuration is sound.")
     }
 }

@@ -45,15 +45,15 @@ struct CommonOptions: ParsableArguments {
             flags: flags.merging(more) { _, new in new }, file: config, unknownVariables: unknownVariables)
     }
 
-    /// Everything that keeps a server from starting with this configuration; and names of PCF that have no meaning here.
-    func faults() async -> (faults: [String], strayOldNames: [String]) {
+    /// The configuration, and everything that keeps a server from starting with it; nil where it cannot be read at all.
+    func inspected() async -> (configuration: ServerConfiguration?, faults: [String]) {
         do {
             let (configuration, faults) = try ServerConfiguration.inspect(flags: flags, file: config)
-            return (faults + (await ServerResources.faults(configuration)), configuration.strayOldNames)
+            return (configuration, faults + (await ServerResources.faults(configuration)))
         } catch let found as ConfigurationFaults {
-            return (found.lines, [])
+            return (nil, found.lines)
         } catch {
-            return (["\(error)"], [])
+            return (nil, ["\(error)"])
         }
     }
 

@@ -86,7 +86,8 @@ extension DatabaseCommand {
 
         func run() async throws {
             guard let location = DatabaseLocation(database) else {
-                throw ValidationError("the database is `\(database)`, it has to be sqlite: and a path, or postgres://…")
+                throw ValidationError(
+                    "the database is `\(database.quotable)`, it has to be sqlite: and a path, or postgres://…")
             }
             var logger = Logger(label: "belfry") { StreamLogHandler.lines(label: $0) }
             logger.logLevel = .warning

@@ -78,8 +78,7 @@ struct SimulateAPNs: AsyncParsableCommand {
         }
         guard let certificateOut else { return nil }
         let client = try authority.issueClient(topic: topic)
-        try (client.certificatePEM + "\n" + client.privateKeyPEM + "\n").write(
-            toFile: certificateOut, atomically: true, encoding: .utf8)
+        try SimulatorFiles.write(client.certificatePEM + "\n" + client.privateKeyPEM + "\n", to: certificateOut)
         return .certificates(trustRootPEM: nil)
     }
 

@@ -1,3 +1,4 @@
+import BelfryServer
 import BelfrySimulators
 import Foundation
 
@@ -13,7 +14,7 @@ enum SimulatorFiles {
         }
         let made = try CertificateAuthority()
         try write(made.privateKeyPEM + "\n", to: path + ".key")
-        try made.certificatePEM.write(toFile: path, atomically: true, encoding: .utf8)
+        try write(made.certificatePEM, to: path, isSecret: false)
         return made
     }
 
@@ -22,16 +23,11 @@ enum SimulatorFiles {
         path.flatMap { FileManager.default.contents(atPath: $0) }.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Writes a secret, for its owner alone.
-    static func write(_ text: String, to path: String) throws {
-        let files = FileManager.default
-        guard
-            files.createFile(atPath: path, contents: Data(), attributes: [.posixPermissions: 0o600]),
-            let file = FileHandle(forWritingAtPath: path)
-        else { throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: path]) }
-        try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-        try file.write(contentsOf: Data(text.utf8))
-        try file.close()
+    /// Writes a file, for its owner alone unless it is there with another mode.
+    ///
+    /// - Parameter isSecret: for its owner alone, whatever is there.
+    static func write(_ text: String, to path: String, isSecret: Bool = true) throws {
+        try Data(text.utf8).replace(path, isPrivate: isSecret)
     }
 
     /// The command that makes a platform for the simulator, to be pasted into a shell.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BelfryCore
+import BelfryServer
 import Foundation
 
 /// How far an import has come, and the verdict on each row, in two files that outlive a kill.
@@ -65,7 +66,7 @@ final class ImportJournal {
         try verdicts.write(contentsOf: lines)
         state.verdictBytes += UInt64(lines.count)
         state.rows = last.row
-        try JSONEncoder().encode(state).write(to: URL(fileURLWithPath: statePath), options: .atomic)
+        try JSONEncoder().encode(state).replace(statePath)
     }
 
     /// To be called when all rows are done: the next import of the list begins anew.

@@ -74,12 +74,12 @@ final class Program: Sendable {
 
     /// Runs `belfry` to its end.
     static func run(
-        _ arguments: [String], _ environment: [String: String] = [:], in scratch: Scratch,
+        _ arguments: [String], _ environment: [String: String] = [:], in scratch: Scratch, behind words: [String] = [],
         within deadline: Duration = .seconds(120)
     ) async throws -> Ended {
         let (out, err) = (scratch.file("out-\(UUID().uuidString)"), scratch.file("err-\(UUID().uuidString)"))
         for file in [out, err] { try Data().write(to: URL(filePath: file)) }
-        let process = try make(arguments, environment)
+        let process = try make(arguments, environment, behind: words)
         let files = try [out, err].map { try FileHandle(forWritingTo: URL(filePath: $0)) }
         process.standardOutput = files[0]
         process.standardError = files[1]
@@ -91,6 +91,8 @@ final class Program: Sendable {
             status: process.terminationStatus, out: try String(contentsOfFile: out, encoding: .utf8),
             err: try String(contentsOfFile: err, encoding: .utf8))
     }
+
+    var processID: pid_t { process.processIdentifier }
 
     var isRunning: Bool { process.isRunning }
 

@@ -1,5 +1,6 @@
 import BelfryCore
 import GRDB
+import Glibc
 
 extension Error {
     /// Whether the cause is the disk or the file, so that every other write of the transaction fails too.
@@ -24,7 +25,19 @@ extension DatabaseError: EngineError {
         case .SQLITE_CORRUPT, .SQLITE_NOTADB: StoreError.unavailable("the database is damaged: \(message)")
         case .SQLITE_BUSY, .SQLITE_LOCKED:
             StoreError.unavailable("another process holds the database: \(message)")
+        case .SQLITE_CANTOPEN where Self.lacksDescriptors:
+            StoreError.unavailable(
+                "the database cannot be opened: EMFILE, this process has as many files open as it may (LimitNOFILE, ulimit -n)"
+            )
         default: StoreError.unavailable("\(extendedResultCode): \(message)")
         }
+    }
+
+    /// Whether no file can be opened. SQLite's error does not tell: it calls every cause "unable to open database file".
+    private static var lacksDescriptors: Bool {
+        let probe = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
+        guard probe >= 0 else { return errno == EMFILE || errno == ENFILE }
+        Glibc.close(probe)
+        return false
     }
 }

@@ -33,7 +33,7 @@ struct PCFServer: Sendable {
     /// - Parameter trustRoot: a file with the certificates to trust instead of the system's.
     init(_ url: String, trustRoot: String?) throws {
         guard let parsed = URL(string: url), ["http", "https"].contains(parsed.scheme), parsed.host() != nil else {
-            throw ValidationError("--from is `\(url)`, it has to be https://host")
+            throw ValidationError("--from is `\(url.quotable)`, it has to be https://host")
         }
         let roots = try trustRoot.map { trustRoot in
             let pem = FileManager.default.contents(atPath: trustRoot) ?? Data()
@@ -64,11 +64,11 @@ struct PCFServer: Sendable {
             switch try await ask(path, as: caller) {
             case .answer(let data): return data
             case .absent: return nil
-            case .refused(let why): throw PCFFault("\(base)\(path) \(why)")
+            case .refused(let why): throw PCFFault("\(base.quotable)\(path) \(why)")
             case .failed(let why): fault = why
             }
             guard number < Self.triesMax else {
-                throw PCFFault("\(base)\(path) cannot be read after \(number) tries: \(fault)")
+                throw PCFFault("\(base.quotable)\(path) cannot be read after \(number) tries: \(fault)")
             }
             try await Task.sleep(for: pause)
             pause *= 2
@@ -78,7 +78,7 @@ struct PCFServer: Sendable {
 
     /// As `get`, of what has to be there.
     func json(_ path: String, as caller: Caller) async throws -> JSONValue {
-        guard let data = try await get(path, as: caller) else { throw PCFFault("\(base)\(path) answered 404") }
+        guard let data = try await get(path, as: caller) else { throw PCFFault("\(base.quotable)\(path) answered 404") }
         return try JSONValue(json: data, field: path)
     }
 

@@ -1,0 +1,132 @@
+package import Foundation
+import SystemPackage
+
+/// Puts a new file in the place of another, whole or not at all, with the owner and the mode of the one before.
+///
+/// The draft beside the file gets both before anything is written. What cannot be is refused there, and nothing has changed. A symbolic
+/// link stays one: the file that it leads to is replaced.
+package struct FileReplacement {
+    private let path: String
+    private let draft: String
+    private let file: FileDescriptor
+
+    /// Throws `FileFault`, with the draft taken away.
+    ///
+    /// - Parameters:
+    ///   - model: a file or a directory whose owner a new file gets where root makes it; nil for its directory.
+    ///   - isPrivate: whether none but the owner may use it, whatever the mode of the file before.
+    ///   - isExclusive: whether a draft that is there is refused, as another process's; else it is replaced.
+    package init(
+        of path: String, like model: String? = nil, isPrivate: Bool = false, isExclusive: Bool = false
+    ) throws(FileFault) {
+        let target = realpath(path, nil).map { resolved in
+            defer { free(resolved) }
+            return String(cString: resolved)
+        }
+        self.path = target ?? path
+        draft = self.path + ".new"
+        var owner = FileOwner(of: self.path)
+        if owner == nil {
+            owner = FileOwner.ofNewFile(at: self.path)
+            if var new = owner, let model = model.flatMap({ FileOwner(of: $0) }) {
+                (new.user, new.group) = (model.user, model.group)
+                owner = new
+            }
+        }
+        if isPrivate, let mode = owner?.mode { owner?.mode = mode & 0o700 }
+        if !isExclusive { unlink(draft) }
+        file = try Self.create(draft, for: self.path)
+        do throws(FileFault) {
+            if let owner { try give(to: owner) }
+        } catch {
+            discard()
+            throw error
+        }
+    }
+
+    private static func create(_ draft: String, for path: String) throws(FileFault) -> FileDescriptor {
+        do {
+            return try FileDescriptor.open(
+                FilePath(draft), .writeOnly, options: [.create, .exclusiveCreate, .noFollow, .closeOnExec],
+                permissions: .ownerReadWrite)
+        } catch {
+            let code = error as? Errno ?? .ioError
+            throw FileFault(path, code, "cannot be replaced: \(draft): \(code.words)")
+        }
+    }
+
+    private func give(to owner: FileOwner) throws(FileFault) {
+        var made = stat()
+        guard fstat(file.rawValue, &made) == 0 else { throw fault() }
+        if made.st_uid != owner.user || made.st_gid != owner.group,
+            fchown(file.rawValue, owner.user, owner.group) != 0
+        {
+            throw FileFault(
+                path, Errno(rawValue: errno),
+                "belongs to \(owner.userName), and \(SystemAccount.current) cannot make a file of theirs: run this as \(owner.userName)"
+                    + (owner.user == 0 ? "" : ", or as root") + ". Nothing was changed")
+        }
+        guard fchmod(file.rawValue, owner.mode) == 0 else { throw fault() }
+    }
+
+    private func fault() -> FileFault {
+        let code = Errno(rawValue: errno)
+        return FileFault(path, code, "cannot be replaced: \(code.words)")
+    }
+
+    /// Writes the content, and flushes it to the disk. Throws with the draft taken away.
+    package func write(_ data: some Sequence<UInt8>) throws {
+        try fill { try file.writeAll(data) }
+    }
+
+    /// Writes the content of another file.
+    func copy(_ source: String) throws {
+        try fill {
+            let source = try FileDescriptor.open(FilePath(source), .readOnly, options: .closeOnExec)
+            try source.closeAfter {
+                var buffer = [UInt8](repeating: 0, count: 1 << 20)
+                while case let count = try buffer.withUnsafeMutableBytes({ try source.read(into: $0) }), count > 0 {
+                    try file.writeAll(buffer[..<count])
+                }
+            }
+        }
+    }
+
+    private func fill(_ body: () throws -> Void) throws {
+        do {
+            try body()
+            guard fsync(file.rawValue) == 0 else { throw Errno(rawValue: errno) }
+        } catch {
+            discard()
+            throw FileFault(
+                path, error as? Errno ?? .ioError, "cannot be replaced: \((error as? Errno)?.words ?? "\(error)")")
+        }
+    }
+
+    /// Takes the draft away.
+    func discard() {
+        try? file.close()
+        unlink(draft)
+    }
+
+    /// Puts the draft in the place of the file.
+    package func commit() throws {
+        do {
+            try draft.move(to: path)
+            try file.close()
+        } catch {
+            discard()
+            throw FileFault(
+                path, error as? Errno ?? .ioError, "cannot be replaced: \((error as? Errno)?.words ?? "\(error)")")
+        }
+    }
+}
+
+extension Data {
+    /// Puts the bytes in the place of a file, or makes one that only its owner can read.
+    package func replace(_ path: String, isPrivate: Bool = false) throws {
+        let replacement = try FileReplacement(of: path, isPrivate: isPrivate)
+        try replacement.write(self)
+        try replacement.commit()
+    }
+}

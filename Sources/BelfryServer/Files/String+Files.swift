@@ -1,0 +1,60 @@
+package import Foundation
+import SystemPackage
+
+/// Files by their paths.
+extension String {
+    /// From the root, so that a message names one file wherever it is read.
+    var absolutePath: String { URL(fileURLWithPath: self).standardizedFileURL.path }
+
+    /// Throws `FileFault` with why it cannot be read.
+    package func contents() throws(FileFault) -> Data {
+        do {
+            let file = try FileDescriptor.open(FilePath(self), .readOnly, options: .closeOnExec)
+            return try file.closeAfter {
+                var data = Data()
+                var buffer = [UInt8](repeating: 0, count: 65_536)
+                while case let count = try buffer.withUnsafeMutableBytes({ try file.read(into: $0) }), count > 0 {
+                    data.append(contentsOf: buffer[..<count])
+                }
+                return data
+            }
+        } catch {
+            throw FileFault(reading: self, error as? Errno ?? .ioError)
+        }
+    }
+
+    /// Writes a new file that only its owner can read, and flushes it to the disk. Throws the system's error, where it is there already too.
+    func writePrivately(_ data: Data) throws {
+        let file = try FileDescriptor.open(
+            FilePath(self), .writeOnly, options: [.create, .exclusiveCreate, .closeOnExec], permissions: .ownerReadWrite
+        )
+        try file.closeAfter {
+            if let owner = FileOwner.ofNewFile(at: self), fchown(file.rawValue, owner.user, owner.group) != 0 {
+                throw Errno(rawValue: errno)
+            }
+            try file.writeAll(data)
+            guard fsync(file.rawValue) == 0 else { throw Errno(rawValue: errno) }
+        }
+    }
+
+    /// Makes a directory that only its owner can open, with the owner of the directory that it is in.
+    func makePrivateDirectory() throws {
+        try FileManager.default.createDirectory(
+            atPath: self, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        if let owner = FileOwner.ofNewFile(at: self), chown(self, owner.user, owner.group) != 0 {
+            throw Errno(rawValue: errno)
+        }
+    }
+
+    /// Removes the access of others to a file, if it exists; false when that fails.
+    func makePrivate() -> Bool { chmod(self, 0o600) == 0 || errno == ENOENT }
+
+    /// Renames a file, and flushes the new name to the disk.
+    func move(to target: String) throws {
+        guard rename(self, target) == 0 else { throw Errno(rawValue: errno) }
+        let folder = try FileDescriptor.open(FilePath(target.parentDirectory), .readOnly)
+        try folder.closeAfter {
+            guard fsync(folder.rawValue) == 0 else { throw Errno(rawValue: errno) }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import BelfryServer
+import Foundation
+import Testing
+
+/// The real program with few file descriptors.
+extension CommandTests {
+    @Suite struct DescriptorTests {}
+}
+
+extension CommandTests.DescriptorTests {
+    /// A shell that sets limits and becomes the program.
+    private func limited(_ limits: String) -> [String] { ["sh", "-c", "ulimit \(limits) && exec \"$0\" \"$@\""] }
+
+    private func serve(_ limits: String, in scratch: Scratch) throws -> Program {
+        try Program.start(
+            ["serve", "--data-directory", scratch.file("data")],
+            ["BELFRY_HTTP_PORT": "0", "BELFRY_MANAGEMENT_PORT": "0", "BELFRY_LOG_FORMAT": "json"],
+            behind: limited(limits), log: scratch.file("log"))
+    }
+
+    private func figure(_ name: String, in page: String) -> Double? {
+        page.split(separator: "\n").first { $0.hasPrefix(name) }?.split(separator: " ").last.flatMap { Double($0) }
+    }
+
+    @Test func `the soft limit is raised to the hard one`() async throws {
+        try await Scratch.with { scratch in
+            let server = try serve("-Sn 256 && ulimit -Hn 4096", in: scratch)
+            defer { server.endAtOnce() }
+            let page = try await Caller(base: try await server.addresses().management, user: "", secret: "")
+                .send("GET", "/metrics").body
+            #expect(figure("process_max_fds ", in: page) == 4_096)
+            #expect(server.logged.contains("http.connections.max is 10000, and of the 4096 files"), "\(server.logged)")
+            try await server.end(SIGTERM)
+        }
+    }
+
+    @Test func `check compares the limit with the connections that are wanted`() async throws {
+        try await Scratch.with { scratch in
+            let data = ["check", "--data-directory", scratch.file("data")]
+            let few = try await Program.run(data, in: scratch, behind: limited("-n 1024"))
+            #expect(few.status == 0 && few.out.contains("· http.connections.max is 10000, and of the 1024"), "\(few)")
+            let none = try await Program.run(data, in: scratch, behind: limited("-n 100"))
+            #expect(none.status == 1 && none.err.contains("100 files open (EMFILE)"), "\(none)")
+            let refused = try await Program.run(
+                ["serve", "--data-directory", scratch.file("data")], in: scratch, behind: limited("-n 100"))
+            #expect(refused.status != 0 && refused.err.contains("100 files open (EMFILE)"), "\(refused)")
+            #expect(!FileManager.default.fileExists(atPath: scratch.file("data")), "nothing was made")
+            for limit in [4, 10, 20] {
+                let ended = try await Program.run(
+                    ["keys", "list"] + data.dropFirst(), in: scratch, behind: limited("-n \(limit)"))
+                #expect(ended.status == 1 && ended.err.contains("\(limit) files open (EMFILE)"), "\(ended)")
+            }
+        }
+    }
+
+    @Test func `callers who take all they can leave health and database alive`() async throws {
+        try await Scratch.with { scratch in
+            let server = try serve("-n 300", in: scratch)
+            defer { server.endAtOnce() }
+            let addresses = try await server.addresses()
+            let management = Caller(base: addresses.management, user: "", secret: "")
+            var held: [RawConnection] = []
+            for _ in 0..<400 { held.append(try await RawConnection.open(to: addresses.http)) }
+            try await eventually("the rest is refused") {
+                let page = try await management.send("GET", "/metrics").body
+                return (figure(#"belfry_connections_refused_total{listener="http",reason="files"}"#, in: page) ?? 0)
+                    > 100
+            }
+            #expect(try await management.send("GET", "/health/ready").status == 200)
+            let made = try await Program.run(
+                ["app", "create", "--name", "Bakery", "--data-directory", scratch.file("data")], in: scratch)
+            #expect(made.status == 0, "\(made)")
+            for connection in held { await connection.close() }
+            try await server.end(SIGTERM)
+            #expect(server.ending == 0 && !server.logged.contains("EMFILE"), "\(server.logged)")
+        }
+    }
+}
