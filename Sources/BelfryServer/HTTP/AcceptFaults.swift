@@ -3,9 +3,15 @@ import Metrics
 import NIOCore
 import SystemPackage
 
-/// Counts and tells connections of a listener that could not be accepted, mostly since descriptors ran out.
+/// Counts and tells connections of a listener that could not be accepted, mostly since descriptors ran out, and lets a second pass after
+/// each.
+///
+/// NIO's own back-off does not: it holds the next read back, while the one that failed stays pending, and the socket readable. So
+/// a listener without this accepts in vain as fast as it can. See `DescriptorTests`, "descriptors that run out …".
 final class AcceptFaults: ChannelInboundHandler {
     typealias InboundIn = any Channel
+
+    private static let pause = TimeAmount.seconds(1)
 
     private let listener: String
     private let logger: Logger
@@ -23,11 +29,20 @@ final class AcceptFaults: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if let error = error as? IOError {
+            rest(context.channel)
             Metric.acceptFailures(listener).increment()
             logger.warning(
                 "a connection cannot be accepted",
                 metadata: ["listener": "\(listener)", "error": "\(Errno(rawValue: error.errnoCode).words)"])
         }
         context.fireErrorCaught(error)
+    }
+
+    private func rest(_ channel: any Channel) {
+        try? channel.syncOptions?.setOption(ChannelOptions.autoRead, value: false)
+        // A listener that is closed by then has nothing to read.
+        channel.eventLoop.assumeIsolated().scheduleTask(in: Self.pause) {
+            try? channel.syncOptions?.setOption(ChannelOptions.autoRead, value: true)
+        }
     }
 }
