@@ -113,6 +113,33 @@ if (mapImage && place.latitude && place.longitude && place.radius) {
   drawCircle();
 }
 
+// What is typed in Compose is kept on the server: a moment after the last key, and when the page is left.
+const written = document.querySelector("form[data-draft]");
+let keeping = null;
+let lastKept = null;
+function keepDraft(isLeaving) {
+  clearTimeout(keeping);
+  keeping = null;
+  const data = new FormData(written);
+  for (const name of ["key", "device_file"]) data.delete(name);
+  lastKept = new AbortController();
+  const options = { method: "POST", body: data, keepalive: isLeaving, redirect: "manual", signal: lastKept.signal };
+  fetch(written.dataset.draft, options).catch(() => {});
+}
+if (written) {
+  written.addEventListener("input", () => {
+    clearTimeout(keeping);
+    keeping = setTimeout(() => keepDraft(false), 1500);
+  });
+  addEventListener("pagehide", () => { if (keeping && !isSending) keepDraft(true); });
+  // The server keeps what is sent by itself.
+  written.addEventListener("submit", () => {
+    clearTimeout(keeping);
+    keeping = null;
+    lastKept?.abort();
+  });
+}
+
 // A form is sent once.
 let isSending = false;
 document.addEventListener("submit", event => {
@@ -226,7 +253,9 @@ for (const [name, value] of [["role", "combobox"], ["aria-expanded", "true"], ["
 finder.append(field, list);
 document.body.append(finder);
 const pages = [...document.querySelectorAll("#menu a")].map(link => ({ text: link.textContent, href: link.getAttribute("href") }));
-const app = pages.find(page => /^\/dashboard\/apps\/[0-9a-f-]{36}$/.test(page.href))?.href;
+// Where the dashboard stands: a proxy may serve it below a path of its own.
+const home = document.querySelector(".top .brand")?.getAttribute("href");
+const app = pages.find(page => /\/dashboard\/apps\/[0-9a-f-]{36}$/.test(page.href))?.href;
 let chosen = 0;
 function choices(text) {
   const wanted = text.trim().toLowerCase();
@@ -239,7 +268,7 @@ function choices(text) {
     found.push({ text: `Topics with “${text}”`, href: `${app}/topics?q=${query}` });
     if (/^[0-9a-f-]{36}$/i.test(text.trim())) found.push({ text: `Push ${text}`, href: `${app}/pushes/${query}` });
   }
-  found.push({ text: `Applications with “${text}”`, href: `/dashboard/apps?q=${query}` });
+  found.push({ text: `Applications with “${text}”`, href: `${home}/apps?q=${query}` });
   return found;
 }
 function draw() {

@@ -1,4 +1,4 @@
-import { Belfry } from "/sdk/web/v1/belfry.js"
+import { Belfry } from "./belfry.js"
 
 const at = (id) => document.getElementById(id)
 at("key").value = location.hash.slice(1)
@@ -8,7 +8,8 @@ let begunAt = 0
 // A page has one key for good: another one is another page load.
 const start = () => {
   if (belfry || !at("key").value.startsWith("pk_")) return belfry
-  belfry = new Belfry({ server: location.origin, platform: at("key").value.trim(), worker: "/sdk/web/v1/belfry-worker.js" })
+  belfry = new Belfry({ server: new URL("../../..", import.meta.url).href, platform: at("key").value.trim(),
+    worker: new URL("belfry-worker.js", import.meta.url).pathname })
   belfry.onstate = show
   belfry.onmessage = (message) => {
     const item = document.createElement("li")

@@ -1,5 +1,6 @@
 package import BelfryAPI
 package import BelfryCore
+import HTTPTypes
 import Hummingbird
 
 /// The dashboard: pages for people, served under `/dashboard`.
@@ -47,12 +48,32 @@ package enum Dashboard {
 
         /// The address of the server, as browsers know it.
         func url(_ request: Request, _ context: APIContext) -> String {
-            options.address.url(request, context, cameByTLS: request.cameByTLS)
+            options.address.url(request, context, cameByTLS: cameByTLS(request, context))
         }
 
-        /// Whether browsers speak TLS, so that they send cookies over TLS alone.
-        func isSecure(_ request: Request) -> Bool {
-            options.address.publicURL?.hasPrefix("https://") ?? (options.address.isSecure || request.cameByTLS)
+        /// Whether the browser speaks TLS to a proxy that is trusted.
+        func cameByTLS(_ request: Request, _ context: APIContext) -> Bool {
+            requestLimiter.forwarded(.scheme, of: request, context) == "https"
+        }
+
+        /// Sets a cookie. It is for TLS alone where browsers speak it: as the public URL says, or else the listener or a trusted proxy.
+        func set(
+            _ cookie: Cookie, _ value: String, seconds: Int64, in response: inout Response, _ request: Request,
+            _ context: APIContext
+        ) {
+            let isSecure =
+                options.address.publicURL?.hasPrefix("https://")
+                ?? (options.address.isSecure || cameByTLS(request, context))
+            let text = cookie.header(value, seconds: seconds, below: options.address.path, isSecure: isSecure)
+            response.headers.append(HTTPField(name: .setCookie, value: text))
+        }
+
+        /// Throws a 403 for a form that a page of another site sent.
+        func demandOwnPage(_ request: Request, _ context: APIContext) throws(APIError) {
+            let host = requestLimiter.forwarded(.host, of: request, context)
+            guard !request.isFromElsewhere(than: options.address, host: host, context) else {
+                throw APIError(.forbidden, "The form was sent from a page of another site")
+            }
         }
     }
 

@@ -14,20 +14,25 @@ package struct DashboardRoutes: Sendable {
 
     package init(_ services: Dashboard.Services) throws {
         self.services = services
-        templates = try Templates()
+        templates = try Templates(below: services.options.address.path)
         once = SingleUse(services: services)
         loginRoutes = LoginRoutes(services: services, templates: templates)
     }
 
     package func add(to router: Router<APIContext>) {
-        for (path, routes) in Dictionary(grouping: routes, by: \.path) {
+        let pages = Router(context: APIContext.self)
+        for route in routes where route.method == .get { pages.on(Self.path(of: route), method: .get, use: handler(route)) }
+        let responder = pages.buildResponder()
+        loginRoutes.add(to: router) { held, request, context in
+            try await HeldForm.$current.withValue(held) { try await responder.respond(to: request, context: context) }
+        }
+        for (_, routes) in Dictionary(grouping: routes, by: \.path) {
             var handlers: [HTTPRequest.Method: Router<APIContext>.Handler] = [:]
             for route in routes { handlers[route.method == .get ? .get : .post] = handler(route) }
-            router.servePages(RouterPath(path.isEmpty ? Dashboard.root : "\(Dashboard.root)/\(path)"), handlers)
+            router.servePages(Self.path(of: routes[0]), handlers)
         }
-        loginRoutes.add(to: router)
         // Browsers are given the server's bare address; a program is told that nothing is there.
-        router.on("/", method: .get) { request, _ in
+        let home: Router<APIContext>.Handler = { request, _ in
             guard request.headers[.accept]?.contains("text/html") == true else {
                 throw APIError(
                     .notFound,
@@ -36,11 +41,17 @@ package struct DashboardRoutes: Sendable {
             }
             return Response.seeOther(Address.path())
         }
+        router.on("/", method: .get, use: home)
+        router.on("/", method: .head) { try await home($0, $1).createHeadResponse() }
         for name in Asset.names {
             router.serve(
                 RouterPath("\(Dashboard.root)/assets/\(name)"), [.get: { _, _ in try AssetResponse.make(name) }])
         }
         router.servePages(RouterPath("\(Dashboard.root)/**"), [.get: missing])
+    }
+
+    private static func path(of route: PageRoute) -> RouterPath {
+        RouterPath(route.path.isEmpty ? Dashboard.root : "\(Dashboard.root)/\(route.path)")
     }
 
     /// The method and path of every route that needs a login, below `/dashboard`.
@@ -63,7 +74,10 @@ package struct DashboardRoutes: Sendable {
         { request, context in
             guard let token = Cookie.session.value(in: request),
                 let login = try await services.people.login(token: token)
-            else { return loginRoutes.askForLogin(request) }
+            else {
+                guard route.method == .post else { return loginRoutes.askForLogin(request) }
+                return try await loginRoutes.askForLogin(holding: request, context)
+            }
             return try await answer(route, request, context, login)
         }
     }
@@ -106,6 +120,7 @@ package struct DashboardRoutes: Sendable {
         _ page: PageView, _ login: PersonService.Login, _ app: String?, _ request: Request,
         status: HTTPResponse.Status = .ok
     ) -> Response {
+        let page = HeldForm.current?.fill(page) ?? page
         let hasTiles = page.sections.contains { $0.map?.tiles.isEmpty == false }
         var response = Response.html(
             rendered(page, login, app, request), status: status,
@@ -125,6 +140,7 @@ package struct DashboardRoutes: Sendable {
         var shell = Shell(of: login.person, app: app, at: request.uri.path)
         shell.csrf = FormToken.of(login.token)
         shell.key = SingleUse.newKey()
+        shell.page = request.method == .get ? request.uri.string : request.uri.path
         shell.release = services.options.release
         return templates.page(page, in: shell)
     }
@@ -169,20 +185,20 @@ enum PostedForm {
     static func read(
         _ request: Request, _ services: Dashboard.Services, _ context: APIContext, atMost bytesMax: Int, cookie: String
     ) async throws -> FormData {
-        guard !request.isFromElsewhere(than: services.options.address, context) else {
-            throw APIError(.forbidden, "The form was sent from a page of another site")
-        }
-        let type = request.headers[.contentType] ?? ""
-        let bytes = try await request.bytes(atMost: bytesMax)
-        let form =
-            if let boundary = Boundary.named(in: type) {
-                try FormData(multipart: bytes, boundary: boundary)
-            } else {
-                try FormData(urlEncoded: String(decoding: bytes, as: UTF8.self))
-            }
+        try services.demandOwnPage(request, context)
+        let form = try await fields(of: request, atMost: bytesMax)
         guard FormToken.isRight(form.raw("csrf"), for: cookie) else {
             throw APIError(.forbidden, "The form is out of date: go back, load its page again, and send it once more")
         }
         return form
+    }
+
+    /// What was posted, whoever did it.
+    static func fields(of request: Request, atMost bytesMax: Int) async throws -> FormData {
+        let bytes = try await request.bytes(atMost: bytesMax)
+        guard let boundary = Boundary.named(in: request.headers[.contentType] ?? "") else {
+            return try FormData(urlEncoded: String(decoding: bytes, as: UTF8.self))
+        }
+        return try FormData(multipart: bytes, boundary: boundary)
     }
 }

@@ -237,6 +237,7 @@ package struct Server: Sendable {
         // The management port has descriptors of its own, so that health and metrics are seen when callers have all of theirs.
         let isManagement = name == "management"
         let total = configuration.connections.totalMax
+        let path = ["http", "dashboard"].contains(name) ? configuration.dashboard.address.path : PublicPath(of: nil)
         let connectionLimiter = ConnectionLimiter(
             listener: name,
             limits: .init(
@@ -244,7 +245,7 @@ package struct Server: Sendable {
                 perAddress: configuration.connections.perAddressMax, isProxy: { proxies.contains($0) }),
             shared: isManagement ? nil : callers)
         let listener = HTTPListener(
-            responder: responder, connectionLimiter: connectionLimiter, certificate: certificate, timeouts: timeouts,
+            responder: PublicPathResponder(responder, below: path), connectionLimiter: connectionLimiter, certificate: certificate, timeouts: timeouts,
             heads: heads,
             buffered: BufferedBytes(listener: name, outboundMax: configuration.connections.unreadBytesMax))
         let server = listener.server(

@@ -171,7 +171,7 @@ struct ServerParts: Sendable {
             eventsLateMax: configuration.pcf.eventsLateMax, requestLimiter: requestLimiter, shares: shares,
             address: configuration.dashboard.address
         ).add(to: router)
-        WebSDK().add(to: router)
+        WebSDK(below: configuration.dashboard.address.path).add(to: router)
         Contract().add(to: router)
         readiness.add(to: router)
         if configuration.dashboard.isEnabled, configuration.dashboard.listener == nil {

@@ -114,6 +114,22 @@ import Testing
         #expect(dashboard.store.contents.audit.count == before)
     }
 
+    @Test func `a form with its token passes a proxy that rewrites the host`() async throws {
+        let site = try #require(HTTPField.Name("Sec-Fetch-Site"))
+        for address in [ServerAddress(), ServerAddress(publicURL: "https://push.example.org/push")] {
+            let dashboard = try TestDashboard(address: address)
+            let browser = try await dashboard.browser("root@a.example")
+            var allowed: [HTTPFields] = [[:], [.origin: "null"], [site: "same-origin"], [site: "none"]]
+            if address.publicURL != nil { allowed.append([.origin: "https://push.example.org"]) }
+            for (number, headers) in allowed.enumerated() {
+                let page = try await browser.post("/admin/tenants", [("name", "Dairy \(number)")], headers: headers)
+                #expect(page.status == .seeOther, "\(headers)")
+            }
+            let foreign: HTTPFields = [.origin: "https://push.example.org.evil.example"]
+            #expect(try await browser.post("/admin/tenants", [("name", "Evil")], headers: foreign).status == .forbidden)
+        }
+    }
+
     @Test func `a form of another site changes nothing`() async throws {
         let dashboard = try TestDashboard()
         let browser = try await dashboard.browser("root@a.example")

@@ -63,6 +63,18 @@ import Testing
         #expect(page.headers[values: .setCookie].allSatisfy { $0.hasSuffix("; Secure") })
     }
 
+    @Test(arguments: [("https://push.example.org/push", true), ("http://push.example.org/push", false)])
+    func `cookies follow the public URL, and stay below its path`(url: String, isSecure: Bool) async throws {
+        let dashboard = try TestDashboard(address: ServerAddress(publicURL: url, isSecure: !isSecure))
+        _ = try await dashboard.person("ann@a.example")
+        let page = try await Self.login(dashboard, "ann@a.example", TestDashboard.password)
+        let cookies = page.headers[values: .setCookie]
+        #expect(!cookies.isEmpty && cookies.allSatisfy { $0.contains("; Path=/push/dashboard; ") })
+        #expect(cookies.allSatisfy { $0.hasSuffix("; Secure") == isSecure })
+        let login = try await dashboard.send(.get, "/dashboard/login", [:])
+        #expect(login.contains("action=\"/push/dashboard/login\"") && login.contains("href=\"/push/dashboard/assets/"))
+    }
+
     @Test(arguments: [
         ("ann@a.example", "wrong password"), ("bob@a.example", TestDashboard.password), ("", ""),
         ("ann@a.example", String(repeating: "x", count: 8_000)), ("gone@a.example", TestDashboard.password),

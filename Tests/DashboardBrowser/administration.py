@@ -61,6 +61,8 @@ def keys_and_tenants(installation, browser):
     assert key.startswith("bfy_") and installation.asked("/admin/v1/apps", key) == 200
     browser.open("/dashboard/admin/keys")
     browser.press("Revoke")
+    assert "refused at once" in browser.text(), browser.text()
+    browser.press("Revoke it")
     revoked = "SELECT count(*) FROM admin_key WHERE revoked_at_ms IS NOT NULL"
     assert installation.rows(revoked) == [(1,)], installation.rows(revoked)
     browser.open("/dashboard/admin/tenants")

@@ -33,6 +33,10 @@ class Browser:
         for flag in ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1280,1000",
                      "--force-prefers-reduced-motion", "--disable-component-update", "--disable-background-networking"]:
             options.add_argument(flag)
+        # The name that proxies serve in tests, with a certificate that nobody signed.
+        options.add_argument("--host-resolver-rules=MAP push.example.org 127.0.0.1")
+        options.add_argument("--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable")
+        options.accept_insecure_certs = True
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
         driver = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
         driver.set_page_load_timeout(PATIENCE)
@@ -140,6 +144,33 @@ class Browser:
         self.fill("password", PASSWORD)
         self.press("Log in")
         assert "/login" not in self.driver.current_url, self.text()
+
+    def refresh(self):
+        self.driver.refresh()
+
+    def back(self):
+        self.driver.back()
+
+    def tab(self):
+        return self.driver.current_window_handle
+
+    def new_tab(self):
+        """Opens one, and goes there."""
+        self.driver.switch_to.new_window("tab")
+        return self.tab()
+
+    def switch(self, tab):
+        self.driver.switch_to.window(tab)
+
+    def close_tab(self, tab):
+        here = self.tab()
+        self.switch(tab)
+        self.driver.close()
+        self.switch(here)
+
+    def end_session(self):
+        """As the server does after a time: the browser has its cookie no more."""
+        self.driver.delete_cookie("belfry_session")
 
     def too_wide(self):
         """By how many pixels the page is wider than its window."""

@@ -22,6 +22,9 @@ PREFS = {
     "network.manage-offline-status": False,
     "toolkit.cosmeticAnimations.enabled": False,
     "ui.prefersReducedMotion": 1,
+    # The name that proxies serve in tests, with a certificate that nobody signed.
+    "network.dns.localDomains": "push.example.org",
+    "dom.security.https_first": False,
 }
 
 # Notes in the window of the browser which addresses its pages asked for.
@@ -53,7 +56,7 @@ class Driver:
         self.marionette = Marionette(
             port=0, bin=shutil.which("firefox-esr"), headless=True, prefs=PREFS, gecko_log=os.path.join(self.folder.name, "log"),
             app_args=["-remote-allow-system-access"], startup_timeout=2 * PATIENCE)
-        self.marionette.start_session()
+        self.marionette.start_session({"acceptInsecureCerts": True})
         self.marionette.timeout.page_load = self.marionette.timeout.script = PATIENCE
         self.chrome(WATCH)
 
@@ -94,6 +97,32 @@ class Driver:
 class Firefox(Browser):
     CHANGES = (MarionetteException,)
     NAME = "Firefox"
+
+    def refresh(self):
+        self.driver.marionette.refresh()
+
+    def back(self):
+        self.driver.marionette.go_back()
+
+    def tab(self):
+        return self.driver.marionette.current_window_handle
+
+    def new_tab(self):
+        opened = self.driver.marionette.open(type="tab", focus=True)["handle"]
+        self.switch(opened)
+        return opened
+
+    def switch(self, tab):
+        self.driver.marionette.switch_to_window(tab)
+
+    def close_tab(self, tab):
+        here = self.tab()
+        self.switch(tab)
+        self.driver.marionette.close()
+        self.switch(here)
+
+    def end_session(self):
+        self.driver.marionette.delete_cookie("belfry_session")
 
     def launch(self):
         return Driver()

@@ -27,6 +27,7 @@ extension Admin {
         private static let parameters = ["format", "platform_uuid", "map", "dry_run", "verdicts"]
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
+            try call.request.demandPlainBody()
             let query = try Query(call, Self.parameters + ["skip"])
             let source = try source(query)
             let part = ImportPart(keepsVerdicts: try query.bool("verdicts"))
@@ -41,6 +42,7 @@ extension Admin {
         /// Begins an import under an id of the caller's, or goes on with it.
         private func bring(_ call: Call, _ application: Application) async throws -> Response {
             guard let uuid = call.uuid("import_id") else { throw APIError.missing("import") }
+            try call.request.demandPlainBody()
             let query = try Query(call, Self.parameters + ["first_row", "more"])
             let source = try source(query)
             let part = ImportPart(

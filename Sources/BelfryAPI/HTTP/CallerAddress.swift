@@ -36,7 +36,15 @@ extension NetworkAddress {
     }
 }
 
-/// Reverse proxies whose `X-Forwarded-For` is trusted.
+/// What proxies say of a request beside its caller's address.
+package enum ForwardedWord: String, Sendable {
+    case scheme = "X-Forwarded-Proto"
+    case host = "X-Forwarded-Host"
+
+    var name: HTTPField.Name? { HTTPField.Name(rawValue) }
+}
+
+/// Reverse proxies whose `X-Forwarded-…` headers are trusted.
 package struct TrustedProxies: Sendable {
     private let blocks: [NetworkBlock]
 

@@ -148,6 +148,15 @@ package final class RequestLimiter: Sendable {
         return caller
     }
 
+    /// What the last trusted proxy says of the request that it got; nil without such a proxy, and where it says nothing.
+    package func forwarded(_ word: ForwardedWord, of request: Request, _ context: APIContext) -> String? {
+        guard let peer = context.peer.flatMap(NetworkAddress.init), options.proxies.contains(peer) else { return nil }
+        // What stands further left may be the caller's own.
+        return word.name.flatMap { request.headers.value($0) }?.split(separator: ",").last.map { text in
+            String(text.filter { $0 != " " })
+        }
+    }
+
     /// What limits of addresses apply to. Callers without an address, such as those of a Unix socket, share one.
     func site(of request: Request, _ context: APIContext) -> NetworkAddress {
         address(of: request, context)?.site ?? Self.unknown

@@ -9,6 +9,8 @@ import NIOCore
 package struct ServerAddress: Sendable {
     /// Without a slash at its end; nil where it is not set.
     package var publicURL: String?
+    /// The path of the public URL.
+    package var path: PublicPath { PublicPath(of: publicURL) }
     /// `http.hosts`: names without port, in lower case.
     package var hosts: Set<String>
     /// Whether the listener speaks TLS.

@@ -8,13 +8,15 @@ import NIOCore
 
 /// Serves the SDK for web pages: `/sdk/web/v1/…`. It contains no secret, so it needs no credentials.
 package struct WebSDK: Sendable {
-    package init() {}
+    private let path: PublicPath
+
+    package init(below path: PublicPath = PublicPath(of: nil)) { self.path = path }
 
     package func add(to router: Router<APIContext>) {
         for file in Self.files {
             router.serve(RouterPath("sdk/web/v1/\(file.name)"), [.get: { request, _ in file.response(to: request) }])
         }
-        router.serve("sdk/web/v1/integrity.json", [.get: { _, _ in Self.integrity() }])
+        router.serve("sdk/web/v1/integrity.json", [.get: { [path] _, _ in Self.integrity(path) }])
     }
 
     static let files = [
@@ -26,7 +28,7 @@ package struct WebSDK: Sendable {
     ]
 
     /// The hash of each file in the form of the `integrity` attribute, and its address that never changes.
-    private static func integrity() -> Response {
+    private static func integrity(_ path: PublicPath) -> Response {
         var json = JSONWriter()
         json.object { json in
             json.array("files", files) { json, file in
@@ -34,7 +36,7 @@ package struct WebSDK: Sendable {
                     json.string("name", file.name)
                     json.integer("bytes", Int64(file.bytes.readableBytes))
                     json.string("integrity", file.integrity)
-                    json.string("url", "/sdk/web/v1/\(file.name)?v=\(file.version)")
+                    json.string("url", path.browsers("/sdk/web/v1/\(file.name)?v=\(file.version)"))
                 }
             }
         }

@@ -149,7 +149,7 @@ extension BulkTable {
         brokerInstance, brokerBinding, appUser, userAttribute, openEndpoint, gatewayCredential, gatewayFeedback,
         deviceDetail,
         acrobitsAppID, acrobitsRegistration, carmaAccount, carmaApp, carmaTrigger, carmaDevice, carmaMessage,
-        carmaImport, person, recoveryCode, personIdentity, invitation,
+        carmaImport, person, recoveryCode, personIdentity, invitation, composeDraft,
     ]
 
     private static let tenant = BulkTable(
@@ -278,6 +278,13 @@ extension BulkTable {
 
     private static let recoveryCode = BulkTable(
         "recovery_code", key: 2, ["person_id": .integer, "code_hash": .bytes])
+
+    private static let composeDraft = BulkTable(
+        "compose_draft", key: 3,
+        [
+            "person_id": .integer, "application_id": .integer, "schedule_id": .integer, "form": .text,
+            "saved_at_ms": .integer,
+        ])
 
     private static let personIdentity = BulkTable(
         "person_identity", key: 2, ["issuer": .text, "subject": .text, "person_id": .integer])

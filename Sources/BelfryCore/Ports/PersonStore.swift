@@ -79,6 +79,16 @@ package protocol PersonStore: Sendable {
     func accept(_ invitation: Key<Invitation>, as person: NewPerson) async throws -> Person
 }
 
+/// What people have written and not sent yet; see `ComposeDraft`.
+package protocol DraftStore: Sendable {
+    /// Keeps a text in the place of the one before. Beyond `ComposeDraft.perPersonMax` the person's oldest gives way.
+    func keepDraft(_ text: String, at place: ComposeDraft.Place) async throws
+    /// nil where there is none, or it has expired.
+    func draft(at place: ComposeDraft.Place) async throws -> ComposeDraft?
+    /// Returns false when there is none.
+    func deleteDraft(at place: ComposeDraft.Place) async throws -> Bool
+}
+
 /// Derives keys from passwords, slowly.
 package protocol PasswordHashing: Sendable {
     /// The form that is stored: parameters, salt and key.

@@ -12,7 +12,7 @@ package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryS
     & IdempotencyStore & SealStore
     & RetentionStore & NodeStore & DamageStore & QuotaStore & ConnectionFaultStore & BrokerStore
     & MirrorStore & ImportJobStore & UserStore & OpenEndpointStore & GatewayStore & DeviceDetailStore
-    & AcrobitsStore & CarmaStore & CommandCountStore & DatabaseStore
+    & AcrobitsStore & CarmaStore & CommandCountStore & DatabaseStore & DraftStore
 
 /// Applications and platforms: few, read with each request, so a store answers reads from memory.
 package protocol ApplicationStore: Sendable {

@@ -37,6 +37,9 @@ package enum VaultPurpose {
     /// - Parameter visit: the cookie of the visit, without which it is worth nothing.
     package static func halfLogin(of visit: String) -> String { "half-login/\(visit)" }
 
+    /// The cookie of a visit before the login.
+    package static let visit = "visit"
+
     /// What a browser keeps of the accounts that logged in with it.
     package static let knownBrowser = "known-browser"
 

@@ -14,6 +14,8 @@ package struct Retention: Sendable, Hashable {
         case unseen
         /// Imports of the admin API, with their verdicts.
         case imports
+        /// What people have written in Compose and not sent.
+        case drafts
     }
 
     private let answers: Duration?
@@ -46,6 +48,7 @@ package struct Retention: Sendable, Hashable {
             case .idempotency: IdempotencyRecord.lifetime
             case .unseen: unseen
             case .imports: imports
+            case .drafts: ComposeDraft.lifetime
             }
         return kept.map { now + (.zero - $0) }
     }

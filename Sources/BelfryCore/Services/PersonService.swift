@@ -164,6 +164,21 @@ extension PersonService {
     }
 }
 
+// MARK: - Visits before the login
+
+extension PersonService {
+    /// The cookie of a visit before the login: random, and sealed, so that a site beside this one can make none.
+    package func newVisit() throws -> String {
+        try vault.seal([UInt8].random(count: 16), for: VaultPurpose.visit).bytes.hex
+    }
+
+    /// Whether this server, or another with its key ring, made the cookie.
+    package func isVisit(_ text: String) -> Bool {
+        guard text.utf8.count <= 256, let bytes = [UInt8](hex: text.utf8) else { return false }
+        return (try? vault.open(Sealed(bytes: bytes), for: VaultPurpose.visit))?.count == 16
+    }
+}
+
 // MARK: - Browsers that were let in
 
 extension PersonService {

@@ -23,9 +23,11 @@ enum Cookie: String {
 
     /// Not readable by scripts, and not sent along with forms of other sites. Source: RFC 6265bis §4.1.2.
     ///
-    /// - Parameter seconds: how long the browser keeps it; 0 removes it.
-    func header(_ value: String, seconds: Int64, isSecure: Bool) -> String {
-        "\(rawValue)=\(value); Path=/\(Dashboard.root); Max-Age=\(seconds); HttpOnly; SameSite=Lax"
+    /// - Parameters:
+    ///   - seconds: how long the browser keeps it; 0 removes it.
+    ///   - path: where browsers find the server.
+    func header(_ value: String, seconds: Int64, below path: PublicPath, isSecure: Bool) -> String {
+        "\(rawValue)=\(value); Path=\(path.browsers(Address.path())); Max-Age=\(seconds); HttpOnly; SameSite=Lax"
             + (isSecure ? "; Secure" : "")
     }
 }
@@ -44,24 +46,23 @@ enum FormToken {
 extension HTTPField.Name {
     /// Source: W3C Fetch Metadata Request Headers.
     static let secFetchSite = HTTPField.Name("Sec-Fetch-Site")
-    static let xForwardedProto = HTTPField.Name("X-Forwarded-Proto")
     static let referrer = HTTPField.Name("Referrer-Policy")
     static let frameOptions = HTTPField.Name("X-Frame-Options")
 }
 
 extension Request {
     /// Whether the browser says that a page of another site sent this. Without a word of the browser the form's token decides alone:
-    /// over plain HTTP it says nothing of the site, and `null` of the origin of our pages, which send no referrer.
+    /// over plain HTTP it says nothing of the site, and `null` of the origin of our pages, which send no referrer. `none` is said of
+    /// what a person began in the browser itself, such as a reload.
     ///
     /// Source: W3C Fetch Metadata §2; WHATWG Fetch, "append a request `Origin` header".
-    func isFromElsewhere(than address: ServerAddress, _ context: APIContext) -> Bool {
-        if let name = HTTPField.Name.secFetchSite, let site = headers[name] { return site != "same-origin" }
+    ///
+    /// - Parameter host: what the browser calls the server, by a proxy that is trusted.
+    func isFromElsewhere(than address: ServerAddress, host: String?, _ context: APIContext) -> Bool {
+        if let name = HTTPField.Name.secFetchSite, let site = headers[name] { return !["same-origin", "none"].contains(site) }
         guard let origin = headers[.origin], origin != "null" else { return false }
         let parts = origin.split(separator: "/", omittingEmptySubsequences: true)
-        return !(parts.count == 2 && head.authority == String(parts[1]))
+        return !(parts.count == 2 && [head.authority, host].contains(String(parts[1])))
             && !address.isOwn(origin: origin, self, context)
     }
-
-    /// Whether the browser speaks TLS to a proxy before the server. A false word harms its sender alone.
-    var cameByTLS: Bool { HTTPField.Name.xForwardedProto.flatMap { headers[$0] } == "https" }
 }

@@ -33,6 +33,16 @@ package struct FormData: Sendable {
         values.sorted { $0.key < $1.key }.flatMap { name, values in values.map { (name, $0) } }
     }
 
+    /// What a person typed or chose: all but what every form has.
+    var typed: [(name: String, value: String)] { pairs.filter { !Self.ownFields.contains($0.name) } }
+
+    /// What every form has.
+    static let ownFields: Set = ["csrf", SingleUse.field, HeldForm.pageField, HeldForm.field]
+
+    static func urlEncoded(_ fields: [(name: String, value: String)]) -> String {
+        fields.map { "\($0.name.percentEncoded)=\($0.value.percentEncoded)" }.joined(separator: "&")
+    }
+
     /// A hash of all that was sent.
     func digest(but left: Set<String>) -> [UInt8] {
         var hash = SHA256()
@@ -52,7 +62,7 @@ package struct FormData: Sendable {
     }
 
     /// Whether nothing was sent but what a form always has.
-    package var isEmpty: Bool { files.isEmpty && values.allSatisfy { $0.key == "csrf" || $0.key == SingleUse.field } }
+    package var isEmpty: Bool { files.isEmpty && values.keys.allSatisfy(Self.ownFields.contains) }
 
     /// Puts a value in the place of those that a field has.
     mutating func put(_ name: String, _ value: String) { if !name.isEmpty { values[name] = [value] } }

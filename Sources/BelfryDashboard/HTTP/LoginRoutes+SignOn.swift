@@ -36,9 +36,10 @@ extension LoginRoutes {
     ) async throws -> Response {
         try await failing(request, context) {
             let query = try FormData(urlEncoded: request.uri.query ?? "")
-            let (visit, isNew) = visitOrNew(of: request)
-            guard let server = services.options.address.known(request, context, cameByTLS: request.cameByTLS) else {
-                return refused(client.issuer, Self.addressUnknown, request, context)
+            let (visit, isNew) = try visitOrNew(of: request)
+            let isByTLS = services.cameByTLS(request, context)
+            guard let server = services.options.address.known(request, context, cameByTLS: isByTLS) else {
+                return try refused(client.issuer, Self.addressUnknown, request, context)
             }
             let state = SignOnState(
                 issuer: client.issuer.name,
@@ -47,10 +48,10 @@ extension LoginRoutes {
             let sealed = Data(try services.people.seal(state.text, visit: visit)).base64URL
             do {
                 var response = Response.seeOther(try await client.authorization(state, sealed: sealed))
-                if isNew { remember(visit, in: &response, request) }
+                if isNew { remember(visit, in: &response, request, context) }
                 return response
             } catch let fault as SignOnFault {
-                return refused(client.issuer, fault.description, request, context)
+                return try refused(client.issuer, fault.description, request, context)
             }
         }
     }
@@ -73,12 +74,11 @@ extension LoginRoutes {
                 }
             }
             guard let (login, state) = found else {
-                return refused(client.issuer, fault.description, request, context)
+                return try refused(client.issuer, fault.description, request, context)
             }
-            var response = try signedIn(login, request, next: state.next)
+            var response = try signedIn(login, request, context, next: state.next)
             // The state is of this visit, which is over: it is worth nothing from now on.
-            response.headers.append(
-                HTTPField(name: .setCookie, value: Cookie.visit.header("", seconds: 0, isSecure: isSecure(request))))
+            services.set(.visit, "", seconds: 0, in: &response, request, context)
             return response
         }
     }
@@ -166,16 +166,16 @@ extension LoginRoutes {
 
     private func refused(
         _ issuer: Issuer, _ words: String, _ request: Request, _ context: APIContext
-    ) -> Response {
+    ) throws -> Response {
         context.logger.info(
             "nobody was logged in by an issuer", metadata: ["issuer": "\(issuer.name)", "reason": "\(words)"])
         var page = PageView("Not logged in")
         page.problem = words
         page.actions = [Link("To the login", Address.path("login"))]
-        return plain(page, request, status: .unauthorized)
+        return try plain(page, request, context, status: .unauthorized)
     }
 
     private static let addressUnknown =
-        "The server does not know by which address browsers reach it. An operator has to set dashboard.public.url, or to list "
+        "The server does not know by which address browsers reach it. An operator has to set public.url, or to list "
         + "this host in http.hosts."
 }

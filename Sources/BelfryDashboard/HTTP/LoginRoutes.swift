@@ -3,6 +3,7 @@ import BelfryCore
 import HTTPTypes
 import Hummingbird
 import Logging
+import NIOCore
 
 /// The pages before the login: the login itself, and the link of an invitation.
 struct LoginRoutes: Sendable {
@@ -11,9 +12,14 @@ struct LoginRoutes: Sendable {
 
     private static let bodyBytesMax = 16 << 10
 
-    func add(to router: Router<APIContext>) {
+    /// Shows the page of a held form to somebody who is logged in.
+    typealias Resume = @Sendable (HeldForm, Request, APIContext) async throws -> Response
+
+    func add(to router: Router<APIContext>, resume: @escaping Resume) {
         let root = Dashboard.root
-        router.servePages(RouterPath("\(root)/login"), [.get: showLogin, .post: login])
+        router.servePages(
+            RouterPath("\(root)/login"),
+            [.get: showLogin, .post: { request, context in try await login(request, context, resume) }])
         router.servePages(RouterPath("\(root)/setup"), [.get: showSetup, .post: setUp])
         addSignOn(to: router)
         router.servePages(RouterPath("\(root)/logout"), [.post: logout])
@@ -23,6 +29,45 @@ struct LoginRoutes: Sendable {
     func askForLogin(_ request: Request) -> Response {
         let next = request.method == .get ? Address.checked(next: request.uri.string) : ""
         return .seeOther(Address.query(Address.path("login"), [("next", next == Address.path() ? "" : next)]))
+    }
+
+    /// The login, with the form that was posted, to be shown again after it.
+    func askForLogin(holding request: Request, _ context: APIContext) async throws -> Response {
+        try await failing(request, context) {
+            guard (try? services.demandOwnPage(request, context)) != nil,
+                let length = request.headers[.contentLength].flatMap(Int.init), length <= HeldForm.bodyBytesMax,
+                let form = try? await PostedForm.fields(of: request, atMost: HeldForm.bodyBytesMax),
+                let held = HeldForm(form, to: request.uri.path)
+            else { return askForLogin(request) }
+            let (visit, isNew) = try visitOrNew(of: request)
+            guard let sealed = try held.sealed(by: services.people, for: visit) else {
+                return .seeOther(Address.query(Address.path("login"), [("next", held.page)]))
+            }
+            let problem = "You had been logged out. Log in, and the form comes back as you filled it in."
+            let page = loginPage(email: "", next: held.page, problem: problem, held: sealed)
+            var response = try plain(page, request, context, status: .unauthorized, visit: visit)
+            if isNew { remember(visit, in: &response, request, context) }
+            return response
+        }
+    }
+
+    /// Where somebody goes who has logged in: to the page that was asked for, or to the one with the form that was held.
+    private func welcome(
+        _ login: PersonService.Login, _ form: FormData, _ visit: String, _ request: Request, _ context: APIContext,
+        _ resume: Resume
+    ) async throws -> Response {
+        guard let held = HeldForm(sealed: form.raw(HeldForm.field), by: services.people, for: visit) else {
+            return try signedIn(login, request, context, next: form["next"])
+        }
+        var head = request.head
+        (head.method, head.path) = (.get, held.page)
+        head.headerFields[.cookie] = "\(Cookie.session.rawValue)=\(login.token)"
+        let page = try? await resume(held, Request(head: head, body: RequestBody(buffer: ByteBuffer())), context)
+        guard var response = page, response.status == .ok else {
+            return try signedIn(login, request, context, next: form["next"])
+        }
+        try setCookies(of: login, in: &response, request, context)
+        return response
     }
 }
 
@@ -34,15 +79,24 @@ extension LoginRoutes {
             return .seeOther(Address.path())
         }
         let query = try FormData(urlEncoded: request.uri.query ?? "")
-        return plain(loginPage(email: "", next: query["next"], problem: ""), request)
+        return try plain(loginPage(email: "", next: query["next"], problem: ""), request, context)
     }
 
-    @Sendable private func login(_ request: Request, _ context: APIContext) async throws -> Response {
+    private func login(
+        _ request: Request, _ context: APIContext, _ resume: Resume
+    ) async throws -> Response {
         try await failing(request, context) {
             let visit = try visit(of: request)
-            let form = try await PostedForm.read(request, services, context, atMost: Self.bodyBytesMax, cookie: visit)
+            let form = try await PostedForm.read(
+                request, services, context, atMost: HeldForm.bodyBytesMax, cookie: visit)
+            // Somebody who has logged in meanwhile, by an issuer or in another tab.
+            if form["again"] == "yes", let token = Cookie.session.value(in: request),
+                let login = try await services.people.login(token: token)
+            {
+                return try await welcome(login, form, visit, request, context, resume)
+            }
             try requirePasswords()
-            guard form["proof"].isEmpty else { return try await loginByCode(form, visit, request, context) }
+            guard form["proof"].isEmpty else { return try await loginByCode(form, visit, request, context, resume) }
             let email = form["email"].lowerCase
             let person = try await services.requestLimiter.checkGuess(
                 at: "person \(email)", .password, device: browserMark(of: email, request), of: request, context
@@ -51,12 +105,16 @@ extension LoginRoutes {
             }
             guard let person else {
                 let page = loginPage(
-                    email: form["email"], next: form["next"], problem: "The e-mail address or the password is wrong.")
-                return plain(page, request, status: .unauthorized)
+                    email: form["email"], next: form["next"], problem: "The e-mail address or the password is wrong.",
+                    held: form.raw(HeldForm.field))
+                return try plain(page, request, context, status: .unauthorized)
             }
-            guard person.hasTwoFactor else { return try await begin(person, nil, form, request, context) }
+            guard person.hasTwoFactor else {
+                return try await welcome(
+                    try await begin(person, nil, request, context), form, visit, request, context, resume)
+            }
             let proof = try services.people.halfLogin(of: person, visit: visit)
-            return plain(Self.codePage(proof: proof, next: form["next"]), request)
+            return try plain(Self.codePage(proof: proof, form), request, context)
         }
     }
 
@@ -67,12 +125,13 @@ extension LoginRoutes {
     }
 
     private func loginByCode(
-        _ form: FormData, _ visit: String, _ request: Request, _ context: APIContext
+        _ form: FormData, _ visit: String, _ request: Request, _ context: APIContext, _ resume: Resume
     ) async throws -> Response {
         guard let person = try await services.people.person(ofHalfLogin: form["proof"], visit: visit) else {
             let page = loginPage(
-                email: "", next: form["next"], problem: "The time for the code is over. Begin again, please.")
-            return plain(page, request, status: .unauthorized)
+                email: "", next: form["next"], problem: "The time for the code is over. Begin again, please.",
+                held: form.raw(HeldForm.field))
+            return try plain(page, request, context, status: .unauthorized)
         }
         let factor = try await services.requestLimiter.checkGuess(
             at: "code of person \(person.key)", .code, device: browserMark(of: person.email.text, request), of: request,
@@ -82,20 +141,20 @@ extension LoginRoutes {
         }
         guard let factor else {
             let page = Self.codePage(
-                proof: form["proof"], next: form["next"],
+                proof: form["proof"], form,
                 problem: "The code is wrong, or was used already. Wait for the next one, please.")
-            return plain(page, request, status: .unauthorized)
+            return try plain(page, request, context, status: .unauthorized)
         }
-        return try await begin(person, factor, form, request, context)
+        return try await welcome(
+            try await begin(person, factor, request, context), form, visit, request, context, resume)
     }
 
     private func begin(
-        _ person: Person, _ factor: PersonService.Factor?, _ form: FormData, _ request: Request, _ context: APIContext
-    ) async throws -> Response {
-        let login = try await services.people.begin(
+        _ person: Person, _ factor: PersonService.Factor?, _ request: Request, _ context: APIContext
+    ) async throws -> PersonService.Login {
+        try await services.people.begin(
             person, factor: factor, address: services.requestLimiter.address(of: request, context)?.text,
             agent: request.headers[.userAgent] ?? "")
-        return try signedIn(login, request, next: form["next"])
     }
 
     /// See `PersonService.browserMark`.
@@ -104,20 +163,20 @@ extension LoginRoutes {
     }
 
     /// A session begins with a token of its own: one that the browser had before is worth nothing.
-    func signedIn(_ login: PersonService.Login, _ request: Request, next: String) throws -> Response {
+    func signedIn(_ login: PersonService.Login, _ request: Request, _ context: APIContext, next: String) throws -> Response {
         var response = Response.seeOther(Address.checked(next: next))
-        let seconds = services.options.lifetime.absolute.components.seconds
-        response.headers.append(
-            HTTPField(
-                name: .setCookie,
-                value: Cookie.session.header(login.token, seconds: seconds, isSecure: isSecure(request))))
-        let browser = try services.people.knownBrowser(Cookie.browser.value(in: request), with: login.person)
-        response.headers.append(
-            HTTPField(
-                name: .setCookie,
-                value: Cookie.browser.header(
-                    browser, seconds: PersonService.browserLifetime.components.seconds, isSecure: isSecure(request))))
+        try setCookies(of: login, in: &response, request, context)
         return response
+    }
+
+    private func setCookies(
+        of login: PersonService.Login, in response: inout Response, _ request: Request, _ context: APIContext
+    ) throws {
+        let seconds = services.options.lifetime.absolute.components.seconds
+        services.set(.session, login.token, seconds: seconds, in: &response, request, context)
+        let browser = try services.people.knownBrowser(Cookie.browser.value(in: request), with: login.person)
+        services.set(
+            .browser, browser, seconds: PersonService.browserLifetime.components.seconds, in: &response, request, context)
     }
 
     @Sendable private func logout(_ request: Request, _ context: APIContext) async throws -> Response {
@@ -129,14 +188,21 @@ extension LoginRoutes {
                 try await services.people.logout(login, by: AuditAuthor(login.person, address: address))
             }
             var response = Response.seeOther(Address.path("login"))
-            response.headers[.setCookie] = Cookie.session.header("", seconds: 0, isSecure: isSecure(request))
+            services.set(.session, "", seconds: 0, in: &response, request, context)
             return response
         }
     }
 
-    private func loginPage(email: String, next: String, problem: String) -> PageView {
+    private func loginPage(email: String, next: String, problem: String, held: String = "") -> PageView {
         var page = PageView("Log in")
         if !services.issuers.isEmpty { page.sections = [signOnSection(next: next)] }
+        if !services.issuers.isEmpty, !held.isEmpty {
+            page.sections[0].text =
+                "To keep what you filled in, open the login in another tab, and come back here when it is done."
+            var back = Form(Address.path("login"), "I have logged in: back to the form")
+            back.hidden = [.init(name: "again", value: "yes"), .init(name: HeldForm.field, value: held)]
+            page.sections[0].buttons = [back]
+        }
         guard services.options.takesPasswords else {
             page.problem = problem
             return page
@@ -150,7 +216,7 @@ extension LoginRoutes {
                 .text("password", "Password", isRequired: true, type: "password", autocomplete: "current-password")
                     .focusedIf(!email.isEmpty),
             ])
-        form.hidden = [.init(name: "next", value: next)]
+        form.hidden = [.init(name: "next", value: next)] + Self.holding(held)
         form.problem = problem
         var section = Section()
         section.form = form
@@ -162,14 +228,21 @@ extension LoginRoutes {
 // MARK: - The code
 
 extension LoginRoutes {
-    private static func codePage(proof: String, next: String, problem: String = "") -> PageView {
+    private static func holding(_ held: String) -> [Form.Hidden] {
+        held.isEmpty ? [] : [.init(name: HeldForm.field, value: held)]
+    }
+
+    /// - Parameter posted: the form before, which may carry another.
+    private static func codePage(proof: String, _ posted: FormData, problem: String = "") -> PageView {
         var page = PageView("The code, please")
         page.lead = "Open your authenticator app, and type what it shows for Belfry. "
         page.lead += "Without your phone, type one of your recovery codes."
         var form = Form(
             Address.path("login"), "Log in",
             [.text("code", "Code", isRequired: true, autocomplete: "one-time-code").focused])
-        form.hidden = [.init(name: "proof", value: proof), .init(name: "next", value: next)]
+        form.hidden =
+            [.init(name: "proof", value: proof), .init(name: "next", value: posted["next"])]
+            + holding(posted.raw(HeldForm.field))
         form.problem = problem
         var section = Section()
         section.form = form
@@ -190,8 +263,8 @@ extension LoginRoutes {
             ) {
                 try await services.people.invitation(token: token)
             }
-            guard let invitation else { return plain(Self.usedUp, request, status: .notFound) }
-            return plain(setupPage(invitation, setupForm(invitation, token: token)), request)
+            guard let invitation else { return try plain(Self.usedUp, request, context, status: .notFound) }
+            return try plain(setupPage(invitation, setupForm(invitation, token: token)), request, context)
         }
     }
 
@@ -205,19 +278,19 @@ extension LoginRoutes {
             ) {
                 try await services.people.invitation(token: data["token"])
             }
-            guard let invitation = found else { return plain(Self.usedUp, request, status: .notFound) }
+            guard let invitation = found else { return try plain(Self.usedUp, request, context, status: .notFound) }
             do {
                 let person = try await accept(invitation, data, address: address)
                 // A new password does not take the place of a code.
                 guard !person.hasTwoFactor else { return .seeOther(Address.path("login")) }
                 let login = try await services.people.begin(
                     person, address: address, agent: request.headers[.userAgent] ?? "")
-                return try signedIn(login, request, next: "")
+                return try signedIn(login, request, context, next: "")
             } catch let fault as InvalidInput {
                 var form = setupForm(invitation, token: data["token"])
                 form.keep(data)
                 form.show(fault.problem, at: fault.field)
-                return plain(setupPage(invitation, form), request, status: .unprocessableContent)
+                return try plain(setupPage(invitation, form), request, context, status: .unprocessableContent)
             }
         }
     }
@@ -286,31 +359,34 @@ extension LoginRoutes {
     }
 
     private func visit(of request: Request) throws -> String {
-        guard let visit = Cookie.visit.value(in: request), visit.utf8.count == 64 else {
+        guard let visit = Cookie.visit.value(in: request), services.people.isVisit(visit) else {
             throw APIError(
                 .forbidden, "The form needs its cookie: allow cookies for this address, and load the page again")
         }
         return visit
     }
 
-    func plain(_ page: PageView, _ request: Request, status: HTTPResponse.Status = .ok) -> Response {
+    func plain(
+        _ page: PageView, _ request: Request, _ context: APIContext, status: HTTPResponse.Status = .ok,
+        visit begun: String? = nil
+    ) throws -> Response {
         var shell = Shell()
         shell.release = services.options.release
-        let (visit, isNew) = visitOrNew(of: request)
+        let (visit, isNew) = if let begun { (begun, false) } else { try visitOrNew(of: request) }
         shell.csrf = FormToken.of(visit)
         var response = Response.html(templates.plain(page, in: shell), status: status)
-        if isNew { remember(visit, in: &response, request) }
+        if isNew { remember(visit, in: &response, request, context) }
         return response
     }
 
     /// The visit before a login, and whether the browser has its cookie still to get.
-    func visitOrNew(of request: Request) -> (visit: String, isNew: Bool) {
-        let known = Cookie.visit.value(in: request).flatMap { $0.utf8.count == 64 ? $0 : nil }
-        return (known ?? [UInt8].random(count: 32).hex, known == nil)
+    func visitOrNew(of request: Request) throws -> (visit: String, isNew: Bool) {
+        let known = Cookie.visit.value(in: request).flatMap { services.people.isVisit($0) ? $0 : nil }
+        return (try known ?? services.people.newVisit(), known == nil)
     }
 
-    func remember(_ visit: String, in response: inout Response, _ request: Request) {
-        response.headers[.setCookie] = Cookie.visit.header(visit, seconds: 3_600, isSecure: isSecure(request))
+    func remember(_ visit: String, in response: inout Response, _ request: Request, _ context: APIContext) {
+        services.set(.visit, visit, seconds: 86_400, in: &response, request, context)
     }
 
     func failing(
@@ -325,13 +401,12 @@ extension LoginRoutes {
             var page = PageView(known.status.reasonPhrase)
             page.problem = known.message
             page.actions = [Link("To the login", Address.path("login"))]
-            var response = plain(page, request, status: known.status)
+            var response = try plain(page, request, context, status: known.status)
             for header in known.headers where header.name != .wwwAuthenticate { response.headers.append(header) }
             return response
         }
     }
 
-    func isSecure(_ request: Request) -> Bool { services.isSecure(request) }
 }
 
 extension Field {

@@ -130,7 +130,7 @@ struct SingleUse: Sendable {
     private static func reservation(_ key: UUID, _ visit: Visit) -> Reservation {
         Reservation(
             name: hash("form \(visit.request.uri.path) \(key.lowercased)", visit), caller: caller(visit),
-            request: visit.form.digest(but: ["csrf", field]), idempotentID: .timeOrdered(), hold: hold)
+            request: visit.form.digest(but: FormData.ownFields), idempotentID: .timeOrdered(), hold: hold)
     }
 
     /// Before the id of a result with a secret. Its name has it too, so that no other address leads there.
@@ -175,9 +175,7 @@ struct SingleUse: Sendable {
         page.actions = [Link("Open the page anew", visit.request.uri.path)]
         guard !visit.form.hasFiles else { return page }
         var form = Form(visit.request.uri.string, "Do it again with these values")
-        form.hidden = visit.form.pairs.filter { $0.name != "csrf" && $0.name != field }.map {
-            Form.Hidden(name: $0.name, value: $0.value)
-        }
+        form.hidden = visit.form.typed.map { Form.Hidden(name: $0.name, value: $0.value) }
         var section = Section("Again")
         section.form = form
         page.sections = [section]

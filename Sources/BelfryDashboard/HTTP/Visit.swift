@@ -38,6 +38,30 @@ struct Visit: Sendable {
         }
     }
 
+    /// Asks before something that cannot be undone, with what it concerns; nil once the person has said yes.
+    ///
+    /// - Parameters:
+    ///   - facts: numbers, above all.
+    ///   - home: where the person goes who leaves it as it is.
+    func question(_ title: String, _ text: String, _ facts: [Fact], yes: String, no home: String) -> PageAnswer? {
+        guard form[Self.confirmed].isEmpty else { return nil }
+        var page = PageView(title)
+        var section = Section(text: text)
+        section.facts = facts
+        section.isDanger = true
+        var answer = Form(request.uri.path, yes)
+        answer.isDanger = true
+        answer.hidden = form.typed.map { Form.Hidden(name: $0.name, value: $0.value) }
+        answer.hidden.append(Form.Hidden(name: Self.confirmed, value: "yes"))
+        section.form = answer
+        section.links = [Link("Leave it as it is", home)]
+        page.sections = [section]
+        return .page(page)
+    }
+
+    /// The name of the hidden field.
+    static let confirmed = "confirmed"
+
     /// Whether this is the person's password; wrong ones wait longer and longer, as at the login.
     func isPassword(_ password: String) async throws -> Bool {
         let name = "person \(person.email.text)"

@@ -1,3 +1,4 @@
+import BelfryAPI
 import BelfryCore
 import FoundationEssentials
 
@@ -187,7 +188,23 @@ struct ApplicationPages {
                     ])
             ])
         form.isInline = true
-        return form
+        // By what it replaces: of two tabs, or two people, one does it.
+        let replaced = what == "api-key" ? application.apiKeyHash : application.sharedSecret.bytes
+        return form.guarded(by: Array(SecretHash.of(replaced.hex).prefix(16)).hex)
+    }
+
+    private func refusal(_ visit: Visit, _ application: Application, _ what: String) -> PageAnswer? {
+        let form = Self.rotation(application, what, "")
+        do {
+            try form.demandUnchanged(since: visit.form)
+            return nil
+        } catch {
+            var page = settingsPage(visit, application, form: Self.editForm(application))
+            page.problem =
+                "Nothing was done: since you loaded the page, somebody replaced it, perhaps you in another tab. Another one would end "
+                + "the one that is new."
+            return .invalid(page)
+        }
     }
 
     private static func deleteForm(_ application: Application) -> Form {
@@ -216,12 +233,14 @@ struct ApplicationPages {
     }
 
     @Sendable private func replaceAPIKey(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        if let refusal = refusal(visit, application, "api-key") { return refusal }
         let key = try await visit.services.admin.replaceAPIKey(
             of: application, grace: try Self.grace(visit.form), by: visit.author)
         return .outcome(Self.secret("API key", key, of: application))
     }
 
     @Sendable private func replaceSharedSecret(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+        if let refusal = refusal(visit, application, "shared-secret") { return refusal }
         let secret = try await visit.services.admin.replaceSharedSecret(
             of: application, grace: try Self.grace(visit.form), by: visit.author)
         return .outcome(Self.secret("Shared secret", secret, of: application))

@@ -315,6 +315,13 @@ struct DevicePages {
     @Sendable private func deactivate(
         _ visit: Visit, _ device: Device, _ platform: Platform, _ application: Application
     ) async throws -> PageAnswer {
+        let question = visit.question(
+            "Deactivate \(device.label)?", "It gets nothing until its app registers again.",
+            [
+                Fact("Devices", .number(1)), Fact("User", .text(device.customUserID ?? "none")),
+                Fact("Topics", .number(device.topics.count)), Fact("Last seen", .time(device.lastSeenAt)),
+            ], yes: "Deactivate it", no: Address.of(application, "devices", device.uuid.lowercased))
+        if let question { return question }
         try await visit.services.admin.deactivate(device, on: platform, of: application, by: visit.author)
         return .redirect(
             Address.query(Address.of(application, "devices", device.uuid.lowercased), [("done", "deactivated")]))

@@ -88,6 +88,14 @@ struct KeyPages {
             throw APIError.none("key")
         }
         try visit.require(.administer, on: Permission.Subject(key.bounds), called: "key")
+        let names = try await Role.names([key.bounds], visit)
+        let question = visit.question(
+            "Revoke the key “\(key.name)”?", "Programs that use it are refused at once, and it cannot be taken back.",
+            [
+                Fact("Key id", .code(key.id)), Fact("Scope", .text(key.scope.rawValue)),
+                Fact("For", .text(names[key.bounds] ?? "")), Fact("Last used", .time(key.lastUsedAt)),
+            ], yes: "Revoke it", no: Address.path("admin", "keys"))
+        if let question { return question }
         try await visit.services.admin.revoke(key, by: visit.author)
         return .redirect(Address.query(Address.path("admin", "keys"), [("done", "revoked")]))
     }

@@ -148,7 +148,7 @@ struct PeoplePages {
         section.isSecret = true
         if !isAddressKnown {
             section.text +=
-                " It begins with the server's own address: put the one by which they reach it there, and set dashboard.public.url."
+                " It begins with the server's own address: put the one by which they reach it there, and set public.url."
         }
         section.facts = [Fact("Link", .code(link))]
         section.links = [Link("Done", Address.path("admin", "people"), isMain: true)]

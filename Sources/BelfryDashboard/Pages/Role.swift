@@ -13,7 +13,7 @@ enum Role {
 
     /// The fields of a role: what the person may give, and where.
     ///
-    /// - Parameter now: what is chosen at first; nil for the most that can be given.
+    /// - Parameter now: what is chosen at first; nil for the least role.
     static func fields(_ visit: Visit, now: (scope: AdminKey.Scope, bounds: AdminKey.Bounds)? = nil) async throws
         -> [Field]
     {
@@ -32,7 +32,7 @@ enum Role {
         if let own, !bounds.contains(where: { $0.0 == own.0 }) { bounds.append(own) }
         let allowed = scopes(within: visit.person.bounds)
         return [
-            .select("scope", "Role", now?.scope.rawValue ?? allowed.first?.0 ?? "", allowed),
+            .select("scope", "Role", now?.scope.rawValue ?? AdminKey.Scope.readOnly.rawValue, allowed),
             .select("bounds", "For", own?.0 ?? bounds.first?.0 ?? "", bounds, hint: hint(within: visit.person.bounds)),
         ]
     }

@@ -191,9 +191,30 @@ struct SchedulePages {
         return page
     }
 
+    private func question(
+        before schedule: Schedule, _ visit: Visit, _ application: Application
+    ) async throws -> PageAnswer? {
+        guard visit.form[Visit.confirmed].isEmpty else { return nil }
+        let request = schedule.pushRequest
+        // A target that is not there any more has nobody.
+        let draft = try? await visit.services.pushes.draft(request, for: application.key)
+        var devices = "not known"
+        if let draft {
+            devices = try await visit.searching(application) {
+                try await AudienceCount.of(draft, in: visit.services.store).words
+            }
+        }
+        return visit.question(
+            "Cancel “\(request.content.summary)”?", "It is never sent then. It can be copied into a new one.",
+            [
+                Fact("Would go to", .badge(devices, .warn), .text(request.target.words)), Fact("Due", .time(schedule.dueAt)),
+            ], yes: "Cancel it", no: schedule.address(in: application))
+    }
+
     @Sendable private func cancel(
         _ visit: Visit, _ schedule: Schedule, _ application: Application
     ) async throws -> PageAnswer {
+        if schedule.ending == nil, let question = try await question(before: schedule, visit, application) { return question }
         let isCancelled = try await visit.services.pushes.cancel(schedule.key, of: application, by: visit.author)
         return .redirect(
             Address.query(Address.of(application, "schedules"), [("done", isCancelled ? "cancelled" : "late")]))

@@ -110,14 +110,36 @@ struct TopicPages {
 
     @Sendable private func show(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
         let topic = try await topic(visit, application)
-        let platforms = try await visit.services.store.platforms(of: application.key)
-        let count = try await visit.searching(application) {
-            try await visit.services.store.deviceCount(DeviceSearch(platforms: platforms.map(\.key), topic: topic.name))
-        }
+        let count = try await subscribers(of: topic, visit, application)
         return .page(
             Self.page(
                 topic, application, subscribers: count, mayChange: visit.may(.change, Permission.Subject(application)),
                 Self.deleteForm(topic, application, count)))
+    }
+
+    private func subscribers(of topic: Topic, _ visit: Visit, _ application: Application) async throws -> Int {
+        let platforms = try await visit.services.store.platforms(of: application.key)
+        return try await visit.searching(application) {
+            try await visit.services.store.deviceCount(DeviceSearch(platforms: platforms.map(\.key), topic: topic.name))
+        }
+    }
+
+    /// Schedules that are looked through for those that mean the topic.
+    private static let schedulesMax = 500
+
+    private func question(
+        before topic: Topic, _ visit: Visit, _ application: Application
+    ) async throws -> PageAnswer? {
+        guard visit.form[Visit.confirmed].isEmpty else { return nil }
+        let count = try await subscribers(of: topic, visit, application)
+        let waiting = try await visit.services.store.schedules(of: application.key, after: nil, limit: Self.schedulesMax)
+        let meant = waiting.count { $0.pushRequest.target.words.contains(topic.name) }
+        return visit.question(
+            "Delete the topic “\(topic.name)”?", "Its devices are unsubscribed for good: nothing brings them back but their apps.",
+            [
+                Fact("Subscribers", .number(count)),
+                Fact("Schedules that name it", .number(meant), .text(waiting.count < Self.schedulesMax ? "" : "or more")),
+            ], yes: "Delete it", no: Address.of(application, "topics", topic.name))
     }
 
     private static func deleteForm(_ topic: Topic, _ application: Application, _ count: Int) -> Form {
@@ -146,7 +168,9 @@ struct TopicPages {
     }
 
     @Sendable private func delete(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
-        try await visit.services.admin.delete(try await topic(visit, application), of: application, by: visit.author)
+        let topic = try await topic(visit, application)
+        if let question = try await question(before: topic, visit, application) { return question }
+        try await visit.services.admin.delete(topic, of: application, by: visit.author)
         return .redirect(Address.query(Address.of(application, "topics"), [("done", "deleted")]))
     }
 }

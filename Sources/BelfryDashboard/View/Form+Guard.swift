@@ -16,7 +16,8 @@ extension Form {
     /// The same for a thing of which the admin API tells the version: fields that offer what others may add are not compared.
     func guarded(by tag: Admin.EntityTag) -> Form { guarded(by: tag.text.filter { $0 != "\"" }) }
 
-    private func guarded(by seen: String) -> Form {
+    /// - Parameter seen: a digest of what the form concerns.
+    func guarded(by seen: String) -> Form {
         var form = self
         form.hidden.append(Hidden(name: Self.seen, value: seen))
         return form

@@ -13,6 +13,8 @@ package struct Form: Sendable {
     /// Beside the main one; each names an `action` of the form.
     package var others: [Submit] = []
     package var problem = ""
+    /// Where what is typed is kept while nobody has sent it; empty for most forms.
+    package var draft = ""
     package var isGet = false
     package var isMultipart = false
     package var isDanger = false

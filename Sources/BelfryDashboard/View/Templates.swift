@@ -1,3 +1,4 @@
+package import BelfryAPI
 import BelfryCore
 import CDashboard
 import Crypto
@@ -35,8 +36,11 @@ enum Asset {
 /// The templates, parsed once.
 package struct Templates: Sendable {
     private let library: MustacheLibrary
+    private let path: PublicPath
 
-    package init() throws {
+    /// - Parameter path: where browsers find the server; templates and views name addresses without it.
+    package init(below path: PublicPath = PublicPath(of: nil)) throws {
+        self.path = path
         MustacheContentTypes.register(EscapedText(), named: EscapedText.name)
         var library = MustacheLibrary()
         for (name, text) in Asset.templates { try library.register(EscapedText.pragma + text, named: name) }
@@ -50,7 +54,7 @@ package struct Templates: Sendable {
     package func plain(_ page: PageView, in shell: Shell) -> String { render(Shown(page: page, shell: shell), "plain") }
 
     private func render(_ shown: Shown, _ name: String) -> String {
-        library.render(shown, withTemplate: name) ?? ""
+        path.browsers(page: library.render(shown, withTemplate: name) ?? "")
     }
 
     /// Mustache itself escapes by the character: `String.html` says why not to. Each template asks for it, since each partial
@@ -75,6 +79,8 @@ package struct Shell: Sendable {
     package var csrf = ""
     /// The single-use key of its forms.
     package var key = ""
+    /// Where the page stands, with its query.
+    package var page = ""
     package var person = ""
     package var role = ""
     package var isSignedIn = false

@@ -15,7 +15,7 @@ package struct DashboardConfiguration: Sendable {
     package var issuers: [Issuer]
     /// `dashboard.password.login`, default true.
     package var takesPasswords: Bool
-    /// `dashboard.public.url`, default the host that the browser names, if it can be believed; see `ServerAddress`.
+    /// `public.url`, default the host that the browser names, if it can be believed; see `ServerAddress`.
     package var publicURL: String? { address.publicURL }
     package private(set) var address: ServerAddress
     /// `dashboard.passwords.leaked.file`, default none: passwords that nobody may set.
@@ -39,12 +39,6 @@ package struct DashboardConfiguration: Sendable {
                 "dashboard.password.login is false, and dashboard.sso.issuers names nobody: no person could log in")
         }
         address = ServerAddress(settings)
-        address.publicURL = settings.optionalString("dashboard.public.url").map {
-            $0.hasSuffix("/") ? String($0.dropLast()) : $0
-        }
-        if let publicURL = address.publicURL, !publicURL.hasPrefix("https://"), !publicURL.hasPrefix("http://") {
-            settings.note("dashboard.public.url is `\(publicURL.quotable)`, it has to begin with https:// or http://")
-        }
         mapTiles = Self.tiles(settings)
         let key = "dashboard.passwords.leaked.file"
         guard let path = settings.optionalString(key), !path.isEmpty else { return }

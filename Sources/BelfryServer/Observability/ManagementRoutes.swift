@@ -7,15 +7,21 @@ struct ManagementRoutes: Sendable {
     let health: HealthRoutes
 
     func responder() -> some HTTPResponder<BasicRequestContext> {
-        let router = Router(context: BasicRequestContext.self)
-        router.get("metrics") { _, _ in
-            let text = metrics.text() + ProcessMetrics.text() + (await readiness())
+        let metrics: @Sendable () async -> Response = {
+            let text = self.metrics.text() + ProcessMetrics.text() + (await readiness())
             return Response(
                 status: .ok, headers: [.contentType: "text/plain; version=0.0.4; charset=utf-8"],
                 body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
         }
-        router.get("health/live") { _, _ in HealthRoutes.live() }
-        router.get("health/ready") { _, _ in await health.ready(withReasons: true) }
+        let router = Router(context: BasicRequestContext.self)
+        let answers: [(RouterPath, @Sendable () async -> Response)] = [
+            ("metrics", metrics), ("health/live", { HealthRoutes.live() }),
+            ("health/ready", { [health] in await health.ready(withReasons: true) }),
+        ]
+        for (path, answer) in answers {
+            router.on(path, method: .get) { _, _ in await answer() }
+            router.on(path, method: .head) { _, _ in await answer().createHeadResponse() }
+        }
         return router.buildResponder()
     }
 

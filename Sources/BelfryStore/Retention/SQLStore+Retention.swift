@@ -13,6 +13,7 @@ extension SQLStore {
             case .idempotency: try session.deleteExpiredRecords(until: before)
             case .unseen: try session.retireUnseen(before: before)
             case .imports: try session.deleteExpiredImports(before: before)
+            case .drafts: try session.deleteExpiredDrafts(before: before)
             }
         }
     }
@@ -100,6 +101,11 @@ extension WriteSession {
             return DeletedRows(rows: due.count, isMore: true)
         }
         return DeletedRows()
+    }
+
+    fileprivate func deleteExpiredDrafts(before: Instant) throws -> DeletedRows {
+        let rows = try prepared(DraftStatements.deleteExpired).run(before, DeletedRows.rowsMax)
+        return DeletedRows(rows: rows, isMore: rows == DeletedRows.rowsMax)
     }
 
     fileprivate func deleteExpiredRecords(until: Instant) throws -> DeletedRows {

@@ -33,6 +33,7 @@ package struct Contents: Sendable {
     package var pushes: [Key<Push>: PushRow] = [:]
     package var fanOuts: [FanOutKey: FanOutRow] = [:]
     package var batches: [Key<Batch>: BatchRow] = [:]
+    package var drafts: [ComposeDraft.Place: ComposeDraft] = [:]
     /// By name.
     package var idempotency: [[UInt8]: IdempotencyRecord] = [:]
     /// The callers of all records, including deleted ones.

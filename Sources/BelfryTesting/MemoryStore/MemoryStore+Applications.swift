@@ -124,6 +124,7 @@ extension Contents {
 
     fileprivate mutating func remove(_ application: Key<Application>, platforms: Set<Key<Platform>>) {
         schedules = schedules.filter { $0.value.applicationKey != application }
+        drafts = drafts.filter { $0.key.application != application }
         let pushes = Set(self.pushes.values.map(\.push).filter { $0.applicationKey == application }.map(\.key))
         batches = batches.filter { !pushes.contains($0.value.batch.pushKey) }
         fanOuts = fanOuts.filter { !pushes.contains($0.key.push) }

@@ -10,6 +10,7 @@ extension MemoryStore {
             case .idempotency: DeletedRows(rows: contents.deleteExpiredRecords(until: before))
             case .unseen: DeletedRows(rows: contents.retireUnseen(before: before))
             case .imports: DeletedRows(rows: contents.deleteExpiredImports(before: before))
+            case .drafts: DeletedRows(rows: contents.deleteExpiredDrafts(before: before))
             }
         }
     }
@@ -45,6 +46,12 @@ extension Contents {
         let kept = audit.filter { $0.at >= before }
         defer { audit = kept }
         return audit.count - kept.count
+    }
+
+    fileprivate mutating func deleteExpiredDrafts(before: Instant) -> Int {
+        let kept = drafts.filter { $0.value.savedAt >= before }
+        defer { drafts = kept }
+        return drafts.count - kept.count
     }
 
     fileprivate mutating func deleteExpiredRecords(until: Instant) -> Int {

@@ -22,7 +22,7 @@ extension AdminCommand.User {
             abstract: "Make a person who may log in at the dashboard.",
             discussion: """
                 Without --password-file a link is printed with which they set a password, once, within three days. `setup_path` is its path \
-                on whatever address browsers reach this server by; `setup_link` is the whole of it: at dashboard.public.url \
+                on whatever address browsers reach this server by; `setup_link` is the whole of it: at public.url \
                 (BELFRY_DASHBOARD_PUBLIC_URL), or else on this machine. A later link for the same address takes the place of an earlier one.
                 """)
 

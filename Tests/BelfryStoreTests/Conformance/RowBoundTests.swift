@@ -29,6 +29,7 @@ import Testing
         "admin_key": .limit(.adminKeys), "person": .limit(.people), "invitation": .limit(.invitations),
         "recovery_code": .perRow("person", RecoveryCode.count), "person_identity": .perRow("person", 1),
         "dashboard_session": .perRow("person", DashboardSession.perPersonMax),
+        "compose_draft": .perRow("person", ComposeDraft.perPersonMax),
         "open_endpoint": .limit(.openEndpoints), "gateway_credential": .perRow("platform", GatewayCredential.countMax),
         "acrobits_app_id": .perRow("application", AcrobitsAppID.countMax), "acrobits_registration": .derived("device"),
         "carma_app": .limit(.carmaApps), "carma_trigger": .limit(.carmaTriggers), "carma_device": .quota(.devices),

@@ -39,8 +39,14 @@ struct ComposeContext: Sendable {
         }
         var section = Section(review.isEmpty ? "" : "Send it, or change it")
         section.form = form
+        section.form?.draft = draftAddress("draft")
         page.sections = review + [section]
         return page
+    }
+
+    /// What concerns the draft of this form.
+    func draftAddress(_ what: String) -> String {
+        schedule.map { Address.of(application, "schedules", $0.key.id, what) } ?? Address.of(application, "compose", what)
     }
 
     // MARK: Audience

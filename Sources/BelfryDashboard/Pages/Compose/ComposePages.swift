@@ -1,6 +1,7 @@
 import BelfryAPI
 import BelfryCore
 import FoundationEssentials
+import Hummingbird
 
 /// Writing a push: the form, its JSON, the review with the size of the audience, and sending it; and the same for a schedule.
 struct ComposePages {
@@ -17,6 +18,20 @@ struct ComposePages {
             make.application(.post, "compose", .send) { visit, application in
                 try await act(visit, application, nil)
             }.taking(bytes: Self.bodyBytesMax),
+            make.application(.post, "compose/draft", .send) { visit, application in
+                try await keepDraft(visit, application, nil)
+            }.taking(bytes: Self.bodyBytesMax),
+            make.application(.post, "compose/discard", .send) { visit, application in
+                _ = try await visit.services.store.deleteDraft(at: visit.draftPlace(application, nil))
+                return .redirect(Address.of(application, "compose"))
+            },
+            make.schedule(.post, "/draft", .send) { visit, schedule, application in
+                try await keepDraft(visit, application, schedule)
+            }.taking(bytes: Self.bodyBytesMax),
+            make.schedule(.post, "/discard", .send) { visit, schedule, application in
+                _ = try await visit.services.store.deleteDraft(at: visit.draftPlace(application, schedule))
+                return .redirect(Address.of(application, "schedules", schedule.key.id, "edit"))
+            },
             make.schedule(.get, "/edit", .send) { visit, schedule, application in
                 try await show(visit, application, schedule)
             },
@@ -33,11 +48,65 @@ struct ComposePages {
         guard !context.platforms.isEmpty else { return .page(Self.withoutPlatforms(application)) }
         if let schedule {
             guard schedule.ending == nil else { return .redirect(Self.late(application)) }
+            if let draft = try await draft(context) { return .page(draft) }
             return .page(
                 context.page(context.form.form(context.form.data(of: schedule.pushRequest, sendAt: schedule.dueAt))))
         }
         let begun = try await earlier(visit, application) ?? visit.query.asRequest
+        if begun == nil, let draft = try await draft(context) { return .page(draft) }
         return .page(context.page(context.form.form(begun.map { context.form.data(of: $0) } ?? FormData())))
+    }
+
+    /// The form as the person left it; nil where there is nothing, or a schedule was changed since.
+    private func draft(_ context: ComposeContext) async throws -> PageView? {
+        let place = context.visit.draftPlace(context.application, context.schedule)
+        let kept = try await context.visit.services.store.draft(at: place)
+        let held = HeldForm.current.flatMap { $0.action == context.form.action ? $0.data : nil }
+        guard let data = try held ?? kept.map({ try FormData(urlEncoded: $0.text) }) else { return nil }
+        if let schedule = context.schedule, data["version"] != "\(schedule.version)" { return nil }
+        var page = context.page(data["mode"] == "json" ? context.form.jsonForm(data.raw("json")) : context.form.form(data))
+        guard held == nil, let kept else { return page }
+        let text = Value.time(kept.savedAt).text
+        var section = Section(text: "You wrote this until \(text) and have not sent it. It is kept for a week.")
+        section.buttons = [.button(context.draftAddress("discard"), "Discard it, and begin anew")]
+        page.sections.insert(section, at: 0)
+        return page
+    }
+
+    /// Keeps what was typed; nothing where there is nothing.
+    private func keepDraft(_ visit: Visit, _ application: Application, _ schedule: Schedule?) async throws -> PageAnswer {
+        if let text = visit.form.draft {
+            try await visit.services.store.keepDraft(text, at: visit.draftPlace(application, schedule))
+        }
+        return .response(Response(status: .noContent))
+    }
+
+    /// Does what ends a draft, in one tab of those that show it: the others are told.
+    private func takingDraft(
+        _ visit: Visit, _ context: ComposeContext, _ work: () async throws -> PageAnswer
+    ) async throws -> PageAnswer {
+        let place = visit.draftPlace(context.application, context.schedule)
+        let isThere = try await visit.services.store.deleteDraft(at: place)
+        // A schedule has a version, which says more.
+        guard isThere || visit.form["draft"].isEmpty || context.schedule != nil else {
+            return .invalid(Self.sentElsewhere(visit, context))
+        }
+        do { return try await work() } catch {
+            _ = try await keepDraft(visit, context.application, context.schedule)
+            throw error
+        }
+    }
+
+    private static func sentElsewhere(_ visit: Visit, _ context: ComposeContext) -> PageView {
+        var page = PageView("Sent or discarded in another tab")
+        page.lead = "What you wrote here was sent, or discarded, in another tab. If you send this too, it is sent a second time."
+        page.actions = [Link("See the pushes", Address.of(context.application, "pushes"))]
+        var form = Form(context.form.action, "Send it all the same")
+        form.hidden = visit.form.typed.filter { $0.name != "draft" }.map { Form.Hidden(name: $0.name, value: $0.value) }
+        var section = Section("Again")
+        section.form = form
+        page.sections = [section]
+        return page
     }
 
     static func late(_ application: Application) -> String {
@@ -68,6 +137,7 @@ struct ComposePages {
         let (form, fault) = DeviceFile.merged(into: visit.form)
         var visit = visit
         visit.form = form
+        if form["action"] != "send" { _ = try await keepDraft(visit, application, schedule) }
         let context = try await ComposeContext(visit, application, schedule)
         let isJSON = form["mode"] == "json"
         let filled = isJSON ? context.form.jsonForm(form.raw("json")) : context.form.form(form)
@@ -115,7 +185,7 @@ struct ComposePages {
                     "has to be the name: \(context.application.name)", at: "confirm")
                 return .invalid(page)
             }
-            return try await send(visit, context, written)
+            return try await takingDraft(visit, context) { try await send(visit, context, written) }
         default: break
         }
         return .page(try await context.review(written, audience))
@@ -180,12 +250,35 @@ struct ComposePages {
             at: place, trigger: visit.form["trigger"], topics: visit.form.list("names"),
             platform: context.fencePlatform(visit.form))
         guard visit.form["action"] == "send" else { return .page(context.review(plan, at: place)) }
-        _ = try await visit.services.admin.create(plan, of: application, by: visit.author)
-        return .redirect(Address.query(Address.of(application, "places"), [("done", "saved")]))
+        return try await takingDraft(visit, context) {
+            _ = try await visit.services.admin.create(plan, of: application, by: visit.author)
+            return .redirect(Address.query(Address.of(application, "places"), [("done", "saved")]))
+        }
+    }
+}
+
+extension Visit {
+    fileprivate func draftPlace(_ application: Application, _ schedule: Schedule?) -> ComposeDraft.Place {
+        ComposeDraft.Place(person.key, application.key, schedule?.key)
     }
 }
 
 extension FormData {
+    /// What is kept of a push that is being written. nil where nothing was typed, and for what is longer than any form sends.
+    var draft: String? {
+        let kept = typed.filter { !Self.ofReview.contains($0.name) && !$0.value.isEmpty }
+        guard kept.contains(where: { !Self.isChoice($0.name) }) else { return nil }
+        let text = Self.urlEncoded(kept)
+        return text.utf8.count <= ComposeDraft.bytesMax ? text : nil
+    }
+
+    private static let ofReview: Set = ["action", "reviewed", "confirm", "draft"]
+
+    /// Fields that are never empty.
+    private static func isChoice(_ name: String) -> Bool {
+        ["audience", "place", "trigger", "my_device", "version"].contains(name) || name.hasPrefix("on-")
+    }
+
     /// An empty push to the topic, user or device that a page links with; nil where there is none of them.
     fileprivate var asRequest: PushRequest? {
         let target: Target? =

@@ -1,0 +1,25 @@
+/// What a person has written in Compose and not sent yet.
+package struct ComposeDraft: Sendable, Hashable {
+    /// Where it was written: there is one for each place.
+    package struct Place: Sendable, Hashable {
+        package let person: Key<Person>
+        package let application: Key<Application>
+        /// The schedule that it changes; nil for a new push.
+        package let schedule: Key<Schedule>?
+
+        package init(_ person: Key<Person>, _ application: Key<Application>, _ schedule: Key<Schedule>? = nil) {
+            (self.person, self.application, self.schedule) = (person, application, schedule)
+        }
+    }
+
+    /// The fields of the form, URL-encoded.
+    package let text: String
+    package let savedAt: Instant
+
+    package init(text: String, savedAt: Instant) { (self.text, self.savedAt) = (text, savedAt) }
+
+    /// Of a person; the oldest gives way.
+    package static let perPersonMax = 20
+    package static let bytesMax = 512 << 10
+    package static let lifetime = Duration.seconds(7 * 86_400)
+}
