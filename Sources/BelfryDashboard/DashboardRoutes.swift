@@ -21,14 +21,17 @@ package struct DashboardRoutes: Sendable {
 
     package func add(to router: Router<APIContext>) {
         let pages = Router(context: APIContext.self)
-        for route in routes where route.method == .get { pages.on(Self.path(of: route), method: .get, use: handler(route)) }
+        for route in routes where route.method == .get {
+            pages.on(Self.path(of: route), method: .get, use: handler(route) { _, _, _ in throw APIError.none("page") })
+        }
         let responder = pages.buildResponder()
-        loginRoutes.add(to: router) { held, request, context in
+        let resume: HeldForm.Resume = { held, request, context in
             try await HeldForm.$current.withValue(held) { try await responder.respond(to: request, context: context) }
         }
+        loginRoutes.add(to: router, resume: resume)
         for (_, routes) in Dictionary(grouping: routes, by: \.path) {
             var handlers: [HTTPRequest.Method: Router<APIContext>.Handler] = [:]
-            for route in routes { handlers[route.method == .get ? .get : .post] = handler(route) }
+            for route in routes { handlers[route.method == .get ? .get : .post] = handler(route, resume) }
             router.servePages(Self.path(of: routes[0]), handlers)
         }
         // Browsers are given the server's bare address; a program is told that nothing is there.
@@ -70,7 +73,7 @@ package struct DashboardRoutes: Sendable {
             + AuditPages(make: make).routes + AccountPages(make: make).routes
     }
 
-    private func handler(_ route: PageRoute) -> Router<APIContext>.Handler {
+    private func handler(_ route: PageRoute, _ resume: @escaping HeldForm.Resume) -> Router<APIContext>.Handler {
         { request, context in
             guard let token = Cookie.session.value(in: request),
                 let login = try await services.people.login(token: token)
@@ -78,12 +81,13 @@ package struct DashboardRoutes: Sendable {
                 guard route.method == .post else { return loginRoutes.askForLogin(request) }
                 return try await loginRoutes.askForLogin(holding: request, context)
             }
-            return try await answer(route, request, context, login)
+            return try await answer(route, request, context, login, resume)
         }
     }
 
     private func answer(
-        _ route: PageRoute, _ request: Request, _ context: APIContext, _ login: PersonService.Login
+        _ route: PageRoute, _ request: Request, _ context: APIContext, _ login: PersonService.Login,
+        _ resume: HeldForm.Resume
     ) async throws -> Response {
         do {
             try services.requestLimiter.admit(Principal(.admin, -login.person.key.rawValue))
@@ -93,14 +97,29 @@ package struct DashboardRoutes: Sendable {
             guard route.method == .post else { return render(try await route.answer(visit), visit) }
             return try await services.shares.uploading(request, atMost: route.bodyBytesMax, for: visit.holder()) {
                 var posted = visit
-                posted.form = try await PostedForm.read(
-                    request, services, context, atMost: route.bodyBytesMax, cookie: login.token)
+                try services.demandOwnPage(request, context)
+                posted.form = try await PostedForm.fields(of: request, atMost: route.bodyBytesMax)
+                guard FormToken.isRight(posted.form.raw("csrf"), for: login.token) else {
+                    return try await shownAgain(posted, resume)
+                }
                 let answer = try await once.run(posted, show: { render(page: $0, visit) }, route.answer)
                 return render(answer, visit)
             }
         } catch {
             return try failure(error, request, login, context)
         }
+    }
+
+    /// A form of an earlier login, filled in as it was sent, on its page of this one.
+    private func shownAgain(_ posted: Visit, _ resume: HeldForm.Resume) async throws -> Response {
+        let request = posted.request
+        guard var held = HeldForm(posted.form, to: request.uri.path) else { throw PostedForm.outOfDate }
+        held.notice = HeldForm.ofAnEarlierLogin
+        guard var response = try? await resume(held, held.request(like: request), posted.context),
+            response.status == .ok
+        else { throw PostedForm.outOfDate }
+        response.status = .forbidden
+        return response
     }
 
     private func render(_ answer: PageAnswer, _ visit: Visit) -> Response {
@@ -187,11 +206,12 @@ enum PostedForm {
     ) async throws -> FormData {
         try services.demandOwnPage(request, context)
         let form = try await fields(of: request, atMost: bytesMax)
-        guard FormToken.isRight(form.raw("csrf"), for: cookie) else {
-            throw APIError(.forbidden, "The form is out of date: go back, load its page again, and send it once more")
-        }
+        guard FormToken.isRight(form.raw("csrf"), for: cookie) else { throw outOfDate }
         return form
     }
+
+    static let outOfDate = APIError(
+        .forbidden, "The form is out of date: go back, load its page again, and send it once more")
 
     /// What was posted, whoever did it.
     static func fields(of request: Request, atMost bytesMax: Int) async throws -> FormData {

@@ -245,7 +245,8 @@ package struct Server: Sendable {
                 perAddress: configuration.connections.perAddressMax, isProxy: { proxies.contains($0) }),
             shared: isManagement ? nil : callers)
         let listener = HTTPListener(
-            responder: PublicPathResponder(responder, below: path), connectionLimiter: connectionLimiter, certificate: certificate, timeouts: timeouts,
+            responder: PublicPathResponder(responder, below: path), connectionLimiter: connectionLimiter,
+            certificate: certificate, timeouts: timeouts,
             heads: heads,
             buffered: BufferedBytes(listener: name, outboundMax: configuration.connections.unreadBytesMax))
         let server = listener.server(

@@ -210,7 +210,7 @@ struct ServerParts: Sendable {
 
     private func guardHosts(of router: Router<APIContext>, _ configuration: ServerConfiguration) {
         guard configuration.dashboard.publicURL != nil else { return }
-        router.add(middleware: HostGuard(configuration.dashboard.address))
+        router.add(middleware: HostGuard(configuration.dashboard.address, requestLimiter))
     }
 
     private func inspector(_ configuration: ServerConfiguration) -> RunningServer {

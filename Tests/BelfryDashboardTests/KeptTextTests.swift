@@ -54,6 +54,16 @@ import Testing
         #expect(!(try await dashboard.store.tenants(after: nil, limit: 9)).contains { $0.name.hasPrefix("Dairy") })
     }
 
+    @Test func `a form of an earlier login is shown again, and not done`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("ann@a.example")
+        let fields = [("form_page", "/dashboard/admin/tenants"), ("name", "Dairy")]
+        let page = try await browser.post("/admin/tenants", fields, token: FormToken.of("another session"))
+        #expect(page.status == .forbidden && page.contains("of an earlier login"))
+        #expect(try Self.value("name", in: page) == "Dairy")
+        #expect(!(try await dashboard.store.tenants(after: nil, limit: 9)).contains { $0.name == "Dairy" })
+    }
+
     @Test func `a held form is of its visit, and of no other site`() async throws {
         let dashboard = try TestDashboard()
         _ = try await dashboard.person("ann@a.example")
@@ -70,7 +80,8 @@ import Testing
         #expect(answer.status == .seeOther)
         let body = FormData.urlEncoded(fields)
         let foreign = try await dashboard.send(
-            .post, "/dashboard/admin/tenants", [.origin: "https://evil.example", .contentLength: "\(body.utf8.count)"], body)
+            .post, "/dashboard/admin/tenants", [.origin: "https://evil.example", .contentLength: "\(body.utf8.count)"],
+            body)
         #expect(foreign.status == .seeOther && !foreign.contains("held"))
         let long = try await Self.post(
             dashboard, "/admin/tenants", fields + [("description", String(repeating: "x", count: 50_000))])
@@ -87,7 +98,9 @@ import Testing
         #expect(!(try await ann.get(compose)).contains("not sent it"))
         #expect(try await ann.post("\(compose)/draft", [("body", "Cheese"), ("names", "a\nb")]).status == .noContent)
         let draft = try await ann.get(compose)
-        #expect(draft.contains(">\nCheese</textarea>") && draft.contains(">\na\nb</textarea>") && draft.contains("not sent it"))
+        #expect(
+            draft.contains(">\nCheese</textarea>") && draft.contains(">\na\nb</textarea>")
+                && draft.contains("not sent it"))
         #expect(!(try await bob.get(compose)).contains("Cheese"))
 
         let fields = [("body", "Butter"), ("audience", "everyone"), ("on-ios", "yes")]
@@ -120,7 +133,8 @@ import Testing
             ("\(device)/deactivate", "registers again"),
         ] {
             let question = try await browser.post(path)
-            #expect(question.status == .ok && question.contains(words) && question.contains("Leave it as it is"), "\(path)")
+            #expect(
+                question.status == .ok && question.contains(words) && question.contains("Leave it as it is"), "\(path)")
         }
         #expect(dashboard.store.contents.audit.count == before)
         for path in ["\(device)/deactivate", "/admin/keys/\(key.key.id)/revoke", "\(app)/topics/dairy/delete"] {

@@ -71,6 +71,25 @@ extension CommandTests.ConfigurationTests {
                 ]
             )
         },
+        Faulty(testDescription: "public URLs that cannot be served") { _ in
+            (
+                #"""
+                {"public.url": "https://push.example.org/v1/push", "dashboard.public.url": "https://push.example.org/a//b",
+                 "carma.public.url": "https://user@push.example.org"}
+                """#,
+                [
+                    "public.url is `https://push.example.org/v1/push`, it may have no path that begins with /v1",
+                    "dashboard.public.url is `https://push.example.org/a//b`, it may have a path of letters",
+                    "carma.public.url is `https://user@push.example.org`, it has to have a host, and no user",
+                ]
+            )
+        },
+        Faulty(testDescription: "a public URL by both of its names") { _ in
+            (
+                #"{"public.url": "https://a.example/push", "dashboard.public.url": "https://b.example"}"#,
+                ["public.url and dashboard.public.url differ"]
+            )
+        },
         Faulty(testDescription: "a data directory below a file") { scratch in
             let file = try scratch.write("", to: "file")
             return (

@@ -9,7 +9,7 @@ CLICK_TWICE = """
     const button = [...document.querySelectorAll("main button")].find(one => one.innerText.trim().startsWith(arguments[0]));
     const form = button.form, copy = new FormData(form, button);
     document.isLeft = true;
-    const second = fetch(form.action, { method: "POST", body: new URLSearchParams(copy), redirect: "manual" });
+    const second = fetch(form.getAttribute("action"), { method: "POST", body: new URLSearchParams(copy), redirect: "manual" });
     button.click();
 """
 
@@ -39,7 +39,7 @@ def scenario(installation, browser, kind):
     press_twice(browser, "Create")
     made = "SELECT count(*) FROM application WHERE name = ?"
     assert installation.rows(made, f"Once {name}") == [(1,)], browser.text()
-    app = browser.script("return location.pathname.match(/[0-9a-f-]{36}/)?.[0]") or by_name(installation, f"Once {name}")
+    app = uuid_of(installation, f"Once {name}")
     for _ in range(2):
         reload(browser)
     assert installation.rows(made, f"Once {name}") == [(1,)]
@@ -50,7 +50,7 @@ def scenario(installation, browser, kind):
     login(installation, browser, app, name)
 
 
-def by_name(installation, name):
+def uuid_of(installation, name):
     raw, = installation.rows("SELECT uuid FROM application WHERE name = ?", name)[0]
     text = raw.hex() if isinstance(raw, bytes) else raw.replace("-", "")
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -64,7 +64,7 @@ def apache(folder, config):
                         ["mpm_event", "authz_core", "ssl", "socache_shmcb", "proxy", "proxy_http", "headers"])
     port = re.search(r"VirtualHost \*:(\d+)", config)[1]
     text = (f"ServerRoot {folder}\nServerName {HOST}\nPidFile {folder}/pid\nErrorLog {folder}/error.log\nDefaultRuntimeDir {folder}\n"
-            f"Mutex file:{folder}\n{modules}\nLoadModule unixd_module /usr/lib/apache2/modules/mod_unixd.so\n"
+            f"Mutex file:{folder}\n{modules}\n"
             f"User www-data\nGroup www-data\nListen {port}\n{config}")
     return ["apache2", "-DFOREGROUND", "-f", write(folder, "apache.conf", text)]
 
@@ -189,7 +189,7 @@ def case(name, installations, root, folder, proxy=None, scheme="http", path="", 
         if proxy:
             make, config = proxy
             config = config.replace("127.0.0.1:8080", f"127.0.0.1:{installation.port}").replace(f"/etc/ssl/{HOST}", f"{folder}/{HOST}")
-            config = re.sub(r"\b(listen|bind :|\*:)(\s*)(443|80)\b", rf"\g<1>\g<2>{port}", config)
+            config = re.sub(r"(\blisten|\bbind :|\*:)(\s*)(443|80)\b", rf"\g<1>\g<2>{port}", config)
             config = re.sub(rf"^(?:http://)?{re.escape(HOST)} {{", f"{scheme}://{HOST}:{port} {{", config, flags=re.M)
             proxy = Proxy(make, config, port, own)
             ends.callback(proxy.stop)
@@ -199,6 +199,13 @@ def case(name, installations, root, folder, proxy=None, scheme="http", path="", 
         try:
             installation.prepare()
             program(way, installation)
+            if settings:
+                # A proxy that puts its own name for the server into Host says in another header what it was.
+                direct = Way("http", installation.port)
+                for forwarded, status in [({}, 421), ({"X-Forwarded-Host": f"{HOST}:{port}"}, 200),
+                                          ({"X-Forwarded-Host": "evil.example"}, 421)]:
+                    answer = direct.ask("GET", "/dashboard/login", {"Host": "belfry:8080", **forwarded})
+                    assert answer.status == status, (forwarded, answer.status)
             made = way.ask("POST", "/admin/v1/apps", {
                 "Authorization": f"Bearer {installation.key}", "Content-Type": "application/json"}, b'{"name":"Streams"}')
             app = json.load(made)["app_uuid"]

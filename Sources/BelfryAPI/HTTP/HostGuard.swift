@@ -7,13 +7,18 @@ package import Hummingbird
 /// senders take any host: their clients come by every name that the server ever had, and no browser sends their credentials by itself.
 package struct HostGuard: RouterMiddleware {
     private let address: ServerAddress
+    private let limiter: RequestLimiter
 
-    package init(_ address: ServerAddress) { self.address = address }
+    /// - Parameter limiter: knows which proxies are believed that rewrite the host and say what it was.
+    package init(_ address: ServerAddress, _ limiter: RequestLimiter) {
+        (self.address, self.limiter) = (address, limiter)
+    }
 
     package func handle(
         _ request: Request, context: APIContext, next: @concurrent (Request, APIContext) async throws -> Response
     ) async throws -> Response {
-        guard Self.isGuarded(context.endpointPath ?? ""), !address.serves(request.head.authority, at: context.local)
+        guard Self.isGuarded(context.endpointPath ?? ""), !address.serves(request.head.authority, at: context.local),
+            !(limiter.forwarded(.host, of: request, context).map { address.serves($0, at: context.local) } ?? false)
         else { return try await next(request, context) }
         throw APIError(.misdirectedRequest, address.refusal(of: request.head.authority ?? ""))
     }

@@ -85,7 +85,8 @@ package struct PublicPath: Sendable, Hashable {
         var written: [UInt8] = []
         written.reserveCapacity(bytes.count + 4_096)
         for index in bytes.indices {
-            let begins = bytes[index] == mark[2] && index >= 2 && bytes[index - 1] == mark[1] && bytes[index - 2] == mark[0]
+            let begins =
+                bytes[index] == mark[2] && index >= 2 && bytes[index - 1] == mark[1] && bytes[index - 2] == mark[0]
             if begins, index + 1 < bytes.count, bytes[index + 1] != mark[2] {
                 let name = bytes[..<(index - 2)]
                 if Self.attributes.contains(where: { name.ends(with: $0) }) { written += text.utf8 }

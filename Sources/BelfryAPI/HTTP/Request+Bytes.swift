@@ -14,7 +14,9 @@ extension Request {
     ///
     /// Source: RFC 9110 §8.4 and §15.5.16.
     package func demandPlainBody() throws(APIError) {
-        guard let coding = headers.value(.contentEncoding), !coding.isEmpty, coding.lowercased() != "identity" else { return }
+        guard let coding = headers.value(.contentEncoding), !coding.isEmpty, coding.lowercased() != "identity" else {
+            return
+        }
         throw APIError(
             .unsupportedMediaType,
             "The body is compressed (Content-Encoding: \(coding.prefix(32))), and bodies are read as they are: send it without",

@@ -59,7 +59,9 @@ extension Request {
     ///
     /// - Parameter host: what the browser calls the server, by a proxy that is trusted.
     func isFromElsewhere(than address: ServerAddress, host: String?, _ context: APIContext) -> Bool {
-        if let name = HTTPField.Name.secFetchSite, let site = headers[name] { return !["same-origin", "none"].contains(site) }
+        if let name = HTTPField.Name.secFetchSite, let site = headers[name] {
+            return !["same-origin", "none"].contains(site)
+        }
         guard let origin = headers[.origin], origin != "null" else { return false }
         let parts = origin.split(separator: "/", omittingEmptySubsequences: true)
         return !(parts.count == 2 && [head.authority, host].contains(String(parts[1])))

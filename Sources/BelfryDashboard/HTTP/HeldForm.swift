@@ -1,7 +1,9 @@
 import BelfryAPI
 import BelfryCore
 import FoundationEssentials
+import HTTPTypes
 import Hummingbird
+import NIOCore
 
 /// A form that was posted when the session was over. It travels through the login in the browser, sealed, and is shown again after it,
 /// filled in. Nothing of it is done before the person sends it again.
@@ -24,8 +26,21 @@ struct HeldForm: Sendable {
     /// The one that the page which is being made shows again.
     @TaskLocal static var current: HeldForm?
 
-    static let notice =
+    /// Shows the page of a held form to somebody who is logged in.
+    typealias Resume = @Sendable (HeldForm, Request, APIContext) async throws -> Response
+
+    var notice =
         "You had been logged out, so nothing was done. Here is the form as you sent it; passwords and files are to be given again."
+
+    static let ofAnEarlierLogin =
+        "The form was of an earlier login, so nothing was done. Here it is as you sent it; passwords and files are to be given again."
+
+    /// The request for its page.
+    func request(like posted: Request) -> Request {
+        var head = posted.head
+        (head.method, head.path) = (.get, page)
+        return Request(head: head, body: RequestBody(buffer: ByteBuffer()))
+    }
 
     /// nil where nothing was typed.
     init?(_ form: FormData, to action: String) {
@@ -47,7 +62,8 @@ struct HeldForm: Sendable {
     private static let actionField = "form_action"
 
     init?(sealed text: String, by people: PersonService, for visit: String) {
-        guard !text.isEmpty, let bytes = Data(base64URL: text), let opened = people.open(state: Array(bytes), visit: visit),
+        guard !text.isEmpty, let bytes = Data(base64URL: text),
+            let opened = people.open(state: Array(bytes), visit: visit),
             let form = try? FormData(urlEncoded: opened)
         else { return nil }
         self.init(form, to: form.raw(Self.actionField))
@@ -57,7 +73,7 @@ struct HeldForm: Sendable {
 
     /// The page with this form filled in.
     func fill(_ page: PageView) -> PageView {
-        var page = page.saying(Self.notice)
+        var page = page.saying(notice)
         for index in page.sections.indices where page.sections[index].form?.action == action {
             page.sections[index].form?.keep(data)
         }

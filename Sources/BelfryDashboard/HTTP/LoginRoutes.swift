@@ -3,7 +3,6 @@ import BelfryCore
 import HTTPTypes
 import Hummingbird
 import Logging
-import NIOCore
 
 /// The pages before the login: the login itself, and the link of an invitation.
 struct LoginRoutes: Sendable {
@@ -12,10 +11,7 @@ struct LoginRoutes: Sendable {
 
     private static let bodyBytesMax = 16 << 10
 
-    /// Shows the page of a held form to somebody who is logged in.
-    typealias Resume = @Sendable (HeldForm, Request, APIContext) async throws -> Response
-
-    func add(to router: Router<APIContext>, resume: @escaping Resume) {
+    func add(to router: Router<APIContext>, resume: @escaping HeldForm.Resume) {
         let root = Dashboard.root
         router.servePages(
             RouterPath("\(root)/login"),
@@ -54,15 +50,15 @@ struct LoginRoutes: Sendable {
     /// Where somebody goes who has logged in: to the page that was asked for, or to the one with the form that was held.
     private func welcome(
         _ login: PersonService.Login, _ form: FormData, _ visit: String, _ request: Request, _ context: APIContext,
-        _ resume: Resume
+        _ resume: HeldForm.Resume
     ) async throws -> Response {
         guard let held = HeldForm(sealed: form.raw(HeldForm.field), by: services.people, for: visit) else {
             return try signedIn(login, request, context, next: form["next"])
         }
-        var head = request.head
-        (head.method, head.path) = (.get, held.page)
+        let asked = held.request(like: request)
+        var head = asked.head
         head.headerFields[.cookie] = "\(Cookie.session.rawValue)=\(login.token)"
-        let page = try? await resume(held, Request(head: head, body: RequestBody(buffer: ByteBuffer())), context)
+        let page = try? await resume(held, Request(head: head, body: asked.body), context)
         guard var response = page, response.status == .ok else {
             return try signedIn(login, request, context, next: form["next"])
         }
@@ -83,7 +79,7 @@ extension LoginRoutes {
     }
 
     private func login(
-        _ request: Request, _ context: APIContext, _ resume: Resume
+        _ request: Request, _ context: APIContext, _ resume: HeldForm.Resume
     ) async throws -> Response {
         try await failing(request, context) {
             let visit = try visit(of: request)
@@ -125,7 +121,7 @@ extension LoginRoutes {
     }
 
     private func loginByCode(
-        _ form: FormData, _ visit: String, _ request: Request, _ context: APIContext, _ resume: Resume
+        _ form: FormData, _ visit: String, _ request: Request, _ context: APIContext, _ resume: HeldForm.Resume
     ) async throws -> Response {
         guard let person = try await services.people.person(ofHalfLogin: form["proof"], visit: visit) else {
             let page = loginPage(
@@ -163,7 +159,9 @@ extension LoginRoutes {
     }
 
     /// A session begins with a token of its own: one that the browser had before is worth nothing.
-    func signedIn(_ login: PersonService.Login, _ request: Request, _ context: APIContext, next: String) throws -> Response {
+    func signedIn(_ login: PersonService.Login, _ request: Request, _ context: APIContext, next: String) throws
+        -> Response
+    {
         var response = Response.seeOther(Address.checked(next: next))
         try setCookies(of: login, in: &response, request, context)
         return response
@@ -176,7 +174,8 @@ extension LoginRoutes {
         services.set(.session, login.token, seconds: seconds, in: &response, request, context)
         let browser = try services.people.knownBrowser(Cookie.browser.value(in: request), with: login.person)
         services.set(
-            .browser, browser, seconds: PersonService.browserLifetime.components.seconds, in: &response, request, context)
+            .browser, browser, seconds: PersonService.browserLifetime.components.seconds, in: &response, request,
+            context)
     }
 
     @Sendable private func logout(_ request: Request, _ context: APIContext) async throws -> Response {

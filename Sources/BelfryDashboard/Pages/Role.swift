@@ -33,7 +33,10 @@ enum Role {
         let allowed = scopes(within: visit.person.bounds)
         return [
             .select("scope", "Role", now?.scope.rawValue ?? AdminKey.Scope.readOnly.rawValue, allowed),
-            .select("bounds", "For", own?.0 ?? bounds.first?.0 ?? "", bounds, hint: hint(within: visit.person.bounds)),
+            // The least role is for no more than a tenant.
+            .select(
+                "bounds", "For", own?.0 ?? (bounds.first { $0.0 != everything.0 } ?? bounds.first)?.0 ?? "", bounds,
+                hint: hint(within: visit.person.bounds)),
         ]
     }
 

@@ -207,14 +207,17 @@ struct SchedulePages {
         return visit.question(
             "Cancel “\(request.content.summary)”?", "It is never sent then. It can be copied into a new one.",
             [
-                Fact("Would go to", .badge(devices, .warn), .text(request.target.words)), Fact("Due", .time(schedule.dueAt)),
+                Fact("Would go to", .badge(devices, .warn), .text(request.target.words)),
+                Fact("Due", .time(schedule.dueAt)),
             ], yes: "Cancel it", no: schedule.address(in: application))
     }
 
     @Sendable private func cancel(
         _ visit: Visit, _ schedule: Schedule, _ application: Application
     ) async throws -> PageAnswer {
-        if schedule.ending == nil, let question = try await question(before: schedule, visit, application) { return question }
+        if schedule.ending == nil, let question = try await question(before: schedule, visit, application) {
+            return question
+        }
         let isCancelled = try await visit.services.pushes.cancel(schedule.key, of: application, by: visit.author)
         return .redirect(
             Address.query(Address.of(application, "schedules"), [("done", isCancelled ? "cancelled" : "late")]))

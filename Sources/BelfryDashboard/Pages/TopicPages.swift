@@ -132,13 +132,16 @@ struct TopicPages {
     ) async throws -> PageAnswer? {
         guard visit.form[Visit.confirmed].isEmpty else { return nil }
         let count = try await subscribers(of: topic, visit, application)
-        let waiting = try await visit.services.store.schedules(of: application.key, after: nil, limit: Self.schedulesMax)
+        let waiting = try await visit.services.store.schedules(
+            of: application.key, after: nil, limit: Self.schedulesMax)
         let meant = waiting.count { $0.pushRequest.target.words.contains(topic.name) }
         return visit.question(
-            "Delete the topic “\(topic.name)”?", "Its devices are unsubscribed for good: nothing brings them back but their apps.",
+            "Delete the topic “\(topic.name)”?",
+            "Its devices are unsubscribed for good: nothing brings them back but their apps.",
             [
                 Fact("Subscribers", .number(count)),
-                Fact("Schedules that name it", .number(meant), .text(waiting.count < Self.schedulesMax ? "" : "or more")),
+                Fact(
+                    "Schedules that name it", .number(meant), .text(waiting.count < Self.schedulesMax ? "" : "or more")),
             ], yes: "Delete it", no: Address.of(application, "topics", topic.name))
     }
 

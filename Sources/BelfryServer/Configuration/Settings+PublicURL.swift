@@ -7,7 +7,9 @@ extension Settings {
     func publicURL() -> String? {
         let (key, older) = ("public.url", "dashboard.public.url")
         let (url, olderURL) = (publicURL(key), publicURL(older))
-        if let url, let olderURL, url != olderURL { note("\(key) and \(older) differ, and are one setting: keep \(key)") }
+        if let url, let olderURL, url != olderURL {
+            note("\(key) and \(older) differ, and are one setting: keep \(key)")
+        }
         return url ?? olderURL
     }
 
@@ -25,7 +27,9 @@ extension Settings {
         }
         let path = parts.dropFirst()
         guard path.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." && $0.utf8.allSatisfy(Self.isOfAPath) }) else {
-            return wrong("may have a path of letters, digits, '-', '.', '_' and '~' between single slashes, and nothing behind it")
+            return wrong(
+                "may have a path of letters, digits, '-', '.', '_' and '~' between single slashes, and nothing behind it"
+            )
         }
         if let first = path.first, Self.ownPaths.contains(String(first)) {
             return wrong("may have no path that begins with /\(first): this server has pages of its own there")
@@ -44,7 +48,8 @@ extension Settings {
 
     /// The first parts of the paths that are served.
     static let ownPaths: Set = [
-        "acrobits", "admin", "broker", "carma", "dashboard", "genero", "health", "healthcheck", "openapi.yaml", "pnm2", "rest",
+        "acrobits", "admin", "broker", "carma", "dashboard", "genero", "health", "healthcheck", "openapi.yaml", "pnm2",
+        "rest",
         "sdk", "v1", "v2", "web",
     ]
 }

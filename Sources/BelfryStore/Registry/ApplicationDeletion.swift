@@ -96,7 +96,8 @@ enum ApplicationDeletionStatements {
     ]
 
     private static let sending = [
-        OwnedTable("compose_draft", key: "person_id", "application_id", "schedule_id"), OwnedTable("mirror_entry", key: "id"),
+        OwnedTable("compose_draft", key: "person_id", "application_id", "schedule_id"),
+        OwnedTable("mirror_entry", key: "id"),
         OwnedTable("import_verdict", key: "job_id", "position", of: "import_job", by: "job_id"),
         OwnedTable("import_job", key: "id"),
         OwnedTable("schedule", key: "id"),

@@ -218,6 +218,14 @@ extension WrappedStore {
     }
     package func add(_ counts: [CommandCount]) async throws { try await base.add(counts) }
     package func takeCommandCounts() async throws -> [CommandCount] { try await base.takeCommandCounts() }
+
+    package func keepDraft(_ text: String, at place: ComposeDraft.Place) async throws {
+        try await base.keepDraft(text, at: place)
+    }
+    package func draft(at place: ComposeDraft.Place) async throws -> ComposeDraft? { try await base.draft(at: place) }
+    package func deleteDraft(at place: ComposeDraft.Place) async throws -> Bool {
+        try await base.deleteDraft(at: place)
+    }
     package func recordHeartbeat(_ report: NodeReport) async throws { try await base.recordHeartbeat(report) }
     package func remove(_ node: UUID) async throws { try await base.remove(node) }
     package func nodes() async throws -> [Node] { try await base.nodes() }

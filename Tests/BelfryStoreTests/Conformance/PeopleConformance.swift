@@ -388,7 +388,7 @@ import Testing
 }
 
 extension NewPerson {
-    fileprivate static func sample(
+    static func sample(
         _ email: String, _ scope: AdminKey.Scope = .operator, _ bounds: AdminKey.Bounds = .everything,
         hash: String = "hash"
     ) throws -> NewPerson {
@@ -398,13 +398,13 @@ extension NewPerson {
 }
 
 extension NewDashboardSession {
-    fileprivate static func sample(_ person: Person, _ number: UInt8) -> NewDashboardSession {
+    static func sample(_ person: Person, _ number: UInt8) -> NewDashboardSession {
         NewDashboardSession(person: person.key, tokenHash: [number], address: "192.0.2.1", agent: "a browser")
     }
 }
 
 extension NewInvitation {
-    fileprivate static func sample(
+    static func sample(
         _ number: UInt8, _ email: String?, person: Key<Person>? = nil, _ scope: AdminKey.Scope = .operator,
         _ bounds: AdminKey.Bounds = .everything, until end: Instant
     ) throws -> NewInvitation {

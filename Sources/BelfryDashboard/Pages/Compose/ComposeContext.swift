@@ -46,7 +46,8 @@ struct ComposeContext: Sendable {
 
     /// What concerns the draft of this form.
     func draftAddress(_ what: String) -> String {
-        schedule.map { Address.of(application, "schedules", $0.key.id, what) } ?? Address.of(application, "compose", what)
+        schedule.map { Address.of(application, "schedules", $0.key.id, what) }
+            ?? Address.of(application, "compose", what)
     }
 
     // MARK: Audience

@@ -64,7 +64,8 @@ struct ComposePages {
         let held = HeldForm.current.flatMap { $0.action == context.form.action ? $0.data : nil }
         guard let data = try held ?? kept.map({ try FormData(urlEncoded: $0.text) }) else { return nil }
         if let schedule = context.schedule, data["version"] != "\(schedule.version)" { return nil }
-        var page = context.page(data["mode"] == "json" ? context.form.jsonForm(data.raw("json")) : context.form.form(data))
+        var page = context.page(
+            data["mode"] == "json" ? context.form.jsonForm(data.raw("json")) : context.form.form(data))
         guard held == nil, let kept else { return page }
         let text = Value.time(kept.savedAt).text
         var section = Section(text: "You wrote this until \(text) and have not sent it. It is kept for a week.")
@@ -74,7 +75,8 @@ struct ComposePages {
     }
 
     /// Keeps what was typed; nothing where there is nothing.
-    private func keepDraft(_ visit: Visit, _ application: Application, _ schedule: Schedule?) async throws -> PageAnswer {
+    private func keepDraft(_ visit: Visit, _ application: Application, _ schedule: Schedule?) async throws -> PageAnswer
+    {
         if let text = visit.form.draft {
             try await visit.services.store.keepDraft(text, at: visit.draftPlace(application, schedule))
         }
@@ -99,7 +101,8 @@ struct ComposePages {
 
     private static func sentElsewhere(_ visit: Visit, _ context: ComposeContext) -> PageView {
         var page = PageView("Sent or discarded in another tab")
-        page.lead = "What you wrote here was sent, or discarded, in another tab. If you send this too, it is sent a second time."
+        page.lead =
+            "What you wrote here was sent, or discarded, in another tab. If you send this too, it is sent a second time."
         page.actions = [Link("See the pushes", Address.of(context.application, "pushes"))]
         var form = Form(context.form.action, "Send it all the same")
         form.hidden = visit.form.typed.filter { $0.name != "draft" }.map { Form.Hidden(name: $0.name, value: $0.value) }
