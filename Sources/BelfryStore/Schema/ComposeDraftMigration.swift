@@ -1,13 +1,13 @@
 /// What people have written in Compose and not sent; see `ComposeDraft`.
 enum ComposeDraftMigration: SchemaMigration {
-    static let identifier = "0011 compose drafts"
+    static let identifier = "0011 compose drafts (additive)"
 
     static func run(in db: some SQLConnection) throws {
         try db.run(
             script: """
                 CREATE TABLE compose_draft (
                     person_id \(.bigint) NOT NULL REFERENCES person (id),
-                    application_id \(.bigint) NOT NULL REFERENCES application (id),
+                    application_id \(.bigint) NOT NULL,
                     -- 0 for a new push.
                     schedule_id \(.bigint) NOT NULL,
                     form text NOT NULL,
