@@ -1,3 +1,4 @@
+import BelfryAPI
 import BelfryCore
 import BelfryTesting
 import FoundationEssentials

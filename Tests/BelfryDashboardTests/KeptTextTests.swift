@@ -157,7 +157,7 @@ import Testing
         let browser = try await dashboard.browser("root@a.example")
         let settings = "/apps/\(contents.application.uuid.lowercased)/settings"
         let page = try await browser.get(settings)
-        let text = try #require(page.text.range(of: "settings/api-key")).upperBound
+        let text = try #require(page.text.firstRange(of: "settings/api-key")).upperBound
         let rest = TestPage(status: .ok, headers: [:], text: String(page.text[text...]))
         let fields = [("grace", "86400"), ("seen", try Self.value("seen", in: rest))]
         #expect(try await browser.post("\(settings)/api-key", fields).status != .unprocessableContent)
