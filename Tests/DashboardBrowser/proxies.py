@@ -84,7 +84,11 @@ class Proxy:
         environment = {**os.environ, "HOME": folder, "XDG_DATA_HOME": folder, "XDG_CONFIG_HOME": folder}
         self.process = subprocess.Popen(make(folder, config), stdout=open(self.log, "w"), stderr=subprocess.STDOUT,
                                         env=environment)
-        until(f"the proxy: {self.log}", lambda: self.listens(port))
+        try:
+            until(f"the proxy: {self.log}", lambda: self.listens(port))
+        except BaseException:
+            self.stop()
+            raise
 
     def listens(self, port):
         assert self.process.poll() is None, open(self.log).read()[-2000:]
