@@ -16,7 +16,7 @@ extension Settings {
     /// A URL without a slash at its end. A path is one below which no route of this server begins: it could not be told from a proxy's.
     func publicURL(_ key: String) -> String? {
         guard let given = optionalString(key), !given.isEmpty else { return nil }
-        func wrong(_ problem: String) -> String? { fault(key, "is `\(given)`, it \(problem)", nil) }
+        func wrong(_ problem: String) -> String? { fault(key, "is `\(given.quotable)`, it \(problem)", nil) }
         guard given.hasPrefix("https://") || given.hasPrefix("http://") else {
             return wrong("has to begin with https:// or http://")
         }
