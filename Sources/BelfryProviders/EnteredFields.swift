@@ -30,9 +30,7 @@ struct EnteredFields {
     func documentIfAny(_ field: String) throws(InvalidInput) -> String? {
         guard let document = values[field], case .object = document else {
             guard let text = try textIfAny(field) else { return nil }
-            let isJSON = text.utf8.first { $0 > 0x20 } == UInt8(ascii: "{")
-            guard !isJSON, let bytes = Base64Text.decode(text.utf8) else { return text }
-            return Self.trimmed(String(decoding: bytes, as: UTF8.self))
+            return try EnteredDocument(text).json(field: field)
         }
         return String(decoding: document.encoded, as: UTF8.self)
     }
@@ -45,7 +43,7 @@ struct EnteredFields {
         return Self.trimmed(text)
     }
 
-    private static func trimmed(_ text: String) -> String {
+    static func trimmed(_ text: String) -> String {
         var scalars = text.unicodeScalars[...]
         if scalars.first == "\u{FEFF}" { scalars.removeFirst() }
         while let last = scalars.last, last == "\n" || last == "\r" { scalars.removeLast() }

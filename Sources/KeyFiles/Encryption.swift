@@ -1,4 +1,5 @@
 import CNIOBoringSSL
+@_spi(_Unicode) import Swift
 
 /// How a part of a p12 file is encrypted, and what its key costs.
 struct Encryption {
@@ -159,17 +160,36 @@ struct Passphrase {
     /// UTF-16 with a zero behind it. Source: RFC 7292 appendix B.1.
     let wide: [UInt8]
 
-    /// The ways in which a program may have taken the text: none at all and an empty one are two, and OpenSSL before 1.1 took
-    /// each byte of the UTF-8 for a character.
+    /// The ways in which a program may have taken the text: none at all and an empty one are two, an accent may be a character of its
+    /// own or not, and OpenSSL before 1.1 took each byte of the UTF-8 for a character.
     static func spellings(of text: String) -> [Passphrase] {
-        let utf8 = Array(text.utf8)
-        let plain = Passphrase(utf8: utf8, wide: wide(text.utf16))
-        if utf8.isEmpty { return [plain, Passphrase(utf8: [], wide: [])] }
-        guard utf8.contains(where: { $0 >= 0x80 }) else { return [plain] }
-        return [plain, Passphrase(utf8: utf8, wide: wide(utf8.map(UInt16.init)))]
+        if text.isEmpty { return [Passphrase(text), Passphrase(utf8: [], wide: [])] }
+        guard text.utf8.contains(where: { $0 >= 0x80 }) else { return [Passphrase(text)] }
+        var forms: [String] = []
+        for form in [text, text.inForm(text._nfc), text.inForm(text._nfd)]
+        where !forms.contains(where: { $0.utf8.elementsEqual(form.utf8) }) {
+            forms.append(form)
+        }
+        return forms.map(Passphrase.init)
+            + forms.map { Passphrase(utf8: Array($0.utf8), wide: wide($0.utf8.map(UInt16.init))) }
+    }
+
+    private init(_ text: String) { self.init(utf8: Array(text.utf8), wide: Self.wide(text.utf16)) }
+
+    private init(utf8: [UInt8], wide: [UInt8]) {
+        self.utf8 = utf8
+        self.wide = wide
     }
 
     private static func wide(_ units: some Sequence<UInt16>) -> [UInt8] {
         units.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] } + [0, 0]
+    }
+}
+
+extension String {
+    fileprivate func inForm(_ scalars: some Sequence<Unicode.Scalar>) -> String {
+        var view = UnicodeScalarView()
+        view.append(contentsOf: scalars)
+        return String(view)
     }
 }

@@ -48,7 +48,8 @@ extension PEMFile {
         do throws(KeyFileError) {
             return try PEMFile(text).words
         } catch {
-            return text.contains("BEGIN ") ? "PEM that is damaged: \(error.reason)" : "no PEM at all"
+            return text.contains("BEGIN ") || text.contains("-----END ")
+                ? "PEM that is damaged: \(error.reason)" : "no PEM at all"
         }
     }
 

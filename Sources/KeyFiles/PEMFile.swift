@@ -37,6 +37,12 @@ package struct PEMFile: Sendable {
             throw KeyFileError(
                 .format, "line \(line) has BEGIN, but not as PEM begins: -----BEGIN with five hyphens on both sides")
         }
+        if let (label, line) = scanner.loneEnd {
+            throw KeyFileError(
+                .format,
+                "line \(line) has END \(label), and no line before it has BEGIN \(label): the first line, "
+                    + "-----BEGIN \(label)-----, is missing")
+        }
         guard let bytes = Base64Text.decode(text), bytes.count >= 32 else {
             throw KeyFileError(.format, "there is no PEM in it")
         }
@@ -110,6 +116,13 @@ private struct PEMScanner {
     /// The line that has a beginning with other dashes than PEM has.
     var lineOfBrokenHeader: Int? {
         find(Array("BEGIN ".utf8), from: 0).map { place in text[..<place].count { $0 == 0x0A } + 1 }
+    }
+
+    /// The name and the line of an end that has no beginning before it.
+    var loneEnd: (label: String, line: Int)? {
+        guard let place = find(Self.end, from: 0) else { return nil }
+        let label = text[(place + Self.end.count)...].prefix(64).prefix { $0 != UInt8(ascii: "-") && $0 != 0x0A }
+        return (String(decoding: label, as: UTF8.self), text[..<place].count { $0 == 0x0A } + 1)
     }
 
     /// The words between the dashes. It moves behind them.

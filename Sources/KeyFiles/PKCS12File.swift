@@ -186,8 +186,14 @@ private struct Contents {
     mutating func spellings(of text: String, _ integrity: Integrity?) throws(KeyFileError) -> [Passphrase] {
         let spellings = Passphrase.spellings(of: text)
         guard let integrity else { return spellings }
-        for (place, spelling) in spellings.enumerated() where place == 0 || integrity.pbmac == nil {
-            if place > 0 { try budget.charge(integrity.derivation.iterations, blocks: 1) }
+        for (place, spelling) in spellings.enumerated() {
+            // What a PBMAC1 is made of is the UTF-8 alone.
+            guard
+                place == 0 || integrity.pbmac == nil
+                    || !spellings[..<place].contains(where: { $0.utf8 == spelling.utf8 })
+            else { continue }
+            // Other spellings are tried for as long as the file is cheap enough.
+            guard place == 0 || (try? budget.charge(integrity.derivation.iterations, blocks: 1)) != nil else { break }
             if integrity.matches(spelling) { return [spelling] }
         }
         throw .passphrase(isGiven: !text.isEmpty)
@@ -203,7 +209,7 @@ private struct Contents {
         _ part: (encryption: Encryption, bytes: [UInt8]), _ spellings: [Passphrase], _ isGiven: Bool
     ) throws(KeyFileError) -> [UInt8] {
         for (place, spelling) in spellings.enumerated() {
-            if place > 0 { try part.encryption.charge(&budget) }
+            guard place == 0 || (try? part.encryption.charge(&budget)) != nil else { break }
             // A wrong key leaves a padding that looks right once in 256 times.
             if let plain = part.encryption.decrypt(part.bytes, spelling), plain.first == BERValue.sequence {
                 return plain

@@ -71,7 +71,7 @@ import Testing
         ),
         (
             #"{"locations":[1],"trigger_type":"enter","start_time":100000000009,"expiry_time":100000000009,"data":{}}"#,
-            "expiry_time has to be after start_time and after 0"
+            "expiry_time has to be after the start, 1973-03-03T09:46:40.009Z"
         ),
     ])
     func `what a device would drop or choke on is refused`(body: String, message: String) async throws {
@@ -124,5 +124,51 @@ import Testing
         #expect(changed["tags"] == .array([.string("tag1")]))
         let isOver = now > 1_424_443_201_000
         #expect(try await server.send(.get, "/v1/geofences", as: .iPhone).list("geofences").isEmpty == isOver)
+    }
+
+    // MARK: What no device shows
+
+    @Test(arguments: [
+        (#"{}"#, "all", "data has nothing that devices of platform all show"),
+        (#"{"ios":{}}"#, "all", "data has nothing"),
+        (#"{"ios":{"alertBody":"a"}}"#, "android-fcm", "data has nothing that devices of platform android-fcm show"),
+        (#"{"own":{"a":1}}"#, "all", "data.own was ignored"),
+        (#"{"ios":{"alertBody":"a","colour":"red"}}"#, "all", "data.ios.colour was ignored"),
+    ])
+    func `a geofence that nobody sees is taken with a warning`(data: String, platform: String, words: String)
+        async throws
+    {
+        let server = try await TestMapServer()
+        let location = try await server.locate()
+        func body(_ data: String) -> String {
+            #"{"locations":[\#(location)],"trigger_type":"enter","expiry_time":1424443201000,"platform":"\#(platform)","data":\#(data)}"#
+        }
+        let made = try await server.send(.post, "/v1/geofence", body(data))
+        #expect(made.status == 200 && made.headers[.warning]?.contains(words) == true, "\(made)")
+        let path = "/v1/geofence/\(try made.id)"
+        let good = try await server.send(.put, path, body(#"{"ios":{"alertBody":"a"},"android":{"message":"a"}}"#))
+        #expect(good.status == 200 && good.headers[.warning] == nil, "\(good)")
+        let worse = try await server.send(.put, path, body(data))
+        #expect(worse.headers[.warning]?.contains(words) == true, "\(worse)")
+        let over = try await server.send(.put, path, #"{"expiry_time":1300000000000}"#)
+        #expect(over.status == 200 && over.headers[.warning]?.contains("expiry_time is over") == true, "\(over)")
+    }
+
+    @Test(arguments: [
+        (#"{"iOS":{"alertBody":"a"}}"#, "data.iOS", "ios"),
+        (#"{"ios":{"alertbody":"a"}}"#, "data.ios.alertbody", "alertBody"),
+        (#"{"ios":{"alertBody":"a","badge":"x"}}"#, "data.ios.badge", "applicationBadgeNumber"),
+        (#"{"ios":{"title":"a"}}"#, "data.ios.title", "alertTitle"),
+        (#"{"android-fcm":{"a":"b"}}"#, "data.android-fcm", "androidFcm"),
+    ])
+    func `a misspelt key of the data is refused with the right one`(data: String, path: String, meant: String)
+        async throws
+    {
+        let server = try await TestMapServer()
+        let body = TestMapServer.geofence([try await server.locate()], #","data":\#(data)"#)
+        let reply = try await server.send(.post, "/v1/geofence", body)
+        #expect(reply.status == 400 && reply.message?.hasPrefix("\(path) is not") == true, "\(reply)")
+        #expect(reply.message?.contains("(is \(meant) meant?)") == true, "\(reply)")
+        #expect(reply.message?.contains("nothing was sent") == false, "\(reply)")
     }
 }

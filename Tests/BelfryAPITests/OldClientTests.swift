@@ -96,7 +96,9 @@ import Testing
             "\(answer)")
     }
 
-    @Test(arguments: ["BLACKLISTED", "undefined", "null", "Undefined", "NULL", "nil", "(null)", "blacklisted", "NaN"])
+    @Test(arguments: [
+        "BLACKLISTED", "undefined", "null", "Undefined", "NULL", "nil", "(null)", "blacklisted", "NaN", "None",
+    ])
     func `a token that stands for none is refused`(token: String) async throws {
         let server = try await TestServer()
         let answer = try await server.register(#"{"registration_token":"\#(token)"}"#, on: .android)

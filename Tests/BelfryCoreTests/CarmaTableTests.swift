@@ -81,3 +81,26 @@ import Testing
         #expect(throws: InvalidInput.self) { try CarmaTable(Array(names.utf8), Self.settings()) }
     }
 }
+
+@Suite struct CarmaLanguageTests {
+    @Test(arguments: [
+        ("sv_SE", "sv"), ("sv-SE", "sv"), ("SV", "sv"), ("pt_BR", "pt-br"), ("PT-br", "pt-br"),
+        ("pt_BR.UTF-8", "pt-br"),
+        ("pt", "en"), ("zh-Hant-TW", "zh-hant"), ("zh_hant", "zh-hant"), ("zh_Hant_TW@stroke", "zh-hant"),
+        ("zh-Hant-x-TW", "zh-hant"), ("zh-Hans", "en"), ("", "en"), ("_", "en"),
+    ])
+    func `a language finds the nearest that a trigger has`(tag: String, found: String) throws {
+        let template = try CarmaTemplate(
+            try JSONValue(
+                json: #"""
+                    {"default_language":"EN","languages":{"en":{"alert":"en"},"sv":{"alert":"sv"},"pt_BR":{"alert":"pt-br"},
+                     "zh-Hant":{"alert":"zh-hant"}}}
+                    """#.utf8))
+        #expect(try template.texts(in: tag, values: [:]).alert == found)
+    }
+
+    @Test func `two spellings of one language are refused`() throws {
+        let value = try JSONValue(json: #"{"languages":{"pt-BR":{"alert":"a"},"pt_br":{"alert":"b"}}}"#.utf8)
+        #expect(throws: InvalidInput.self) { try CarmaTemplate(value) }
+    }
+}

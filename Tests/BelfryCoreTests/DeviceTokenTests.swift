@@ -107,4 +107,39 @@ import Testing
         "printer.local", "localhost", "push.example.org", "invalid.org", "192.0.2.1", "push.invalid.example.com", "",
     ])
     func `other names may lead somewhere`(host: String) { #expect(!SpecialUseHost.leadsNowhere(host)) }
+
+    @Test(arguments: [
+        "None", "none", "undefined:undefined", "false", "TRUE", "0", "N/A", "unknown", "TOKEN", "#N/A", "#REF!",
+        "#NAME?", "-",
+        "nan", "1.23457E+15", "1e+3", "null:null", "BLACKLISTED",
+    ])
+    func `a text in place of a token is refused by every platform`(text: String) throws {
+        for kind in PlatformKind.allCases where kind != .web {
+            let fault = #expect(throws: InvalidInput.self, "\(kind)") { try DeviceToken(text, for: kind) }
+            let isSaid =
+                fault?.problem.contains("no token") == true || fault?.problem.contains("in place of a token") == true
+            #expect(isSaid || kind == .windows8 || kind == .windowsPhone, "\(kind): \(fault as Any)")
+            #expect(throws: InvalidInput.self) { try DeviceToken(anySpelling: text, for: kind) }
+        }
+    }
+
+    @Test(arguments: [
+        "Optional(\"fEk9VyTYRuq8:APA91b\")", "\"fEk9VyTYRuq8:APA91b\"", "'fEk9VyTYRuq8'", "{{token}}", "${token}",
+        "<token>",
+        "[object Object]", "a,b", "1,23457E+15",
+    ])
+    func `what is wrapped around a token is refused`(text: String) {
+        for kind in [PlatformKind.android, .androidFCM, .androidBaidu, .huawei, .amazon, .bb10] {
+            #expect(throws: InvalidInput.self) { try DeviceToken(text, for: kind) }
+        }
+    }
+
+    @Test(arguments: [
+        (PlatformKind.bb10, "1234e567"), (.androidBaidu, "4505461103403521411"),
+        (.amazon, "amzn1.adm-registration.v3.Y29t!x+/="),
+        (.androidFCM, "none:APA91bHun4MxP5egoKMwt2KZ"),
+    ])
+    func `a token that only looks like a number or a word is taken`(kind: PlatformKind, text: String) throws {
+        #expect(try DeviceToken(text, for: kind).text(for: kind) == text)
+    }
 }

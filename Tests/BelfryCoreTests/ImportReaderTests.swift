@@ -107,7 +107,7 @@ import Testing
         let faults = Self.faults(
             try Self.read("{\"os_name\":\"tv\"}\n{\"at\":\"soon\"}\n[1]\n{", as: .jsonl, mapping: mapping))
         #expect(faults.count == 4)
-        #expect(faults[2] == "at is no time such as 2026-01-31T08:30:00Z")
+        #expect(faults[2] == "at is 'soon', which is no time since 1970 such as 2026-01-31T08:30:00Z")
     }
 
     @Test(arguments: [
@@ -200,5 +200,28 @@ import Testing
         let device = try row.outcome.get()
         let fault = #expect(throws: InvalidInput.self) { try device.device(for: .ios) }
         #expect(fault?.renamed(row.columns).description.hasPrefix("push is not an APNs token") == true)
+    }
+
+    @Test(arguments: [
+        ("\"[\"\"a\"\",\"\"b\"\"]\"", ["a", "b"]), ("\" A , B \"", ["A", "B"]), ("x; y |z", ["x", "y", "z"]),
+        ("\"[]\"", []),
+        ("\" [\"\"a,b\"\"] \"", ["a,b"]), ("a b", ["a b"]),
+    ])
+    func `a cell has topics as a list, also in JSON`(cell: String, topics: [String]) throws {
+        let row = try Self.read("registration_token,tags\na,\(cell)\n", as: .csv)[0].outcome.get()
+        #expect(row.topics == topics)
+    }
+
+    @Test(arguments: [
+        ("badge", "x", "badge is 'x', it has to be a whole number from 0"), ("badge", "-1", "badge is '-1'"),
+        ("badge", "1.5", "badge is '1.5'"), ("badge", "99999999999", "badge is '99999999999'"),
+        ("last_seen", "0026-01-31T08:30:00Z", "last_seen is '0026-01-31T08:30:00Z', which is no time since 1970"),
+        ("tags", "[a", "tags begins with '[' and is no JSON"),
+    ])
+    func `a cell that cannot be meant so is refused with its column`(column: String, cell: String, words: String) throws
+    {
+        let rows = try Self.read("registration_token,\(column)\na,\(cell)\nb,\n", as: .csv)
+        #expect(Self.faults(rows)[1]?.hasPrefix(words) == true, "\(Self.faults(rows))")
+        #expect(try rows[1].outcome.get().token == "b")
     }
 }

@@ -21,8 +21,8 @@ import Testing
 
     @Test(arguments: [
         ("2026-11-31T00:00:00Z", "its month has no such day"), ("2026-02-29T00:00:00Z", "its month has no such day"),
-        ("2100-02-29T00:00:00Z", "its month has no such day"), ("2026-13-01T00:00:00Z", "its month has no such day"),
-        ("2026-00-10T00:00:00Z", "its month has no such day"), ("2026-01-00T00:00:00Z", "its month has no such day"),
+        ("2100-02-29T00:00:00Z", "its month has no such day"), ("2026-13-01T00:00:00Z", "no year has such a month"),
+        ("2026-00-10T00:00:00Z", "no year has such a month"), ("2026-01-00T00:00:00Z", "its month has no such day"),
         ("2026-01-01T99:00:00Z", "no day has such an hour, minute or second"),
         ("2026-01-01T24:00:00Z", "no day has such an hour, minute or second"),
         ("2026-01-01T08:99:00Z", "no day has such an hour, minute or second"),
@@ -31,7 +31,9 @@ import Testing
         ("2026-01-01T23:59:60+01:00", "no day has such an hour, minute or second"),
         ("2026-01-01T08:00:00+01:99", "an offset is at most 23:59"),
         ("2026-01-01T08:00:00+24:00", "an offset is at most 23:59"),
-        ("2026-01-01T08:00:00+0100", "an offset is at most 23:59"),
+        ("2026-01-01T08:00:00+0100", "an offset has hours, a colon and minutes"),
+        ("2026-01-01T08:00:00+01", "an offset has hours, a colon and minutes"),
+        ("2026-01-01T08:00:00+01 x", "an offset has hours, a colon and minutes"),
         ("2026-01-01T08:00:00Zfoo", "nothing may stand behind the time zone"),
         ("2026-01-01T08:00:00Z ", "nothing may stand behind the time zone"),
         ("2026-01-01T08:00:00+01:000", "nothing may stand behind the time zone"),

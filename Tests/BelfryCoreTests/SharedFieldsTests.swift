@@ -36,6 +36,8 @@ import Testing
         (#"{"link":"JavaScript:alert(1)"}"#, "message.link has to be"),
         (#"{"link":"data:text/html,x"}"#, "message.link has to be"),
         (#"{"link":"file:///etc/passwd"}"#, "message.link has to be"),
+        (#"{"link":"view-source:https://a.example/"}"#, "message.link has to be"),
+        (#"{"link":"intent://a#Intent;scheme=x;end"}"#, "message.link has to be"),
         (#"{"link":"1shop://x"}"#, "message.link has to be"), (#"{"link":["x"]}"#, "has to be a string"),
         (#"{"sound":" x"}"#, "message.sound begins or ends with a space, or holds control characters"),
         (#"{"category":"a\nb"}"#, "message.category begins or ends with"),

@@ -93,6 +93,14 @@ import Testing
         ([("body", "a"), ("audience", "devices"), ("names", "x")], "which is no device UUID"),
         ([("body", "a"), ("custom", "[1]")], "has to be an object"), ([("body", "a"), ("badge", "x")], "whole number"),
         ([("body", "a"), ("audience", "everyone"), ("send_at", "soon")], "has to be a time"),
+        ([("body", "a"), ("audience", "everyone"), ("names", "news")], "the audience leaves it out"),
+        ([("body", "a"), ("names", "news")], "the audience leaves it out"),
+        ([("body", "a"), ("audience", "everyone"), ("also_users", "emma")], "the audience leaves it out"),
+        (
+            [("body", "a"), ("audience", "users"), ("names", "emma"), ("also_users", "José")],
+            "the audience leaves it out"
+        ),
+        ([("body", "a"), ("audience", "devices"), ("names", "x"), ("also_users", "e")], "the audience leaves it out"),
     ])
     func `a wrong push says what is wrong, and keeps what was written`(
         fields: [(String, String)], words: String

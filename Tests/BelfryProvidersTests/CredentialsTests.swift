@@ -183,4 +183,52 @@ import Testing
             #expect(refusal?.field == "credentials.secret")
         }
     }
+
+    private static let document = "{\n  \"type\": \"service_account\",\n  \"private_key\": \"-----BEGIN\\nabc\\n\"\n}"
+
+    @Test(arguments: [
+        document, document.replacing("\\n", with: "\n"), document.replacing("\\n", with: "\r\n"), "'\(document)'",
+        "\u{FEFF} \(document)\n",
+        "\"\(document.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n"))\"",
+        document.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""),
+        Data(document.utf8).base64EncodedString(),
+    ])
+    func `a document is read as shells and consoles hand it over`(text: String) throws {
+        let read = try EnteredDocument(text).json(field: "service_account")
+        let expected = try JSONValue(json: Self.document.utf8)
+        #expect(try JSONValue(json: read.utf8) == expected, "\(read)")
+    }
+
+    @Test(arguments: [
+        ("{\n\"a\": \u{201C}b\u{201D}\n}", "has \u{201C} in line 2"),
+        ("{\n\"a\": \"b\",\n\"c\": \"d", "is cut off: it ends in line 3"),
+        ("{\n\"a\" \"b\"\n}", "line 2"),
+    ])
+    func `a damaged document says where`(text: String, words: String) {
+        let fault = #expect(throws: InvalidInput.self) { try EnteredDocument(text).json(field: "service_account") }
+        #expect(fault?.field == "service_account" && fault?.problem.contains(words) == true, "\(fault as Any)")
+    }
+
+    @Test(arguments: [
+        ("org.example.*", "several apps"), ("ABCDE12345.org.example.app", "team's id"),
+        ("org.example.app.voip", ".voip is added"),
+        ("org.example.app", nil),
+    ])
+    func `an odd topic is warned of`(topic: String, words: String?) throws {
+        let credentials = APNsPlatformCredentials(
+            identity: .key(p8: "", keyID: "ABCDE12345", teamID: "ABCDE12345"), topic: topic)
+        #expect(credentials.published()["warning"]?.contains(words ?? "-") == (words == nil ? nil : true))
+    }
+
+    @Test func `the ids of a key are written as Apple writes them`() throws {
+        let credentials = try APNsPlatformCredentials(
+            entered: Self.key.merging(["key_id": .string(" abcde12345 "), "team_id": .string("fghij67890")]) { $1 })
+        #expect(credentials.published()["key_id"] == "ABCDE12345" && credentials.published()["team_id"] == "FGHIJ67890")
+    }
+
+    @Test func `a subject's scheme may be in capital letters`() throws {
+        let credentials = try WebPushPlatformCredentials(entered: ["subject": .string("MAILTO:ops@foo.org")])
+        try credentials.check(mode: .production, now: .zero)
+        #expect(try credentials.published()["subject"] == "mailto:ops@foo.org")
+    }
 }

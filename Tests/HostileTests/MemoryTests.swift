@@ -115,7 +115,7 @@ struct UnreadAnswers: CustomStringConvertible {
         let platform = try server.platform(of: try server.application(), .android)
         let name = String(repeating: "x", count: 96)
         let tags = (0..<1_000).map { #""\#(name)\#($0)""# }.joined(separator: ",")
-        let body = #"{"registration_token":"token","tags":[\#(tags)]}"#
+        let body = #"{"registration_token":"a-token","tags":[\#(tags)]}"#
         let device = try server.send("POST", "/v1/registration", body, as: platform.device).string("device_uuid")
         return HTTPText.request("GET", "/v1/registration/\(device)", as: platform.device)
     }

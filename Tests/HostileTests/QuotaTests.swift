@@ -39,7 +39,7 @@ extension HostileTests {
                 #expect(batch.status == 409 || batch.status == 429, "\(batch.status)")
                 let tags = (0..<50).map { #""t\#($0)""# }.joined(separator: ",")
                 let registration = try server.send(
-                    "POST", "/v1/registration", #"{"registration_token":"token","tags":[\#(tags)]}"#,
+                    "POST", "/v1/registration", #"{"registration_token":"a-token","tags":[\#(tags)]}"#,
                     as: platform.device)
                 #expect(registration.status == 409 || registration.status == 429, "\(registration.status)")
                 let left = try server.send("GET", "/v2/topics", as: application.backEnd)

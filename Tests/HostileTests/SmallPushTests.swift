@@ -11,7 +11,7 @@ extension HostileTests {
                 let flooder = try server.application()
                 let platform = try server.platform(of: flooder, .android)
                 let device = try server.send(
-                    "POST", "/v1/registration", #"{"registration_token":"token"}"#, as: platform.device
+                    "POST", "/v1/registration", #"{"registration_token":"a-token"}"#, as: platform.device
                 ).string("device_uuid")
                 let push = #"{"message":{"body":"Hi"},"target":{"devices":["\#(device)"]}}"#
                 let other = try server.application("Butcher")

@@ -102,6 +102,10 @@ import Testing
                 (text.replacing("-----BEGIN", with: "----BEGIN"), "line 1 has BEGIN, but not as PEM begins"),
                 (text.replacing("-----BEGIN", with: "—BEGIN"), "line 1 has BEGIN, but not as PEM begins"),
                 (text.replacing("=", with: "=A"), "which is behind the end of its Base64"),
+                (
+                    text.split(separator: "\n").dropFirst().joined(separator: "\n"),
+                    "line 4 has END EC PRIVATE KEY, and no line before it has BEGIN EC PRIVATE KEY"
+                ),
                 ("hello", "there is no PEM in it"), ("", "there is no PEM in it"),
                 ("-----BEGIN X-----\n-----END X-----", "X, which begins at line 1, is empty"),
             ]

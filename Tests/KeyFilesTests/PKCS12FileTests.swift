@@ -33,6 +33,26 @@ import Testing
         }
     }
 
+    /// Keyboards, clipboards and consoles write accents in one of two ways.
+    @Test(arguments: [[], ["-macalg", "sha1"], ["-nomac"], ["-legacy"]])
+    func `a passphrase opens in either form of its accents`(options: [String]) throws {
+        try OpenSSLFiles.with { files in
+            try files.makePair()
+            let (composed, apart) = ("p\u{E4}ssw\u{F6}rd", "pa\u{308}sswo\u{308}rd")
+            for (made, given) in [(composed, apart), (apart, composed)] {
+                try files.openssl(
+                    [
+                        "pkcs12", "-export", "-in", files.path("own.pem"), "-inkey", files.path("own.key"), "-out",
+                        files.path("own.p12"), "-passout", "pass:\(made)",
+                    ] + options)
+                #expect(throws: Never.self) { try PKCS12File(try files.bytes("own.p12"), passphrase: given) }
+                #expect(throws: KeyFileError.self) {
+                    try PKCS12File(try files.bytes("own.p12"), passphrase: given + "x")
+                }
+            }
+        }
+    }
+
     @Test func `a file is read as base64 prints it and in PEM`() throws {
         try OpenSSLFiles.with { files in
             let bytes = try files.p12("x")

@@ -226,7 +226,11 @@ extension WebPushSubscription {
         #expect(VAPIDSubjectFault.of(subject)?.isCertain == true, "\(subject)")
     }
 
-    @Test(arguments: [nil, "", "mailto:a@b.example", "https://push.internal", "mailto:a@nas.lan"])
+    @Test(arguments: [
+        nil, "", "mailto:a@b.example", "https://push.internal", "mailto:a@nas.lan", "mailto:a@b.org,c@d.org",
+        "mailto:a@b@c.org", "mailto:a@-foo.org", "mailto:a@foo-.org", "https://user:word@foo.org/",
+        "MAILTO:a@b.example",
+    ])
     func `a subject that services may refuse is a doubtful one`(subject: String?) {
         #expect(VAPIDSubjectFault.of(subject)?.isCertain == false, "\(subject ?? "none")")
     }
@@ -238,6 +242,13 @@ extension WebPushSubscription {
     ])
     func `a public contact has no fault`(subject: String) {
         #expect(VAPIDSubjectFault.of(subject) == nil, "\(subject)")
+    }
+
+    @Test func `a scheme in capital letters is understood`() throws {
+        #expect(VAPIDSubjectFault.normalized("MAILTO:Ops@Foo.org") == "mailto:Ops@Foo.org")
+        #expect(VAPIDSubjectFault.normalized("HTTPS://foo.org") == "https://foo.org")
+        #expect(VAPIDSubjectFault.of("HTTPS://foo.org") == nil)
+        #expect(VAPIDSubjectFault.of("mailto:a@b\u{FC}cher.ch")?.reason.contains("xn--") == true)
     }
 
     @Test func `a key survives its text`() throws {

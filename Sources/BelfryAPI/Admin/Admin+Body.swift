@@ -72,6 +72,11 @@ extension InvalidInput {
     }
 
     static func missing(_ field: String) -> InvalidInput { InvalidInput(field: field, "is missing") }
+
+    /// A time that has to be in the future is not.
+    static func over(_ field: String, _ time: Instant, _ now: Instant) -> InvalidInput {
+        InvalidInput(field: field, "is \(time.text), which is over (it is \(now.text))")
+    }
 }
 
 extension JSONReader {

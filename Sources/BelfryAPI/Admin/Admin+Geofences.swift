@@ -92,15 +92,18 @@ extension Admin {
         }
 
         func plan(over old: GeofencePlan? = nil, at now: Instant) throws(InvalidInput) -> GeofencePlan {
-            if let expiresAt, expiresAt <= now {
-                throw InvalidInput(field: "expires_at", "is \(expiresAt.text), which is over (it is \(now.text))")
-            }
+            if let expiresAt, expiresAt <= now { throw InvalidInput.over("expires_at", expiresAt, now) }
             guard let trigger = trigger ?? old?.trigger else { throw InvalidInput.missing("trigger") }
             guard let expiresAt = expiresAt ?? old?.expiresAt else { throw InvalidInput.missing("expires_at") }
             var tags = old?.tags ?? []
             if let topics { tags = try Topic.tags(topics, field: "topics") }
             var plannedData = try GeofenceData(data ?? [:])
             if data == nil, let old { plannedData = old.data }
+            if data != nil, let stranger = plannedData.strangers.first(where: { $0.meant != nil }) {
+                throw InvalidInput.unknown(
+                    stranger.prefix + stranger.key, stranger.key, notOf: "a key that devices read",
+                    known: stranger.known, meant: stranger.meant)
+            }
             do {
                 return try GeofencePlan(
                     locations: locations ?? old?.locations ?? [], groups: groups ?? old?.groups ?? [], trigger: trigger,

@@ -55,7 +55,8 @@ extension Admin {
         ///
         /// - Parameter schedule: has the times that are not given; nil for a new push.
         package func checkTimes(of schedule: Schedule? = nil, at now: Instant) throws(InvalidInput) {
-            try PushTimes.check(sendAt: sendAt, now: now)
+            let advice = schedule.map { "to leave it at \($0.dueAt.text)" } ?? "to send now"
+            try PushTimes.check(sendAt: sendAt, advice: advice, now: now)
             guard sendAt != nil || expiresAt != nil else { return }
             let expiry = removed.contains(.expiry) ? nil : expiresAt ?? schedule?.pushRequest.expiresAt
             try PushTimes.check(expiresAt: expiry, sendAt: sendAt ?? schedule?.dueAt, now: now)

@@ -81,7 +81,7 @@ extension Admin {
         /// nil for a topic that stays, which has to be said by `null`.
         func checked(at now: Instant) throws(InvalidInput) -> Instant? {
             guard isGiven else { throw InvalidInput.missing("expires_at") }
-            if let expiresAt, expiresAt <= now { throw InvalidInput(field: "expires_at", "is not in the future") }
+            if let expiresAt, expiresAt <= now { throw InvalidInput.over("expires_at", expiresAt, now) }
             return expiresAt
         }
     }
@@ -100,6 +100,7 @@ extension Admin {
 
         func checked(at now: Instant) throws(InvalidInput) -> NewTopic {
             guard let name else { throw InvalidInput.missing("name") }
+            if let expiresAt, expiresAt <= now { throw InvalidInput.over("expires_at", expiresAt, now) }
             return try NewTopic(name: name, expiresAt: expiresAt, now: now)
         }
     }

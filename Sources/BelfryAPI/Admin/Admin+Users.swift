@@ -107,7 +107,7 @@ extension Admin {
         }
 
         private static func change(_ text: String?) throws(InvalidInput) -> Registration.Change<String> {
-            text.map { .set($0) } ?? .clear
+            text.flatMap { $0.isEmpty ? nil : .set($0) } ?? .clear
         }
     }
 

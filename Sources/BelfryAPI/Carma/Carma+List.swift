@@ -4,6 +4,12 @@ import FoundationEssentials
 extension Carma {
     /// Normal lists, not those of tests. Source: help.symplify.com; `GET /lists?typeId=1`.
     static let listType = 1
+
+    /// An import has no rehearsal: what asks for one must not change contacts.
+    static func refuseDryRun(_ isAsked: Bool?) throws(InvalidInput) {
+        guard isAsked == true else { return }
+        throw InvalidInput(field: "dryRun", "is not known here, an import changes its contacts; nothing was changed")
+    }
 }
 
 extension CarmaApp {
@@ -43,6 +49,7 @@ extension CarmaImport.Settings {
             case "encoding": encoding = try Self.encoding(try reader.value(name), name)
             case "identityColumn":
                 if let text = try reader.string(name), !text.isEmpty { identity = text }
+            case "dryRun": try Carma.refuseDryRun(try reader.bool(name))
             default: try reader.skip()
             }
         }

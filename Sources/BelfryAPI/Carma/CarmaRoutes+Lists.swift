@@ -88,6 +88,7 @@ extension CarmaRoutes {
 
     private func createImport(_ call: Call) async throws -> Response {
         let app = try await app(ofList: call)
+        try Carma.refuseDryRun(try call.request.query.bool("dryRun"))
         let settings = try CarmaImport.Settings(try await call.body())
         let made = try await carma.createImport(settings, in: app)
         return Self.reply(.object(["id": .string(made.uuid.lowercased)]))
@@ -96,6 +97,7 @@ extension CarmaRoutes {
     /// It is answered when the contacts are written, so its batch has ended when the sender learns of it.
     private func bringIn(_ call: Call) async throws -> Response {
         let app = try await app(ofList: call)
+        try Carma.refuseDryRun(try call.request.query.bool("dryRun"))
         guard let uuid = UUID(uuidString: call.part("import_id")) else { throw APIError.missing("import") }
         let bytes = try await call.request.bytes(atMost: Carma.listBytesMax)
         return try await shares.holding(.batches, for: try await .of(app.applicationKey, in: store)) {

@@ -36,6 +36,7 @@ extension Genero {
 
         /// Those of a token that is registered already change nothing, not even its user.
         private func register(_ message: Message) async throws -> CommandResult {
+            try message.checkType()
             let name = message.isApple ? "APNS" : "FCM"
             guard let platform = try await platforms(isApple: message.isApple).first else {
                 return CommandResult(.notInserted, "This application takes no tokens of \(name)", token: message.token)
@@ -44,7 +45,7 @@ extension Genero {
             if let holder = try await store.holders(of: [token], on: platform.key)[token], holder.isActive {
                 return CommandResult(.known, "\(name) token is already registered", token: message.token)
             }
-            if let user = message.user, !user.isEmpty { _ = try User.checked(id: user) }
+            if let user = message.user, !user.isEmpty { try Self.check(user: user) }
             let device = try await store.register(
                 try Registration(
                     token: token, about: Device.About(),
@@ -53,6 +54,12 @@ extension Genero {
             try await reset(device, on: platform, token, as: message.token)
             Self.registered.increment()
             return CommandResult(.done, "\(name) token is now registered", token: message.token)
+        }
+
+        private static func check(user: String) throws(InvalidInput) {
+            do throws(InvalidInput) { _ = try User.checked(id: user) } catch {
+                throw error.renamed(["user_id": "app_user"])
+            }
         }
 
         /// The badge number begins at 0, and an unusual spelling of the token is kept for those who read the list.

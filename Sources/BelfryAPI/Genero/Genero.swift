@@ -49,7 +49,9 @@ enum Genero {
             var message = Self()
             try JSONReader.document(bytes) { reader, field throws(InvalidInput) in
                 switch field {
-                case "notification_type": message.type = try reader.string(field)
+                case "notification_type":
+                    let type = try reader.string(field)?.asName.uppercased()
+                    message.type = type?.isEmpty == false ? type : nil
                 case "sender_id": message.senderID = try reader.string(field)
                 case "registration_token": message.token = try reader.string(field) ?? ""
                 case "app_user": message.user = try reader.string(field)
@@ -64,8 +66,16 @@ enum Genero {
 
         /// Whether the token is one of Apple's.
         var isApple: Bool {
-            if let type, !type.isEmpty { return type.uppercased() != "FCM" && type.uppercased() != "GCM" }
-            return senderID?.isEmpty ?? true
+            type.map { Self.appleTypes.contains($0) } ?? senderID?.isEmpty ?? true
+        }
+
+        private static let appleTypes: Set = ["APNS", "APN", "IOS"]
+        private static let googleTypes: Set = ["FCM", "GCM", "ANDROID"]
+
+        /// Throws where no platform of Genero's apps is called so.
+        func checkType() throws(InvalidInput) {
+            guard let type, !Self.appleTypes.contains(type), !Self.googleTypes.contains(type) else { return }
+            throw InvalidInput(field: "notification_type", "is '\(type.prefix(32))', it has to be APNS or FCM")
         }
     }
 }

@@ -21,9 +21,7 @@ extension PCFv1 {
                     "a request was taken that is probably not what its caller meant",
                     metadata: ["caller": "\(who)", "mistakes": "\(fields.text)"])
             }
-            var response = response
-            response.headers[.warning] = fields.warning
-            return response
+            return response.warning(of: fields)
         }
 
         /// The system that the caller named, where it is not that of its platform, as old SDKs do; their devices are registered all
@@ -67,5 +65,15 @@ extension PlatformKind {
         case .bb10: .bb10
         case .huawei, .web, .webhook: nil
         }
+    }
+}
+
+extension Response {
+    /// With a header that tells of them; as it is where there are none.
+    func warning(of fields: IgnoredFields) -> Response {
+        guard !fields.isEmpty else { return self }
+        var response = self
+        response.headers[.warning] = fields.warning
+        return response
     }
 }

@@ -124,10 +124,11 @@ extension PCFv1 {
         /// - Parameters:
         ///   - prefix: the path of the object that holds it.
         ///   - whole: what it is no field of.
+        ///   - sends: whether the request is a push: the refusal says that nothing was sent.
         @discardableResult
         func take(
             _ key: String, under prefix: String = "", of whole: String, known: [String], from reader: inout JSONReader,
-            _ ignored: inout IgnoredFields
+            _ ignored: inout IgnoredFields, sends: Bool = false
         ) throws(InvalidInput) -> String? {
             guard try !reader.null() else {
                 ignored.note(key, under: prefix, known: known)
@@ -135,9 +136,9 @@ extension PCFv1 {
             }
             guard self == .ignored else {
                 let meant = IgnoredFields.meaning(of: key, among: known)
-                throw InvalidInput.unknown(
-                    prefix + key, key, notOf: "a field of \(whole)", known: known, meant: meant
-                ).withNothingSent
+                let refusal = InvalidInput.unknown(
+                    prefix + key, key, notOf: "a field of \(whole)", known: known, meant: meant)
+                throw sends ? refusal.withNothingSent : refusal
             }
             try reader.skip()
             return ignored.note(key, under: prefix, known: known)

@@ -8,7 +8,7 @@ extension PCFRoutes {
         let locations = PCFv1.Locations(store: store, options: options)
         addLocations(locations, to: router)
         addGroups(locations, to: router)
-        let geofences = PCFv1.Geofences(store: store, options: options)
+        let geofences = PCFv1.Geofences(store: store, clock: clock, options: options)
         addGeofences(geofences, to: router)
         let analytics = PCFv1.Analytics(store: store, options: options)
         serve("v1/geofences", on: router, [.get: asPlatform { try await geofences.updates($0, on: $1) }])

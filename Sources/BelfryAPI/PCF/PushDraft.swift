@@ -100,7 +100,7 @@ extension PCFv1 {
             case "scheduleIn": scheduleIn = try reader.integer("scheduleIn")
             case "expiryTime": expiryTime = try reader.milliseconds("expiryTime")
             default:
-                try unknown.take(key, of: "a push", known: Self.fields, from: &reader, &ignored)
+                try unknown.take(key, of: "a push", known: Self.fields, from: &reader, &ignored, sends: true)
             }
         }
 
@@ -225,7 +225,8 @@ extension PCFv1 {
             case "interactive-only": isInteractiveOnly = try reader.bool("target.interactive-only") ?? false
             default:
                 let meant = try unknown.take(
-                    key, under: "target.", of: "a target", known: Self.fields, from: &reader, &ignored)
+                    key, under: "target.", of: "a target", known: Self.fields, from: &reader, &ignored,
+                    sends: true)
                 if let meant, Self.narrowing.contains(meant) { misspelt = (key, meant) }
             }
         }

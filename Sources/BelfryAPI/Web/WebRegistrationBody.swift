@@ -67,7 +67,8 @@ extension Web {
             let value = try reader.value(field, bytesMax: 4_096)
             guard !value.isNull else { return nil }
             do {
-                return try DeviceToken(value.storedText, for: .web)
+                // Pages send what `JSON.stringify(subscription)` made, too.
+                return try DeviceToken(value.stringValue ?? value.storedText, for: .web)
             } catch {
                 throw InvalidInput(field: error.field.replacing("registration_token", with: field), error.problem)
             }

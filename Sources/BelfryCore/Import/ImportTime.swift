@@ -1,5 +1,6 @@
 /// Reads the times that other services write: `2020-03-06T18:52:59`, `2019-06-11 17:46:59.061 UTC`, with or without a zone
-/// (then it is UTC), and seconds or milliseconds since 1970.
+/// (then it is UTC), and seconds or milliseconds since 1970. No device is older: an earlier
+/// time, such as one of the year 26, is none.
 enum ImportTime {
     static func read(_ text: String) -> Instant? {
         if let number = Int64(text) { return read(number) }
@@ -15,7 +16,8 @@ enum ImportTime {
         if compact.first.map({ [UInt8(ascii: "+"), UInt8(ascii: "-")].contains($0) }) == true {
             text.insert(":", at: text.utf8.index(text.endIndex, offsetBy: -2))
         }
-        return Instant(text: text) ?? Instant(text: text + "Z")
+        guard let time = Instant(text: text) ?? Instant(text: text + "Z"), time >= .zero else { return nil }
+        return time
     }
 
     /// Seconds where the number is too small for milliseconds of this century.

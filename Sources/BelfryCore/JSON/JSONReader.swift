@@ -401,8 +401,20 @@ package struct JSONReader {
 
     /// The value at the reader has another type; or it is not a JSON value at all.
     private mutating func mismatch(_ field: String, _ expected: String) -> InvalidInput {
-        guard let found = typeName() else { return malformed("expected a value") }
+        guard let found = typeName() else { return isAtForm ? Self.form : malformed("expected a value") }
         return InvalidInput(field: field, "has to be \(expected), it is \(found)")
+    }
+
+    /// Fields as forms of web pages send them, and as tools do that are not told otherwise: `target=news&…`.
+    private static let form = InvalidInput(
+        field: "body", "is not JSON but the fields of a form, such as name=value; send JSON, as application/json")
+
+    private var isAtForm: Bool {
+        guard depth == 0 else { return false }
+        let rest = bytes[position...].prefix(256)
+        if rest.starts(with: "--".utf8) { return true }
+        let name = rest.prefix { $0 > 0x20 && !"=&{[\"".utf8.contains($0) }
+        return !name.isEmpty && name.count < rest.count && rest[name.endIndex] == UInt8(ascii: "=")
     }
 
     private mutating func typeName() -> String? {
@@ -410,10 +422,19 @@ package struct JSONReader {
         case UInt8(ascii: "{"): "an object"
         case UInt8(ascii: "["): "an array"
         case UInt8(ascii: "\""): "a string"
-        case UInt8(ascii: "t"), UInt8(ascii: "f"): "a boolean"
-        case UInt8(ascii: "n"): "null"
-        case UInt8(ascii: "-"), 0x30?, 0x31?, 0x32?, 0x33?, 0x34?, 0x35?, 0x36?, 0x37?, 0x38?, 0x39?: "a number"
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): isAt("true") || isAt("false") ? "a boolean" : nil
+        case UInt8(ascii: "n"): isAt("null") ? "null" : nil
+        case UInt8(ascii: "-"):
+            bytes[position...].dropFirst().first.map { 0x30...0x39 ~= $0 } == true ? "a number" : nil
+        case 0x30?, 0x31?, 0x32?, 0x33?, 0x34?, 0x35?, 0x36?, 0x37?, 0x38?, 0x39?: "a number"
         default: nil
         }
+    }
+
+    /// Whether a word stands here, whole.
+    private func isAt(_ word: StaticString) -> Bool {
+        let rest = bytes[position...]
+        guard word.withUTF8Buffer({ rest.starts(with: $0) }) else { return false }
+        return rest.dropFirst(word.utf8CodeUnitCount).first.map { " \r\n\t,]}".utf8.contains($0) } ?? true
     }
 }

@@ -38,10 +38,10 @@ package struct DeviceToken: Sendable, Hashable {
             throw Self.invalid("is \(text.utf8.count) bytes, the limit is \(Self.bytesMax)")
         }
         switch kind {
-        case .apple(.broadcast): bytes = try Self.visible(text)
+        case .apple(.broadcast): bytes = try Self.issued(text)
         case .apple: bytes = try Self.apns(text)
         case .android, .androidFCM, .androidBaidu, .huawei, .amazon, .bb10:
-            bytes = try Self.visible(text)
+            bytes = try Self.issued(text)
         case .windows8: bytes = try Self.url(text, ["https"])
         case .windowsPhone: bytes = try Self.url(text, ["https", "http"])
         case .web: bytes = Array(try WebSubscription(json: text.utf8).json.utf8)
@@ -54,6 +54,7 @@ package struct DeviceToken: Sendable, Hashable {
     }
 
     private static func apns(_ text: String) throws(InvalidInput) -> [UInt8] {
+        try checkGiven(text)
         guard let decoded = [UInt8](hex: text.utf8) else {
             throw invalid("is not an APNs token: \(fault(of: text))")
         }
@@ -88,16 +89,45 @@ package struct DeviceToken: Sendable, Hashable {
         guard text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
             throw invalid("holds other than visible ASCII, which no provider hands out")
         }
-        guard text.utf8.count > longestNonToken || !nonTokens.contains(text.lowercased()) else {
-            throw invalid("is '\(text)', which an app sends that has no token")
-        }
+        try checkGiven(text)
         return Array(text.utf8)
     }
 
-    /// Texts that apps and SDKs have in place of a token: empty values of their languages, and the errors of Google's services.
+    /// The same without what no such token has: an app, or a spreadsheet, put it around the token or in its place.
+    private static func issued(_ text: String) throws(InvalidInput) -> [UInt8] {
+        if !text.utf8.allSatisfy(\.standsInTokens) {
+            let bytes = try visible(text)
+            let stranger = Unicode.Scalar(bytes.first { !$0.standsInTokens } ?? 0)
+            throw invalid("has \(stranger) in it, which stands in no token")
+        }
+        try checkGiven(text)
+        return Array(text.utf8)
+    }
+
+    /// Throws on what apps, SDKs and spreadsheets have in place of a token.
+    private static func checkGiven(_ text: String) throws(InvalidInput) {
+        guard text.utf8.count <= longestNonToken else { return }
+        let words = text.lowercased().split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+        guard !words.allSatisfy({ nonTokens.contains($0) }) else {
+            throw invalid("is '\(text)', which an app sends that has no token")
+        }
+        guard !text.hasPrefix("#"), !isRounded(text) else {
+            throw invalid("is '\(text)', which a spreadsheet leaves in place of a token")
+        }
+    }
+
+    /// Whether it is a number as spreadsheets write long ones, such as 1.23457E+15.
+    private static func isRounded(_ text: String) -> Bool {
+        text.utf8.contains(UInt8(ascii: "+")) && Double(text)?.isFinite == true
+    }
+
+    /// Empty values of languages, words of people, and the errors of Google's services.
     /// Source: firebase-android-sdk, "BLACKLISTED" and the errors of its getToken.
     private static let nonTokens: Set = [
-        "blacklisted", "undefined", "null", "nil", "nan", "(null)", "(nil)", "<null>", "optional(nil)", "{}", "[]",
+        "blacklisted", "undefined", "null", "nil", "none", "nan", "(null)", "(nil)", "<null>", "optional(nil)", "{}",
+        "[]",
+        "false", "true", "0", "1", "-1", "-", "--", "n/a", "na", "unknown", "token", "device_token", "empty", "void",
+        "[object object]", "[objectobject]",
         "fis_auth_error", "service_not_available", "missing_instanceid_service",
         "authentication_failed", "account_missing", "too_many_registrations", "invalid_sender", "internal_server_error",
         "phone_registration_error", "invalid_parameters", "java.io.ioexception",
@@ -116,6 +146,7 @@ package struct DeviceToken: Sendable, Hashable {
     /// The owner of a webhook chooses its devices' tokens freely.
     private static func printable(_ text: String) throws(InvalidInput) -> [UInt8] {
         guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { throw invalid("holds control characters") }
+        try checkGiven(text)
         return Array(text.utf8)
     }
 
@@ -156,6 +187,14 @@ extension [UInt8] {
 }
 
 extension UInt8 {
+    /// Visible ASCII but quotation marks, brackets, commas and what templates begin with.
+    fileprivate var standsInTokens: Bool {
+        switch self {
+        case UInt8(ascii: "\""), 0x23, 0x24, 0x27...0x29, 0x2C, 0x3B, 0x3C, 0x3E, 0x5B...0x5D, 0x60, 0x7B, 0x7D: false
+        default: 0x21...0x7E ~= self
+        }
+    }
+
     /// Whether it may stand in a Firebase Installation ID, which is base64url.
     fileprivate var isInstallationID: Bool {
         switch self {

@@ -89,7 +89,7 @@ package struct GeofencePlan: Sendable, Hashable, GeofencePeriod {
         }
         guard startsAt >= .zero else { throw InvalidInput(field: "start_time", "has to be 0 or more") }
         guard expiresAt > startsAt else {
-            throw InvalidInput(field: "expiry_time", "has to be after start_time and after 0")
+            throw InvalidInput(field: "expiry_time", "has to be after the start, \(max(startsAt, .zero).text)")
         }
     }
 }

@@ -35,6 +35,56 @@ package struct GeofenceData: Sendable, Hashable {
     /// The stored form.
     package var storedText: String { JSONValue.object(parts).storedText }
 
+    /// A key that no SDK reads, with the object that it is in and what stands there.
+    package struct Stranger: Sendable, Hashable {
+        package let prefix: String
+        package let key: String
+        package let known: [String]
+        /// The key that is probably meant.
+        package let meant: String?
+    }
+
+    /// The keys that no SDK reads. A team may have its own.
+    package var strangers: [Stranger] {
+        var strangers = Self.strangers(in: parts, "data.", Self.partNames, meanings: [:])
+        if case .object(let members)? = parts["ios"] {
+            strangers += Self.strangers(in: members, "data.ios.", Self.iosNames, meanings: Self.iosMeanings)
+        }
+        return strangers
+    }
+
+    /// Whether some device has something to show.
+    package func isShown(on platform: GeofencePlatform) -> Bool {
+        let read: [String] =
+            switch platform {
+            case .all: Self.partNames
+            case .ios: ["ios"]
+            case .android, .androidFCM: ["android", "androidFcm"]
+            }
+        return read.contains { parts[$0].map { $0 != .object([:]) } ?? false }
+    }
+
+    private static let partNames = ["ios", "android", "androidFcm"]
+    private static let iosNames = [
+        "alertBody", "alertTitle", "alertAction", "alertLaunchImage", "category", "hasAction", "soundName",
+        "applicationBadgeNumber", "applicationIconBadgeNumber", "userInfo",
+    ]
+    /// What a push calls them.
+    private static let iosMeanings = [
+        "alert": "alertBody", "body": "alertBody", "message": "alertBody", "title": "alertTitle", "sound": "soundName",
+        "badge": "applicationBadgeNumber",
+    ]
+
+    private static func strangers(
+        in members: [String: JSONValue], _ prefix: String, _ known: [String], meanings: [String: String]
+    ) -> [Stranger] {
+        members.keys.sorted().filter { !known.contains($0) }.map { key in
+            Stranger(
+                prefix: prefix, key: key, known: known,
+                meant: meanings[NearestName.plain(key)] ?? known.nearest(to: key))
+        }
+    }
+
     /// A local notification of iOS. Unknown keys are kept.
     private static func notification(_ value: JSONValue) throws(InvalidInput) -> JSONValue {
         var checked: [JSONObject.Member] = []

@@ -8,7 +8,7 @@ struct RFC3339 {
 
     /// Why a text is no time.
     enum Fault: Error {
-        case form, day, time, offset, trailing, range
+        case form, month, day, time, offsetForm, offset, trailing, range
     }
 
     /// The years 1 to 9999.
@@ -37,7 +37,8 @@ struct RFC3339 {
         guard let year = number(4), take("-"), let month = number(2), take("-"), let day = number(2) else {
             throw .form
         }
-        guard 1...12 ~= month, 1...Self.days(in: month, of: year) ~= day else { throw .day }
+        guard 1...12 ~= month else { throw .month }
+        guard 1...Self.days(in: month, of: year) ~= day else { throw .day }
         guard year > 0 else { throw .range }
         return Self.days(year, month, day)
     }
@@ -66,7 +67,7 @@ struct RFC3339 {
         if take("Z") || take("z") { return 0 }
         let sign: Int64
         if take("+") { sign = 1 } else if take("-") { sign = -1 } else { throw .form }
-        guard let hours = number(2), take(":"), let minutes = number(2) else { throw .offset }
+        guard let hours = number(2), take(":"), let minutes = number(2) else { throw .offsetForm }
         guard hours < 24, minutes < 60 else { throw .offset }
         return sign * (hours * 3_600 + minutes * 60)
     }
@@ -210,8 +211,10 @@ extension RFC3339.Fault {
     fileprivate func words(_ text: String, such example: String) -> String {
         switch self {
         case .form: "has to be a time such as \(example)"
+        case .month: "is '\(text.prefix(64))': no year has such a month"
         case .day: "is '\(text.prefix(64))': its month has no such day"
         case .time: "is '\(text.prefix(64))': no day has such an hour, minute or second"
+        case .offsetForm: "is '\(text.prefix(64))': an offset has hours, a colon and minutes, such as +01:00"
         case .offset: "is '\(text.prefix(64))': an offset is at most 23:59, such as +01:00"
         case .trailing: "is '\(text.prefix(64))': nothing may stand behind the time zone"
         case .range: "is '\(text.prefix(64))', which is beyond the years 1 to 9999"

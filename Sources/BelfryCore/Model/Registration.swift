@@ -52,7 +52,7 @@ package struct Registration: Sendable, Hashable {
         self.token = token
         self.about = about.normalized
         if case .set(let id) = customUserID {
-            self.customUserID = .set(id.normalized)
+            self.customUserID = .set(try id.asName(field: "custom_user_id"))
         } else {
             self.customUserID = customUserID
         }
@@ -76,7 +76,7 @@ extension Device.About {
     fileprivate var normalized: Self {
         Self(
             os: os?.normalized, osVersion: osVersion?.normalized, model: model?.normalized,
-            manufacturer: manufacturer?.normalized, alias: alias?.normalized)
+            manufacturer: manufacturer?.normalized, alias: alias?.asName)
     }
 
     fileprivate func check() throws(InvalidInput) {
@@ -88,5 +88,6 @@ extension Device.About {
             throw InvalidInput(
                 field: name, "is \(value.utf8.count) bytes, the limit is \(Registration.aboutBytesMax)")
         }
+        try alias?.checkControls(field: "device_alias")
     }
 }

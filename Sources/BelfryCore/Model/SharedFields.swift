@@ -187,9 +187,15 @@ extension String {
     fileprivate var isLink: Bool {
         guard isPlainURL, let (scheme, rest) = schemeAndRest else { return false }
         if scheme == "http" || scheme == "https" { return hasHost }
-        return !rest.isEmpty
-            && !["javascript", "vbscript", "data", "file", "blob", "about", "content"].contains(scheme)
+        return !rest.isEmpty && !Self.schemesOfSystems.contains(scheme)
     }
+
+    /// Scripts and files, and what makes a browser or Android do something else than open a page or an app of the sender's.
+    private static let schemesOfSystems: Set = [
+        "javascript", "vbscript", "data", "file", "blob", "about", "content", "view-source", "intent", "filesystem",
+        "jar",
+        "android-app", "chrome", "resource", "ws", "wss",
+    ]
 
     private var isPlainURL: Bool {
         utf8.count <= WebNotificationRules.urlBytesMax && utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != 0x5C }

@@ -34,12 +34,20 @@ package struct Target: Sendable, Hashable {
             self.platforms = nil
             return
         }
-        if let index = customUserIDs.firstIndex(of: "") {
-            throw InvalidInput(field: "target.custom_user_ids[\(index)]", "is empty")
-        }
         self.topics = try Topic.normalized(topics, field: "target.topics")
-        self.customUserIDs = customUserIDs.map(\.normalized)
+        self.customUserIDs = try Self.names(customUserIDs, field: "target.custom_user_ids")
         self.platforms = platforms
+    }
+
+    private static func names(_ texts: [String], field: String) throws(InvalidInput) -> [String] {
+        var names: [String] = []
+        names.reserveCapacity(texts.count)
+        for (index, text) in texts.enumerated() {
+            do { names.append(try text.asName(field: "")) } catch {
+                throw InvalidInput(field: "\(field)[\(index)]", error.problem)
+            }
+        }
+        return names
     }
 
     private init(platforms: [PlatformKind]?, isInteractiveOnly: Bool) {

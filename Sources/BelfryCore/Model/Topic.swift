@@ -11,10 +11,10 @@ package struct Topic: Sendable, Hashable {
         self.expiresAt = expiresAt
     }
 
-    /// The normalized form of a topic's name; throws on an empty or over-long one.
+    /// The normalized form of a topic's name; throws on an empty or over-long one, and on one with control characters.
     package static func normalized(_ name: String, field: String) throws(InvalidInput) -> String {
         guard !name.isEmpty else { throw InvalidInput(field: field, "is an empty topic name") }
-        return try checked(name.caseFolded, field)
+        return try checked(try name.asName(field: field).caseFolded, field)
     }
 
     private static func checked(_ name: String, _ field: String) throws(InvalidInput) -> String {
@@ -29,7 +29,7 @@ package struct Topic: Sendable, Hashable {
     /// Source: PCFTagsHelper.m, Util.java, `docs/compatibility/pcf.md`.
     package static func tags(_ names: [String], field: String) throws(InvalidInput) -> [String] {
         _ = try normalized(names, field: field)
-        return names.map(\.lowerCase)
+        return names.map(\.asName.lowerCase)
     }
 
     /// The normalized names; throws on the first invalid one, naming its position.

@@ -19,17 +19,13 @@ package struct User: Sendable, Hashable {
     /// The limit on an id, in bytes of UTF-8.
     package static let idBytesMax = 1_024
 
-    /// The id in its normal form; throws unless it may be a user's. Case counts.
+    /// The id as a name; throws unless it may be a user's. Case counts.
     package static func checked(id: String) throws(InvalidInput) -> String {
-        let id = id.normalized
-        guard !id.isEmpty else { throw InvalidInput(field: "user_id", "is empty") }
+        let id = try id.asName(field: "user_id")
         guard id.count <= Registration.customUserIDCharactersMax, id.utf8.count <= idBytesMax else {
             throw InvalidInput(
                 field: "user_id",
                 "is longer than \(Registration.customUserIDCharactersMax) characters or \(idBytesMax) bytes")
-        }
-        guard id.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            throw InvalidInput(field: "user_id", "holds control characters")
         }
         return id
     }

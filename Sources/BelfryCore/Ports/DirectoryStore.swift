@@ -79,7 +79,7 @@ package struct DeviceFilter: Sendable, Hashable {
     package var isActive: Bool?
     /// The whole id. Without `isActive` it finds active devices.
     package var customUserID: String? {
-        didSet { customUserID = customUserID?.normalized }
+        didSet { customUserID = customUserID?.asName }
     }
     /// The device last registered then or later.
     package var seenFrom: Instant?

@@ -27,14 +27,15 @@ package struct CarmaTemplate: Sendable, Hashable {
         }
         var languages: [String: Texts] = [:]
         for (language, texts) in members {
-            let tag = language.caseFolded
+            let tag = language.languageTag
             guard languages[tag] == nil else {
-                throw InvalidInput(field: "\(field).languages", "has \(tag) twice, which case does not tell apart")
+                throw InvalidInput(
+                    field: "\(field).languages", "has \(tag) twice, which case and '_' for '-' do not tell apart")
             }
             languages[tag] = try Self.texts(texts, "\(field).languages.\(language)")
         }
         self.languages = languages
-        let usual = value["default_language"]?.stringValue?.caseFolded ?? languages.keys.sorted()[0]
+        let usual = value["default_language"]?.stringValue?.languageTag ?? languages.keys.sorted()[0]
         guard languages[usual] != nil else {
             throw InvalidInput(field: "\(field).default_language", "is '\(usual)', which languages does not have")
         }
@@ -66,11 +67,9 @@ package struct CarmaTemplate: Sendable, Hashable {
     /// As it is stored.
     package var text: String { json.storedText }
 
-    /// The texts for a language tag, with values in them: `de-AT` takes `de` where it has none of its own.
+    /// The texts for a language tag, with values in them: `zh-Hant-TW` takes `zh-Hant`, else `zh`, where it has none of its own.
     package func texts(in language: String?, values: [String: String]) throws(InvalidInput) -> Texts {
-        let tag = language?.caseFolded ?? usual
-        let base = String(tag.prefix { $0 != "-" && $0 != "_" })
-        let texts = languages[tag] ?? languages[base] ?? languages[usual]
+        let texts = language?.languageTag.lookupRange.lazy.compactMap { languages[$0] }.first ?? languages[usual]
         guard let texts else { return Texts(alert: "", message: "", html: "") }
         return Texts(
             alert: try Self.filled(texts.alert, "alert") { values[$0] ?? "" },
@@ -99,5 +98,25 @@ package struct CarmaTemplate: Sendable, Hashable {
             throw InvalidInput(
                 field: "properties", "make the trigger's \(field) longer than \(filledBytesMax) bytes")
         }
+    }
+}
+
+extension String {
+    /// A language tag as tags are compared: in lower case, `-` between its parts, without what POSIX puts behind (`pt_BR.UTF-8`).
+    fileprivate var languageTag: String {
+        String(asName.caseFolded.prefix { $0 != "." && $0 != "@" }.map { $0 == "_" ? "-" : $0 })
+    }
+
+    /// The tag, and what is left of it part by part, for 64 parts at most. Source: RFC 4647 §3.4, which takes a single letter away with what
+    /// follows it.
+    fileprivate var lookupRange: [String] {
+        var parts = split(separator: "-").prefix(64)
+        var range: [String] = []
+        while !parts.isEmpty {
+            range.append(parts.joined(separator: "-"))
+            parts = parts.dropLast()
+            if parts.count > 1, parts.last?.utf8.count == 1 { parts = parts.dropLast() }
+        }
+        return range
     }
 }

@@ -4,10 +4,14 @@ package enum PushTimes {
     package static let lateMax = Duration.seconds(300)
 
     /// Throws where the push was to be sent longer ago than `lateMax`.
-    package static func check(sendAt: Instant?, field: String = "send_at", now: Instant) throws(InvalidInput) {
+    ///
+    /// - Parameter advice: what leaving it out does.
+    package static func check(
+        sendAt: Instant?, field: String = "send_at", advice: String = "to send now", now: Instant
+    ) throws(InvalidInput) {
         guard let sendAt, sendAt < now + (.zero - lateMax) else { return }
         throw InvalidInput(
-            field: field, "is \(sendAt.text), which is over (it is \(now.text)): leave it out to send now")
+            field: field, "is \(sendAt.text), which is over (it is \(now.text)): leave it out \(advice)")
     }
 
     /// Throws where the push would have expired before it is sent.

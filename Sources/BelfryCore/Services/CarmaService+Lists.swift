@@ -122,7 +122,7 @@ extension CarmaService {
         for line in lines {
             switch line.contact {
             case .success(let change):
-                contacts[change.originalID?.normalized ?? "", default: []].append((line.number, change))
+                contacts[change.originalID?.asName ?? "", default: []].append((line.number, change))
             case .failure(let error): ended.append((line.number, "\(error)"))
             }
         }

@@ -110,6 +110,6 @@ extension CarmaService {
     }
 
     package func messages(to id: String, of app: CarmaApp) async throws -> [CarmaMessage] {
-        try await store.carmaMessages(of: id.normalized, app.applicationKey)
+        try await store.carmaMessages(of: id.asName, app.applicationKey)
     }
 }

@@ -114,7 +114,7 @@ package struct CarmaService: Sendable {
 
     /// The contact with all its devices; nil where neither a profile nor a token is known of it.
     package func contact(_ id: String, in app: CarmaApp) async throws -> CarmaContact? {
-        let id = id.normalized
+        let id = id.asName
         let user = try await store.user(id, of: app.applicationKey)
         var devices: [(CarmaDevice, Device?)] = []
         for row in try await store.carmaDevices(of: id, app.applicationKey) {

@@ -13,7 +13,7 @@ package struct UserService: Sendable {
 
     /// nil when neither a profile nor an active device names the user.
     package func user(_ id: String, of application: Application) async throws -> User? {
-        let id = id.normalized
+        let id = id.asName
         if let user = try await store.user(id, of: application.key) { return user }
         let platforms = try await store.platforms(of: application.key).map(\.key)
         let devices = try await store.devices(ofUser: id, on: platforms, limit: 1)
@@ -24,7 +24,7 @@ package struct UserService: Sendable {
     package func devices(of id: String, of application: Application) async throws -> [(Device, Platform)] {
         let platforms = try await store.platforms(of: application.key)
         let byKey = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
-        return try await store.devices(ofUser: id.normalized, on: platforms.map(\.key), limit: Self.devicesMax)
+        return try await store.devices(ofUser: id.asName, on: platforms.map(\.key), limit: Self.devicesMax)
             .compactMap { device in byKey[device.platformKey].map { (device, $0) } }
     }
 
@@ -86,7 +86,7 @@ package struct UserService: Sendable {
     package func merge(
         _ id: String, into other: String, of application: Application, by author: AuditAuthor
     ) async throws -> User {
-        let (id, other) = (id.normalized, try User.checked(id: other))
+        let (id, other) = (id.asName, try User.checked(id: other))
         guard id != other else { throw InvalidInput(field: "into", "is the user itself") }
         guard let user = try await user(id, of: application) else { throw StoreError.unknown("such user") }
         let change = AuditedChange(by: author, "user.merge", application, ["user": id, "into": other])
@@ -105,8 +105,17 @@ package struct UserService: Sendable {
     /// Deletes the profile, deactivates the user's devices and removes what they tell of the user. The audit log keeps its lines
     /// until they age out.
     package func erase(_ id: String, of application: Application, by author: AuditAuthor) async throws {
-        let id = id.normalized
-        guard let named = try await namedUser(id, application) else { throw StoreError.unknown("such user") }
+        // Versions before this one kept the blanks around an id.
+        for id in [id.asName, id.normalized].withoutRepeats {
+            guard let named = try await namedUser(id, application) else { continue }
+            return try await erase(id, named, of: application, by: author)
+        }
+        throw StoreError.unknown("such user")
+    }
+
+    private func erase(
+        _ id: String, _ named: [[Key<Device>]], of application: Application, by author: AuditAuthor
+    ) async throws {
         try await store.audited(AuditedChange(by: author, "user.erase", application)) {
             _ = try await store.deleteUser(id, of: application.key)
             try await store.forgetCarmaContact(id, of: application.key)

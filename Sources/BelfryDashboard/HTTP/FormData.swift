@@ -69,9 +69,18 @@ package struct FormData: Sendable {
 
     package func isChecked(_ name: String) -> Bool { values[name] != nil }
 
-    /// The names of a field of lines and commas.
-    package func list(_ name: String) -> [String] {
-        raw(name).split { $0 == "," || $0.isNewline }.map { String($0).trimmed }.filter { !$0.isEmpty }
+    /// The names of a field of lines and commas. A name with a comma in it stands in quotation marks.
+    package func list(_ name: String) -> [String] { ListedNames.read(raw(name)) }
+
+    /// Names that may have commas in them, such as those of users: where there are several lines, each is one.
+    package func lines(_ name: String) -> [String] {
+        let lines = raw(name).split(whereSeparator: \.isNewline).filter { !$0.allSatisfy(\.isWhitespace) }
+        guard lines.count > 1 else { return list(name) }
+        return lines.flatMap { line in
+            let text = String(line).trimmed
+            return text.hasPrefix("\"")
+                ? ListedNames.read(text) : [text.hasSuffix(",") ? String(text.dropLast()).trimmed : text]
+        }
     }
 
     mutating func add(_ name: String, _ value: String) throws(InvalidInput) {
@@ -119,5 +128,33 @@ extension String {
         while text.first?.isWhitespace == true { text.removeFirst() }
         while text.last?.isWhitespace == true { text.removeLast() }
         return String(text)
+    }
+}
+
+/// Names with commas or line ends between them, as people type lists.
+enum ListedNames {
+    /// Commas in quotation marks belong to the name; two quotation marks there are one.
+    static func read(_ text: String) -> [String] {
+        var (names, name, isQuoted) = ([String](), "", false)
+        var rest = text[...]
+        while let character = rest.popFirst() {
+            if character.isNewline || character == "," && !isQuoted {
+                names.append(name.trimmed)
+                (name, isQuoted) = ("", false)
+            } else if character == "\"", isQuoted, rest.first == "\"" {
+                name.append(rest.removeFirst())
+            } else if character == "\"", isQuoted || name.allSatisfy(\.isWhitespace) {
+                isQuoted.toggle()
+            } else {
+                name.append(character)
+            }
+        }
+        return (names + [name.trimmed]).filter { !$0.isEmpty }
+    }
+
+    static func write(_ names: [String]) -> String {
+        names.map { name in
+            name.contains(",") || name.hasPrefix("\"") ? "\"\(name.replacing("\"", with: "\"\""))\"" : name
+        }.joined(separator: "\n")
     }
 }

@@ -52,7 +52,8 @@ extension APNsPlatformCredentials.Identity {
             guard let keyID = values["key_id"], let teamID = values["team_id"] else {
                 throw InvalidInput(field: "apns_key", "needs key_id and team_id")
             }
-            self = .key(p8: p8, keyID: keyID, teamID: teamID)
+            // Apple's have capital letters alone.
+            self = .key(p8: p8, keyID: keyID.asName.uppercased(), teamID: teamID.asName.uppercased())
         case (nil, let p12?):
             for field in ["key_id", "team_id"] { try values.refuse(field, because: "goes with apns_key alone") }
             // A text in PEM is told apart where the file is opened.

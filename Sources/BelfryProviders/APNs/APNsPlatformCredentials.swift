@@ -83,20 +83,32 @@ package struct APNsPlatformCredentials: PlatformCredentials {
     }
 
     package func published() -> [String: String] {
+        var published = ["topic": topic]
+        published["warning"] = topicOddity.map { "topic is \(topic), \($0)" }
         switch identity {
-        case .key(_, let keyID, let teamID): return ["key_id": keyID, "team_id": teamID, "topic": topic]
-        case .certificate: return ["topic": topic]
+        case .key(_, let keyID, let teamID):
+            published["key_id"] = keyID
+            published["team_id"] = teamID
+        case .certificate: break
         case .pair(let certificates, _):
-            var published = ["topic": topic]
-            guard let leaf = certificates.first, let facts = APNsCertificateFacts(der: Array(leaf)) else {
-                return published
-            }
+            guard let leaf = certificates.first, let facts = APNsCertificateFacts(der: Array(leaf)) else { break }
             published["certificate_subject"] = facts.subject
             published["certificate_topic"] = facts.topic
             published["certificate_environments"] =
                 facts.environments.isEmpty ? nil : facts.environments.joined(separator: ", ")
-            return published
         }
+        return published
+    }
+
+    /// Why APNs will hardly know the topic; nil for what looks like a bundle id.
+    private var topicOddity: String? {
+        if topic.contains("*") { return "which is an App ID for several apps: APNs wants the bundle id of one" }
+        let first = topic.prefix { $0 != "." }
+        if first.utf8.count == 10, first.utf8.allSatisfy({ 0x41...0x5A ~= $0 || 0x30...0x39 ~= $0 }) {
+            return "which seems to begin with the team's id: APNs wants the bundle id alone"
+        }
+        let suffix = APNsPushType.allCases.map(\.topicSuffix).first { !$0.isEmpty && topic.hasSuffix($0) }
+        return suffix.map { "and \($0) is added where a platform's type needs it: the bundle id alone belongs here" }
     }
 
     package func expiry(now: Instant) -> Instant? {

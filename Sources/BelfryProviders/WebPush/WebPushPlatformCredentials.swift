@@ -18,7 +18,7 @@ package struct WebPushPlatformCredentials: PlatformCredentials {
     package init(entered: [String: JSONValue]) throws(InvalidInput) {
         let fields = try EnteredFields(entered, of: "Web Push", known: Self.fields)
         vapidKey = try fields.textIfAny("vapid_key") ?? VAPIDKey().privateText
-        subject = try fields.textIfAny("subject")
+        subject = try fields.textIfAny("subject").map(VAPIDSubjectFault.normalized)
         trustRoots = try fields.textIfAny("trust_root")
     }
 
@@ -36,11 +36,11 @@ package struct WebPushPlatformCredentials: PlatformCredentials {
     }
 
     package func check(mode: Platform.Mode, now: Instant) throws(InvalidInput) {
-        _ = try identity()
         // What is stored goes on: Chrome and Firefox take it.
         if let fault = VAPIDSubjectFault.of(subject), fault.isCertain {
             throw InvalidInput(field: "subject", fault.reason)
         }
+        _ = try identity()
         _ = try Outbound.checkedTLS(trustRoots: trustRoots)
     }
 

@@ -159,7 +159,7 @@ extension Contents {
         let mark = ImportMark(
             uuid: old?.importMark?.uuid ?? given, importedAt: old?.importMark?.importedAt ?? now)
         let new = register(
-            device.registration, as: key, on: platform, now: device.lastSeenAt, mark: mark)
+            device.registration, as: key, on: platform, now: min(device.lastSeenAt, now), mark: mark)
         if !device.isActive { devices[key] = new.with(token: new.token, isActive: false) }
         guard let old else { return .new }
         let isSame =

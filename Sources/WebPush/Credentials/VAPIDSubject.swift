@@ -19,6 +19,10 @@ public struct VAPIDSubjectFault: Sendable, Hashable, CustomStringConvertible {
         guard let subject, !subject.isEmpty else {
             return fault("is missing: \(refusers), and Mozilla asks for one", isCertain: false)
         }
+        guard subject.utf8.allSatisfy({ $0 < 0x80 }) else {
+            return fault(
+                "holds characters beyond ASCII: write the domain as DNS has it, xn--bcher-kva.ch for b\u{FC}cher.ch")
+        }
         guard let host = host(of: subject) else {
             return fault("has to be mailto:name@host or an https URL: \(refusers) otherwise")
         }
@@ -35,10 +39,36 @@ public struct VAPIDSubjectFault: Sendable, Hashable, CustomStringConvertible {
         if reserved.contains(last) {
             return fault("names \(host), and .\(last) is no public domain: \(refusers)")
         }
+        if let oddity = oddity(of: subject, labels) {
+            return fault(
+                "\(oddity): Apple's push service (web.push.apple.com) may answer 403 BadJwtToken", isCertain: false)
+        }
         guard doubtful.contains(last) || host.hasSuffix(".home.arpa") else { return nil }
         return fault(
             "names \(host), and .\(last) is no public domain: Apple's push service (web.push.apple.com) may answer 403 BadJwtToken",
             isCertain: false)
+    }
+
+    /// With the scheme in lower case, which services compare by its letters.
+    public static func normalized(_ subject: String) -> String {
+        for scheme in ["mailto:", "https:"] where subject.lowercased().hasPrefix(scheme) {
+            return scheme + subject.dropFirst(scheme.count)
+        }
+        return subject
+    }
+
+    /// What is no contact as services expect one, though its host may be somebody's.
+    private static func oddity(of subject: String, _ labels: [Substring]) -> String? {
+        if let label = labels.first(where: { $0.hasPrefix("-") || $0.hasSuffix("-") }) {
+            return "names \(label), and no part of a domain begins or ends with a hyphen"
+        }
+        guard subject.lowercased().hasPrefix("mailto:") else {
+            let authority = subject.dropFirst("https://".count).prefix { !"/?#".contains($0) }
+            return authority.contains("@") ? "has a user before its host" : nil
+        }
+        let address = subject.dropFirst("mailto:".count).prefix { $0 != "?" }
+        if address.contains(",") || address.contains(";") { return "names several addresses, it has to be one" }
+        return address.count { $0 == "@" } > 1 ? "has two @ in its address" : nil
     }
 
     private static let reserved: Set = ["local", "localhost", "invalid", "test"]
@@ -53,6 +83,7 @@ public struct VAPIDSubjectFault: Sendable, Hashable, CustomStringConvertible {
     /// In lower case and without the root's dot; nil for anything but the two forms.
     private static func host(of subject: String) -> String? {
         let rest: Substring
+        let subject = normalized(subject)
         if subject.hasPrefix("mailto:") {
             let address = subject.dropFirst("mailto:".count).prefix { $0 != "?" }
             guard let at = address.lastIndex(of: "@"), at != address.startIndex else { return nil }

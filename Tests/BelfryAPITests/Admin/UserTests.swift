@@ -53,6 +53,8 @@ import Testing
         let device = try await place.register(7, of: "emma")
         let changed = try await place.set("emma", #"{"language":null,"attributes":{"visits":4,"vip":null}}"#)
         #expect(changed["language"] == .null && changed["time_zone"] == .string("Europe/Vienna"))
+        #expect(
+            try await place.set("emma", #"{"time_zone":""}"#)["time_zone"] == .null, "as the command line clears it")
         let shown = try await place.server.send(.get, "\(place.users)/emma")
         #expect(shown["attributes"]?["visits"] == .integer(4) && shown["attributes"]?["vip"] == nil)
         #expect(shown["attributes"]?["plan"] == .string("gold"))

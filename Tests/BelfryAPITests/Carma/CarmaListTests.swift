@@ -190,6 +190,16 @@ import Testing
         }
     }
 
+    @Test func `an import that asks for a rehearsal is refused`() async throws {
+        try await CarmaServer.with { server in
+            for (path, body) in [("/imports", #"{"dryRun":true}"#), ("/imports?dryRun=true", "{}")] {
+                let answer = try await server.send("POST", Self.list + path, body)
+                #expect(answer.status == 400 && answer.body.contains("dryRun"), "\(answer)")
+            }
+            #expect(try await server.send("POST", Self.list + "/imports", #"{"dryRun":false}"#).status == 200)
+        }
+    }
+
     @Test func `lists, imports and batches of another customer are not there`() async throws {
         try await CarmaServer.with { server in
             let other = try await server.store.createCarmaApp(

@@ -21,6 +21,15 @@ import Testing
         #expect(try await rig.store.deviceCount(on: rig.platform.key) == 0)
     }
 
+    @Test func `a subscription may be the text of its JSON`() async throws {
+        let rig = try await WebRig()
+        let text = String(decoding: JSONValue.string(WebRig.subscription("a")).encoded, as: UTF8.self)
+        let made = try await rig.send(.post, "/registrations", #"{"subscription":\#(text)}"#)
+        #expect(made.status == 202, "\(made)")
+        let refused = try await rig.send(.post, "/registrations", #"{"subscription":"none"}"#)
+        #expect(refused.status == 400, "\(refused)")
+    }
+
     @Test func `a proof counts for its own subscription, for ten minutes`() async throws {
         let rig = try await WebRig()
         _ = try await rig.send(.post, "/registrations", #"{"subscription":\#(WebRig.subscription("a"))}"#)

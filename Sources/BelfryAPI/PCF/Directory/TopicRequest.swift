@@ -6,6 +6,8 @@ extension PCFv1 {
         private var name: String?
         private var expireAt: Int64?
         private var timeToLive: Int64?
+        /// What nothing reads.
+        private(set) var ignored = IgnoredFields()
 
         /// Reads a body; `null` counts as missing.
         ///
@@ -30,7 +32,6 @@ extension PCFv1 {
             // An answer has it.
             case "id": try reader.skip()
             default:
-                var ignored = IgnoredFields()
                 try unknown.take(key, under: field, of: "a topic", known: Self.fields, from: &reader, &ignored)
             }
         }

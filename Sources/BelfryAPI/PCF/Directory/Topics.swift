@@ -26,7 +26,7 @@ extension PCFv1 {
             let fates = try await store.create([try body.topic(at: clock.now)], of: application.key)
             var json = JSONWriter()
             for fate in fates { fate.topic.write(to: &json) }
-            return Response(status: .created, json: json.buffer)
+            return Response(status: .created, json: json.buffer).warning(of: body.ignored)
         }
 
         func createBatch(_ request: Request, for application: Application) async throws -> Response {

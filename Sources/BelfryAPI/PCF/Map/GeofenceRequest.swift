@@ -11,6 +11,8 @@ extension PCFv1 {
         private var data: GeofenceData?
         private var startsAt: Instant?
         private var expiresAt: Instant?
+        /// What nothing reads.
+        private var ignored = IgnoredFields()
 
         /// Reads a body; `null` counts as missing.
         ///
@@ -47,9 +49,29 @@ extension PCFv1 {
             case "expiry_time": expiresAt = try reader.milliseconds(key).map(Instant.init(milliseconds:))
             case _ where Self.answered.contains(key): try reader.skip()
             default:
-                var ignored = IgnoredFields()
                 try unknown.take(key, of: "a geofence", known: Self.fields, from: &reader, &ignored)
             }
+        }
+
+        /// What the caller had better hear of, since a geofence that no device shows is taken, as PCF did. Throws on a key that is
+        /// misspelt, unless such keys are ignored.
+        func mistakes(in plan: GeofencePlan, _ unknown: UnknownFields, at now: Instant) throws(InvalidInput)
+            -> IgnoredFields
+        {
+            var ignored = ignored
+            for stranger in plan.data.strangers where data != nil {
+                if unknown == .refused, let meant = stranger.meant {
+                    throw InvalidInput.unknown(
+                        stranger.prefix + stranger.key, stranger.key, notOf: "a key that devices read",
+                        known: stranger.known, meant: meant)
+                }
+                ignored.note(stranger.key, under: stranger.prefix, known: stranger.known, always: true)
+            }
+            if !plan.data.isShown(on: plan.platform) {
+                ignored.remark("data has nothing that devices of platform \(plan.platform.rawValue) show")
+            }
+            if plan.expiresAt <= now { ignored.remark("expiry_time is over, no device shows the geofence") }
+            return ignored
         }
 
         /// - Parameter old: supplies missing values; nil for a new geofence.

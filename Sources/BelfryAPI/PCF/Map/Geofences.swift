@@ -5,6 +5,7 @@ extension PCFv1 {
     /// Handlers of `/v1/geofence`, for back ends, and `/v1/geofences`, for devices.
     struct Geofences: Sendable {
         let store: any GeofenceStore
+        let clock: any WallClock
         let options: Options
 
         func list(_ request: Request, of application: Application) async throws -> Response {
@@ -20,18 +21,26 @@ extension PCFv1 {
         }
 
         func create(_ request: Request, for application: Application) async throws -> Response {
-            let body = try GeofenceRequest.parse(
-                try await request.bytes(atMost: options.bodyBytesMax), UnknownFields(of: application))
-            return reply(try await store.create(try body.plan(over: nil), of: application.key))
+            let unknown = UnknownFields(of: application)
+            let body = try GeofenceRequest.parse(try await request.bytes(atMost: options.bodyBytesMax), unknown)
+            let plan = try body.plan(over: nil)
+            let mistakes = try body.mistakes(in: plan, unknown, at: clock.now)
+            return reply(try await store.create(plan, of: application.key)).warning(of: mistakes)
         }
 
         func update(
             _ key: Key<Geofence>, _ request: Request, of application: Application
         ) async throws -> Response {
-            let body = try GeofenceRequest.parse(
-                try await request.bytes(atMost: options.bodyBytesMax), UnknownFields(of: application))
-            let geofence = try await store.update(key, of: application.key) { try body.plan(over: $0) }
-            return try reply(geofence, key)
+            let unknown = UnknownFields(of: application)
+            let body = try GeofenceRequest.parse(try await request.bytes(atMost: options.bodyBytesMax), unknown)
+            let now = clock.now
+            let geofence = try await store.update(key, of: application.key) { old in
+                let plan = try body.plan(over: old)
+                _ = try body.mistakes(in: plan, unknown, at: now)
+                return plan
+            }
+            guard let geofence else { throw Self.unknown(key) }
+            return reply(geofence).warning(of: try body.mistakes(in: geofence.plan, unknown, at: now))
         }
 
         func delete(_ key: Key<Geofence>, of application: Application) async throws -> Response {

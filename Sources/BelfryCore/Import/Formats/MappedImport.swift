@@ -46,26 +46,44 @@ struct MappedImport: ImportRowParser {
             os: text(.os), osVersion: text(.osVersion), model: text(.model), manufacturer: text(.manufacturer),
             alias: text(.alias))
         row.customUserID = text(.user)
-        row.topics = topics(value(.topics))
+        row.topics = try topics(value(.topics))
         row.note(language: text(.language), timeZone: text(.timeZone))
-        row.note(badge: text(.badge).flatMap { Int64($0) })
+        row.note(badge: try text(.badge).map(badge))
         if let active = value(.active) { row.isActive = try isActive(active) }
         if let time = text(.lastSeen) {
             guard let read = ImportTime.read(time) else {
-                throw InvalidInput(field: mapping.column(.lastSeen), "is no time such as 2026-01-31T08:30:00Z")
+                throw InvalidInput(
+                    field: mapping.column(.lastSeen),
+                    "is '\(time.prefix(64))', which is no time since 1970 such as 2026-01-31T08:30:00Z")
             }
             row.lastSeenAt = read
         }
         return row
     }
 
-    /// A list, or a text with commas, semicolons or bars between the names.
-    private func topics(_ value: JSONValue?) -> [String] {
-        guard case .array(let elements)? = value else {
-            let text = value?.stringValue ?? ""
-            return text.split { ",;|".contains($0) }.map { String($0.drop { $0 == " " }) }.filter { !$0.isEmpty }
+    /// A list, also as the JSON of one, or a text with commas, semicolons or bars between the names.
+    private func topics(_ value: JSONValue?) throws(InvalidInput) -> [String] {
+        if case .array(let elements)? = value {
+            return elements.map { $0["text"]?.stringValue ?? $0.importedText }
         }
-        return elements.map { $0["text"]?.stringValue ?? $0.importedText }
+        let text = (value?.stringValue ?? "").asName
+        guard text.hasPrefix("[") else {
+            return text.split { ",;|".contains($0) }.map { String($0).asName }.filter { !$0.isEmpty }
+        }
+        guard let list = try? JSONValue(json: text.utf8, field: ""), case .array = list else {
+            throw InvalidInput(
+                field: mapping.column(.topics), #"begins with '[' and is no JSON such as ["news", "sports"]"#)
+        }
+        return try topics(list)
+    }
+
+    private func badge(_ text: String) throws(InvalidInput) -> Int64 {
+        guard let badge = Int64(text), 0...BadgeChange.keptMax ~= badge else {
+            throw InvalidInput(
+                field: mapping.column(.badge),
+                "is '\(text.prefix(64))', it has to be a whole number from 0 to \(BadgeChange.keptMax)")
+        }
+        return badge
     }
 
     private func isActive(_ value: JSONValue) throws(InvalidInput) -> Bool {

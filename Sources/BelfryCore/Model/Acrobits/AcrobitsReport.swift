@@ -22,8 +22,8 @@ package struct AcrobitsReport: Sendable, Hashable {
     package init(
         account: String? = nil, selector: String? = nil, calls: Pair? = nil, other: Pair? = nil, pushID: String? = nil
     ) {
-        self.account = account?.normalized
-        self.selector = selector?.normalized
+        self.account = account?.asName
+        self.selector = selector?.asName
         self.calls = calls
         self.other = other
         self.pushID = pushID

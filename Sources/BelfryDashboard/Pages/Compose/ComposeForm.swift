@@ -120,7 +120,9 @@ struct ComposeForm: Sendable {
                 hint: "Device UUIDs, one a line, \(PushLimits.devicesMax.grouped) at most."),
             .area(
                 "names", "Which topics, users or devices",
-                hint: "One a line, or with commas between them: topic names, custom user ids or device UUIDs."),
+                hint:
+                    "One a line, or with commas between them: topic names, custom user ids or device UUIDs. A single name with a "
+                    + "comma in it stands in \"quotation marks\"."),
             .area("also_users", "And these users", hint: "With topics: those who subscribe, and these users besides."),
         ]
         if !places.isEmpty {
@@ -231,8 +233,9 @@ struct ComposeForm: Sendable {
     }
 
     private func target(_ form: FormData) throws(InvalidInput) -> JSONValue {
-        let names = form.list("names")
         let audience = form["audience"]
+        let names = audience == "users" ? form.lines("names") : form.list("names")
+        try Self.checkAudience(audience, form)
         if audience == "json" {
             return try Self.json("target", in: form)
         }
@@ -247,7 +250,7 @@ struct ComposeForm: Sendable {
             return .object(target)
         default:
             target["topics"] = .strings(names)
-            let users = form.list("also_users")
+            let users = form.lines("also_users")
             if !users.isEmpty { target["custom_user_ids"] = .strings(users) }
         }
         let offered = offeredKinds(form)
@@ -258,6 +261,18 @@ struct ComposeForm: Sendable {
             target["platforms"] = .strings(chosen.map(\.rawValue))
         }
         return .object(target)
+    }
+
+    /// Throws where a field says whom else the push is for than the chosen audience: it would be left out in silence.
+    private static func checkAudience(_ audience: String, _ form: FormData) throws(InvalidInput) {
+        let meant: [(field: String, audiences: [String])] = [
+            ("names", ["topics", "users", "devices", "place"]), ("also_users", ["topics"]), ("target", ["json"]),
+        ]
+        for (field, audiences) in meant where !form[field].isEmpty && !audiences.contains(audience) {
+            throw InvalidInput(
+                field: field,
+                "is filled in, and the audience leaves it out: choose another under To, or empty this field")
+        }
     }
 
     private static func uuid(_ name: String) throws(InvalidInput) -> String {
@@ -322,9 +337,10 @@ struct ComposeForm: Sendable {
             ? ("devices", devices)
             : !topics.isEmpty ? ("topics", topics) : !users.isEmpty ? ("users", users) : ("everyone", [])
         data.put("audience", audience)
-        data.put("names", names.joined(separator: "\n"))
-        if audience == "topics" { data.put("also_users", users.joined(separator: "\n")) }
+        data.put("names", ListedNames.write(names))
+        if audience == "topics" { data.put("also_users", ListedNames.write(users)) }
         if (try? self.target(data)) != target {
+            for field in ["names", "also_users"] { data.put(field, "") }
             data.put("audience", "json")
             data.put("target", target.pretty)
         }

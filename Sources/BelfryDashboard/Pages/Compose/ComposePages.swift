@@ -171,7 +171,7 @@ struct ComposePages {
             return .page(
                 context.page(context.form.form(context.form.data(of: written.request, sendAt: written.sendAt))))
         }
-        try written.checkTimes(at: visit.services.clock.now)
+        try written.checkTimes(of: context.schedule, at: visit.services.clock.now)
         if visit.form["audience"] == "place", visit.form["mode"] != "json" {
             return try await fence(visit, context, written)
         }

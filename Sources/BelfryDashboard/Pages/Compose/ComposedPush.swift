@@ -22,8 +22,15 @@ struct ComposedPush: Sendable {
     }
 
     /// Throws where nobody would get it any more, or it was to be sent long ago.
-    func checkTimes(at now: Instant) throws(InvalidInput) {
-        try PushTimes.check(sendAt: sendAt, now: now)
+    ///
+    /// - Parameter schedule: what it changes; nil for a new push.
+    func checkTimes(of schedule: Schedule? = nil, at now: Instant) throws(InvalidInput) {
+        if let sendAt, let schedule, sendAt != schedule.dueAt {
+            try PushTimes.check(
+                sendAt: sendAt, advice: "of the change: the schedule is due at \(schedule.dueAt.text)", now: now)
+        } else {
+            try PushTimes.check(sendAt: sendAt, now: now)
+        }
         try PushTimes.check(expiresAt: request.expiresAt, sendAt: sendAt, now: now)
     }
 

@@ -9,8 +9,12 @@ enum DeviceFile {
         var merged = form
         do throws(InvalidInput) {
             let names = try read(bytes)
+            let typed = form.list("names")
+            guard typed.isEmpty || form["audience"] == "devices" else {
+                throw InvalidInput(
+                    field: "names", "is filled in, and the file of devices leaves it out: choose one of them")
+            }
             merged.put("audience", "devices")
-            let typed = form["audience"] == "devices" ? form.list("names") : []
             merged.put("names", (typed + names).withoutRepeats.joined(separator: "\n"))
         } catch {
             return (form, error)

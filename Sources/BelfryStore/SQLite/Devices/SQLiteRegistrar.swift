@@ -82,7 +82,7 @@ struct SQLiteRegistrar {
     /// however full the application is.
     private func apply(to row: inout DeviceRow) throws -> [String] {
         row.token = registration.token
-        row.registeredAt = imported?.lastSeenAt ?? session.now
+        row.registeredAt = min(imported?.lastSeenAt ?? session.now, session.now)
         row.about = registration.about.filled(from: row.about)
         row.reach = Reach(kind: platform.kind, osVersion: row.about.osVersion)
         row.noteRegistration(imported, by: named, at: session.now)
