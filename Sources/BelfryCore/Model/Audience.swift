@@ -13,8 +13,8 @@ extension Audience {
     /// The same audience with its names in their normal forms, each once.
     package var normalized: Audience {
         switch self {
-        case .list(.topic(let name)): .list(.topic(name.caseFolded))
-        case .list(.customUser(let id)): .list(.customUser(id.normalized))
+        case .list(.topic(let name)): .list(.topic(name.asName.caseFolded))
+        case .list(.customUser(let id)): .list(.customUser(id.asName))
         case .list: self
         case .any(let parts): .any(parts.map(\.normalized).withoutRepeats)
         case .all(let parts): .all(parts.map(\.normalized))

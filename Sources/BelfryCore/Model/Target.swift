@@ -70,8 +70,8 @@ package struct Target: Sendable, Hashable {
     /// The same target with its names in their normal forms, each once.
     package var normalized: Target {
         Target(
-            unchecked: devices, topics: topics.map(\.caseFolded).withoutRepeats,
-            customUserIDs: customUserIDs.map(\.normalized).withoutRepeats, platforms: platforms,
+            unchecked: devices, topics: topics.map(\.asName.caseFolded).withoutRepeats,
+            customUserIDs: customUserIDs.map(\.asName).withoutRepeats, platforms: platforms,
             isInteractiveOnly: isInteractiveOnly)
     }
 

@@ -2,7 +2,7 @@ import BelfryCore
 
 /// Brings the names that older versions stored into their normal forms, and merges what has the same name then.
 ///
-/// Names in ASCII were in that form already: only rows with other names are read.
+/// Names in ASCII were in that form already, but for blanks around them: only rows with other names are read.
 enum NormalizedNames: SchemaMigration {
     static let identifier = "0005 normalized names"
 
@@ -16,6 +16,13 @@ enum NormalizedNames: SchemaMigration {
         try names.mendPlaces()
         for column in NameStatements.columns { try names.mend(column) }
     }
+}
+
+/// Names of versions that kept the blanks around them. What a version before it writes meanwhile is a name of its own, as it was there.
+enum NamesWithoutBlanks: SchemaMigration {
+    static let identifier = "0009 names without blanks \(SchemaVersion.additiveMark)"
+
+    static func run(in db: some SQLConnection) throws { try NormalizedNames.run(in: db) }
 }
 
 private struct NameMigration<Connection: SQLConnection> {
@@ -48,7 +55,7 @@ private struct NameMigration<Connection: SQLConnection> {
         var merged: [Int64: Int64] = [:]
         try eachRow(NameStatements.topics, as: { (Topic($0), Key<Application>($0.integer(3))) }) { id, row in
             let (topic, application) = row
-            let name = topic.name.caseFolded
+            let name = topic.name.mended.caseFolded
             // An expired topic is about to be deleted: no device is subscribed to it.
             guard !name.hasBytes(of: topic.name), topic.isLiving(at: now) else { return }
             let other = try db.prepared(TopicStatements.byName).first(application, name, as: Topic.init)
@@ -113,10 +120,10 @@ private struct NameMigration<Connection: SQLConnection> {
     func mendDevices() throws {
         try eachRow(NameStatements.devices, as: { ($0.textIfAny(1), $0.textIfAny(2)) }) { device, names in
             let changes = [names.0, names.1].compactMap { $0 }.filter {
-                !$0.normalized.hasBytes(of: $0) || $0.foldsAnew
+                !$0.mended.hasBytes(of: $0) || $0.foldsAnew
             }
             guard !changes.isEmpty else { return }
-            try db.prepared(NameStatements.setDevice).run(names.0?.normalized, names.1?.normalized, device)
+            try db.prepared(NameStatements.setDevice).run(names.0?.mended, names.1?.mended, device)
             try db.prepared(NameStatements.noteStale).run(device)
         }
     }
@@ -129,7 +136,7 @@ private struct NameMigration<Connection: SQLConnection> {
         ) { key, row in
             // A damaged profile is reported where the user is read.
             guard let user = row.user else { return }
-            let id = user.id.normalized
+            let id = user.id.mended
             let other = try db.prepared(UserStatements.byID).first(row.application, id) {
                 ($0.integer(0), try? User($0))
             }
@@ -162,12 +169,12 @@ private struct NameMigration<Connection: SQLConnection> {
             NameStatements.accounts,
             as: { (application: $0.integer(1), selector: $0.text(2), appID: $0.text(3), account: $0.textIfAny(4)) }
         ) { key, row in
-            let selector = row.selector.normalized
+            let selector = row.selector.mended
             try db.prepared(NameStatements.deleteOlderAccounts).run(row.application, selector, row.appID, key)
             if try db.prepared(NameStatements.hasNewerAccount).hasRow(row.application, selector, row.appID, key) {
                 try db.prepared(NameStatements.deleteAccount).run(key)
             } else {
-                try db.prepared(NameStatements.setAccount).run(selector, row.account?.normalized, key)
+                try db.prepared(NameStatements.setAccount).run(selector, row.account?.mended, key)
             }
         }
     }
@@ -193,7 +200,7 @@ private struct NameMigration<Connection: SQLConnection> {
     func mendPlaces() throws {
         try eachRow(NameStatements.tags, as: { $0.blob(1) }) { geofence, stored in
             guard let tags = try? [String](storedTags: stored) else { return }
-            let text = JSONValue.strings(tags.map(\.lowerCase).withoutRepeats).storedText
+            let text = JSONValue.strings(tags.map(\.mended.lowerCase).withoutRepeats).storedText
             guard !text.hasBytes(of: stored) else { return }
             try db.prepared(NameStatements.setTags).run(text, geofence)
         }
@@ -208,13 +215,19 @@ private struct NameMigration<Connection: SQLConnection> {
 
     func mend(_ column: NameStatements.Column) throws {
         try eachRow(column.rows, as: { $0.text(1) }) { row, name in
-            let normalized = column.isLowerCase ? name.lowerCase : name.normalized
+            let normalized = column.isLowerCase ? name.lowerCase : column.isOfPeople ? name.mended : name.normalized
             if !normalized.hasBytes(of: name) { try db.prepared(column.set).run(normalized, row) }
         }
     }
 }
 
 extension String {
+    /// As a name; one of blanks alone, which none can be any more, stays.
+    fileprivate var mended: String {
+        let name = asName
+        return name.isEmpty ? normalized : name
+    }
+
     /// Compares by bytes, as databases do: `==` takes two spellings of one text for one.
     fileprivate func hasBytes(of other: String) -> Bool { hasBytes(of: other.utf8) }
 
@@ -243,7 +256,7 @@ enum NameStatements {
 
     static let topics: SQLText = """
         SELECT id, name, expires_at_ms, application_id /* names.topics */ FROM topic
-         WHERE id > $1 AND \(beyondASCII: "name")
+         WHERE id > $1 AND \(unmended: "name")
          ORDER BY id
          LIMIT $2
         """
@@ -261,7 +274,7 @@ enum NameStatements {
 
     static let devices: SQLText = """
         SELECT id, custom_user_id, alias /* names.devices */ FROM device
-         WHERE id > $1 AND (\(beyondASCII: "custom_user_id") OR \(beyondASCII: "alias"))
+         WHERE id > $1 AND (\(unmended: "custom_user_id") OR \(unmended: "alias"))
          ORDER BY id
          LIMIT $2
         """
@@ -278,7 +291,7 @@ enum NameStatements {
     static let users: SQLText = """
         SELECT id, public_id, language, time_zone, attributes, created_at_ms, updated_at_ms, application_id /* names.users */
           FROM app_user
-         WHERE id > $1 AND (\(beyondASCII: "public_id") OR \(beyondASCII: "attributes"))
+         WHERE id > $1 AND (\(unmended: "public_id") OR \(unmended: "attributes"))
          ORDER BY id
          LIMIT $2
         """
@@ -293,7 +306,7 @@ enum NameStatements {
 
     static let accounts: SQLText = """
         SELECT id, application_id, selector, app_id, account /* names.accounts */ FROM acrobits_registration
-         WHERE id > $1 AND (\(beyondASCII: "selector") OR \(beyondASCII: "account"))
+         WHERE id > $1 AND (\(unmended: "selector") OR \(unmended: "account"))
          ORDER BY id
          LIMIT $2
         """
@@ -337,7 +350,7 @@ enum NameStatements {
     /// The rows after `$1` in whose text something is not ASCII.
     private static func rows(_ name: String, of table: String, _ columns: String, _ text: String) -> SQLText {
         """
-        SELECT id, \(columns) /* \(name) */ FROM \(table) WHERE id > $1 AND \(beyondASCII: text) ORDER BY id LIMIT $2
+        SELECT id, \(columns) /* \(name) */ FROM \(table) WHERE id > $1 AND \(unmended: text) ORDER BY id LIMIT $2
         """
     }
 
@@ -346,6 +359,8 @@ enum NameStatements {
         let rows: SQLText
         let set: SQLText
         let isLowerCase: Bool
+        /// Whether it names users.
+        let isOfPeople: Bool
 
         /// - Parameter unique: what tells rows of the same name apart; nil where names need not be unique. A row whose name another
         ///   has then keeps its own: people have to say which of them stays.
@@ -357,6 +372,7 @@ enum NameStatements {
             set =
                 "UPDATE \(table) /* names.set.\(table).\(column) */ SET \(column) = $1 WHERE id = $2 \(condition ?? "")"
             self.isLowerCase = isLowerCase
+            isOfPeople = column == "contact"
         }
     }
 
@@ -372,8 +388,11 @@ enum NameStatements {
 }
 
 extension SQLText.StringInterpolation {
-    /// Whether a text has more bytes than characters.
-    fileprivate mutating func appendInterpolation(beyondASCII column: String) {
-        appendInterpolation("\(bytesOf: column) <> length(\(column))" as SQLText)
+    /// Whether a text has more bytes than characters, or blanks around it or around a text in it.
+    fileprivate mutating func appendInterpolation(unmended column: String) {
+        appendInterpolation("(\(bytesOf: column) <> length(\(column)) OR \(column) <> " as SQLText)
+        appendInterpolation(
+            sqlite: "trim(\(column), char(9, 10, 11, 12, 13, 32))", postgres: "btrim(\(column), E'\\t\\n\\x0B\\f\\r ')")
+        appendInterpolation(" OR \(column) LIKE '% \"%' OR \(column) LIKE '%\" %' OR \(column) LIKE '%: %')" as SQLText)
     }
 }

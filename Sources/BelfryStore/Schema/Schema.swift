@@ -16,7 +16,7 @@ extension Schema {
     /// The steps after the first, in the order of their numbers.
     static let migrations: [any SchemaMigration.Type] = [
         CredentialFactsMigration.self, LinkAndKeyAuthors.self, PlainEndpointMigration.self, NormalizedNames.self,
-        UnknownFieldsMigration.self, ProbesMigration.self, ComposeDraftMigration.self,
+        UnknownFieldsMigration.self, ProbesMigration.self, NamesWithoutBlanks.self, ComposeDraftMigration.self,
     ]
 }
 

@@ -18,7 +18,7 @@ enum FirstSchema {
             INSERT INTO platform (id, uuid, application_id, kind, mode, name, secret_hash, credentials, credentials_version, created_at_ms)
             VALUES (1, \(uuid: 2), 1, 'ios', 'production', 'phones', \(bytes: "01"), \(bytes: "02"), 1, 1);
             INSERT INTO topic (id, application_id, name, expires_at_ms) VALUES
-                (1, 1, 'zürich', 32503680000000), (2, 1, '\(decomposed)', NULL), (3, 1, 'strasse', NULL),
+                (1, 1, 'zürich', 32503680000000), (2, 1, '\(decomposed) ', NULL), (3, 1, ' strasse', NULL),
                 (4, 1, 'straße', 32503680000000), (5, 1, 'ποδος', NULL), (6, 1, 'ποδοσ', NULL), (7, 1, 'ǆ', NULL),
                 (8, 1, 'gru\u{308}n', 1);
             INSERT INTO location (id, application_id, name, search, latitude, longitude, radius, created_at_ms, updated_at_ms)
@@ -31,10 +31,10 @@ enum FirstSchema {
                     0, 1, 1, 1);
             INSERT INTO push (id, receipt_id, application_id, lane, guarantee, accepted_at_ms, content, audience) VALUES
                 (1, \(uuid: 3), 1, 1, 0, 1, '{"body":"x"}',
-                 '["any:3","topic:\(decomposed)","topic:zürich","custom_user:\(user)"]');
+                 '["any:3","topic: \(decomposed)","topic:zürich","custom_user:\(user)"]');
             INSERT INTO schedule (id, application_id, due_at_ms, guarantee, content, target, created_at_ms) VALUES
                 (1, 1, 32503680000000, 0, '{"body":"x"}',
-                 '{"topics":["ποδος","\(decomposed)"],"customUserIDs":["\(user)"],"isInteractiveOnly":false}', 1);
+                 '{"topics":["ποδος","\(decomposed)"],"customUserIDs":["\(user) "],"isInteractiveOnly":false}', 1);
             INSERT INTO acrobits_registration (id, application_id, selector, app_id, token, platform_id, device_uuid, account, seen_at_ms)
             VALUES (1, 1, 'é', 'app', 'a', 1, \(uuid: 4), 'é', 5), (2, 1, 'e\u{301}', 'app', 'b', 1, \(uuid: 5), 'e\u{301}', 9),
                    (3, 1, 'o\u{308}', 'app', 'c', 1, \(uuid: 6), NULL, 9);
@@ -54,7 +54,7 @@ enum FirstSchema {
                 INSERT INTO app_user (id, application_id, public_id, language, attributes, created_at_ms, updated_at_ms) VALUES
                     (1, 1, 'jürgen', NULL, '{"age":40,"größe":1}', 10, 20),
                     (2, 1, '\(user)', 'de', '{"age":41,"Stadt":"\(decomposed)","gro\u{308}\u{df}e2":2}', 5, 30),
-                    (3, 1, 'o\u{308}', NULL, '{"e\u{301}":true}', 1, 1), (4, 1, 'plain', NULL, '{"a":1}', 1, 1);
+                    (3, 1, 'o\u{308}', NULL, '{"e\u{301}":true}', 1, 1), (4, 1, ' plain', NULL, '{"a":1}', 1, 1);
                 INSERT INTO user_attribute (application_id, user_id, name, value)
                 VALUES (1, 2, 'Stadt', \(bytes: "78" + decomposed.utf8.map { String($0, radix: 16) }.joined())),
                        (1, 4, 'a', \(bytes: "6e"));
