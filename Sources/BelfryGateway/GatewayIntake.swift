@@ -98,6 +98,14 @@ package struct GatewayIntake: Sendable {
     package func answer(
         _ request: GatewayRequest, on platform: Platform?, within wait: Duration
     ) async -> (response: GatewayResponse, id: String) {
+        var answer = await verdict(on: request, on: platform, within: wait)
+        answer.response.warning = request.warning
+        return answer
+    }
+
+    private func verdict(
+        on request: GatewayRequest, on platform: Platform?, within wait: Duration
+    ) async -> (response: GatewayResponse, id: String) {
         do throws(GatewayResponse) {
             guard let platform else { throw GatewayResponse(403, "BadCertificate") }
             let notification = try request.notification(for: platform)

@@ -151,6 +151,46 @@ import Testing
     }
 
     @Test(arguments: [
+        ("android", "collapseKey", "collapse_key"), ("android-fcm", "colapse_key", "collapse_key"),
+        ("huawei", "chanel", "channel"), ("amazon", "prioriyt", "priority"), ("android", "mesage", "message"),
+        ("web", "require_interaction", "requireInteraction"), ("web", "navigte", "navigate"),
+    ])
+    func `a slip in a part for a platform is refused`(part: String, written: String, meant: String) async throws {
+        let body = #"{"message":{"body":"Hi","custom":{"\#(part)":{"\#(written)":"x"}}},"target":{"topics":["a"]}}"#
+        let reply = try await TestServer().push(body)
+        #expect(reply.status == 400, "\(reply.text)")
+        #expect(reply.text.contains("message.custom.\(part).\(written) is no field of this part (is \(meant) meant?)"))
+        #expect(try await Self.tolerantServer().push(body).status == 200)
+        let admin = try await TestAdminServer()
+        let app = try await admin.resources("shop").application.uuid.lowercased
+        let refused = try await admin.send(
+            .post, "apps/\(app)/pushes",
+            #"{"message":{"body":"Hi","custom":{"\#(part)":{"\#(written)":"x"}}},"target":{"everyone":true}}"#)
+        #expect(refused.status == 400 && refused.text.contains("(is \(meant) meant?)"), "\(refused.text)")
+    }
+
+    @Test(arguments: [
+        "Title", "tile", "messages", "links", "channels", "collapse", "text", "Message", "own", "story", "priority",
+        "message",
+    ])
+    func `other names in a part for Android are data for the app`(name: String) async throws {
+        let reply = try await TestServer().push(
+            #"{"message":{"body":"Hi","custom":{"android":{"\#(name)":"x"}}},"target":{"platform":"all"}}"#)
+        #expect(reply.status == 200 && reply.headers[.warning] == nil, "\(reply)")
+    }
+
+    @Test func `a corrected mutable-content is told`() async throws {
+        let words = "message.custom.ios.mutable-content is 1 in Apple's words, true was taken as 1"
+        let message = #""message":{"body":"Hi","custom":{"ios":{"mutable-content":true}}}"#
+        let reply = try await TestServer().push(#"{\#(message),"target":{"platform":"all"}}"#)
+        #expect(reply.status == 200 && reply.headers[.warning] == "299 - \"\(words)\"", "\(reply)")
+        let admin = try await TestAdminServer()
+        let app = try await admin.resources("shop").application.uuid.lowercased
+        let sent = try await admin.send(.post, "apps/\(app)/pushes", #"{\#(message),"target":{"everyone":true}}"#)
+        #expect(sent.status < 300 && sent.headers[.warning] == "299 - \"\(words)\"", "\(sent)")
+    }
+
+    @Test(arguments: [
         (#"{"iOS":{"badge":1}}"#, "message.custom.iOS was ignored (is message.custom.ios meant?)"),
         (#"{"pager":{}}"#, "message.custom.pager was ignored"),
     ])

@@ -65,6 +65,31 @@ import Testing
         #expect(response == GatewayResponse(status, reason))
     }
 
+    @Test(arguments: [
+        ("expiry", "expiration", true), ("expires", "expiration", true), ("expirations", "expiration", true),
+        ("prioriyt", "priority", false), ("colapse-id", "collapse-id", false), ("pushtype", "push-type", false),
+        ("topics", "topic", false),
+    ])
+    func `a misspelt header is told, and refused where it is a time`(name: String, meant: String, isTime: Bool) throws {
+        var request = Self.request()
+        #expect(request.note(unknown: name))
+        #expect(request.warning == #"299 - "apns-\#(name) is no header of APNs (is apns-\#(meant) meant?)""#)
+        if isTime {
+            let response = #expect(throws: GatewayResponse.self) { try request.notification(for: Self.platform()) }
+            #expect(response == GatewayResponse(400, "BadExpirationDate"))
+        } else {
+            _ = try request.notification(for: Self.platform())
+        }
+    }
+
+    @Test(arguments: ["topic", "channel-id", "request-id", "trace", "x", String(repeating: "p", count: 33)])
+    func `other headers are ignored, as APNs does`(name: String) throws {
+        var request = Self.request()
+        _ = request.note(unknown: name)
+        #expect(request.warning == nil)
+        _ = try request.notification(for: Self.platform())
+    }
+
     @Test(arguments: Refusal.allCases)
     func `each refusal of APNs has its answer`(refusal: Refusal) {
         let response = GatewayResponse(.refused(refusal))

@@ -35,6 +35,13 @@ extension Admin {
             }
         }
 
+        /// What was corrected as it was read.
+        var corrections: IgnoredFields {
+            var corrections = IgnoredFields()
+            for words in CustomParts.corrections(in: content?.custom ?? [:]) { corrections.remark(words) }
+            return corrections
+        }
+
         /// The targeted broadcast channels; nil where devices are targeted.
         package var channels: [String]? { target?.channels }
 
@@ -107,6 +114,7 @@ extension Admin {
                         // More than a few are not misspelt.
                         if unknown <= CustomParts.misspeltMax { try CustomParts.checkName(platform) }
                         try CustomParts.check(value, of: platform)
+                        try CustomParts.checkSlips(value, of: platform)
                         parts.append((platform, value))
                     }
                 }

@@ -34,6 +34,12 @@ extension Admin {
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: PushBody.self)
+            var response = try await create(body, call, application)
+            if !body.corrections.isEmpty { response.headers[.warning] = body.corrections.warning }
+            return response
+        }
+
+        private func create(_ body: PushBody, _ call: Call, _ application: Application) async throws -> Response {
             try body.checkTimes(at: factory.clock.now)
             // Validated before a channel is registered, and once more with the devices that stand for the channels.
             _ = try body.pushRequest(channels: body.channels.map { _ in [] })

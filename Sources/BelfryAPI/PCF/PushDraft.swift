@@ -140,7 +140,10 @@ extension PCFv1 {
                     "message.custom.\(key)", bytesMax: PushLimits.contentWrittenBytesMax)
                 try check(value, of: key)
                 if unknown == .refused {
-                    do throws(InvalidInput) { try CustomParts.check(value, of: key) } catch {
+                    do throws(InvalidInput) {
+                        try CustomParts.check(value, of: key)
+                        try CustomParts.checkSlips(value, of: key)
+                    } catch {
                         throw error.withNothingSent
                     }
                 }
@@ -149,7 +152,9 @@ extension PCFv1 {
                 }
                 custom.append((key, value))
             }
-            return JSONObject(custom).filter { !$0.value.isNull }
+            let parts = JSONObject(custom).filter { !$0.value.isNull }
+            for words in CustomParts.corrections(in: parts) { ignored.remark(words) }
+            return parts
         }
 
         /// The keys of known platforms contain an object each; that of BB10 is a text.

@@ -95,6 +95,7 @@ final class GatewayHTTP2Session {
         deadlines[stream] = now + streamTimeout
         let body = response.body
         var fields = [(":status", "\(response.status)"), ("apns-id", id)]
+        if let warning = response.warning { fields.append(("warning", warning)) }
         if !body.isEmpty { fields.append(("content-type", "application/json")) }
         Self.withPairs(fields) { pairs in
             guard !body.isEmpty else {
@@ -185,8 +186,13 @@ final class GatewayHTTP2Session {
         switch String(decoding: name, as: UTF8.self) {
         case ":method": draft.request.method = text
         case ":path": draft.request.path = text
-        case let name where name.hasPrefix("apns-") && GatewayRequest.headerNames.contains(String(name.dropFirst(5))):
-            draft.request.headers[String(name.dropFirst(5))] = text
+        case let name where name.hasPrefix("apns-"):
+            let name = String(name.dropFirst(5))
+            if GatewayRequest.headerNames.contains(name) {
+                draft.request.headers[name] = text
+            } else {
+                kept = draft.request.note(unknown: name) ? name.utf8.count : 0
+            }
         default: kept = 0
         }
         hold(kept, for: stream)

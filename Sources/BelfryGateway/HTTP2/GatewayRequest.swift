@@ -9,6 +9,8 @@ package struct GatewayRequest: Sendable, Hashable {
     package var path = ""
     /// The headers that say something here, without the `apns-` before their names.
     package var headers: [String: String] = [:]
+    /// The first header of Apple's kind that says nothing here or there, without the `apns-` before its name.
+    package var unknownHeader: String?
     package var body: [UInt8] = []
     /// Whether the body is longer than any that is taken; then only its beginning is here.
     package var isBodyTooLong = false
@@ -16,6 +18,32 @@ package struct GatewayRequest: Sendable, Hashable {
     package init(stream: Int32) { self.stream = stream }
 
     static let headerNames: Set = ["id", "expiration", "priority", "push-type", "collapse-id"]
+    /// Headers of Apple's that say nothing here: the certificate names the app.
+    static let otherHeaderNames: Set = ["topic", "channel-id", "request-id", "unique-id", "bundle-id"]
+    /// Longer names are not looked at.
+    static let headerNameBytesMax = 32
+
+    /// False where the name is not kept.
+    mutating func note(unknown name: String) -> Bool {
+        guard unknownHeader == nil, !Self.otherHeaderNames.contains(name),
+            1...Self.headerNameBytesMax ~= name.utf8.count
+        else { return false }
+        unknownHeader = name
+        return true
+    }
+
+    /// The header that is probably meant by the unknown one.
+    private var meantHeader: String? {
+        guard let unknownHeader else { return nil }
+        if unknownHeader.hasPrefix("expir") || unknownHeader == "ttl" { return "expiration" }
+        return Self.headerNames.union(Self.otherHeaderNames).sorted().nearest(to: unknownHeader)
+    }
+
+    /// The value of the header that tells of it. Source: RFC 7234 §5.5.
+    package var warning: String? {
+        guard let unknownHeader, let meantHeader else { return nil }
+        return "299 - \"apns-\(unknownHeader) is no header of APNs (is apns-\(meantHeader) meant?)\""
+    }
 
     /// The most bytes of a body that are kept: the longest payload, and one more.
     static let bodyBytesMax = 5_121
@@ -35,6 +63,8 @@ package struct GatewayResponse: Sendable, Hashable {
     package let reason: String?
     /// Of a dead token: when APNs found that, in milliseconds.
     package let since: Int64?
+    /// What the sender had better hear besides.
+    package var warning: String?
 
     package static let accepted = GatewayResponse(200, nil)
 
@@ -121,7 +151,10 @@ extension GatewayRequest {
     }
 
     /// Unix seconds; 0 for one attempt, nil where the sender says nothing.
+    ///
+    /// APNs ignores a header that it does not know. A message that was to expire and does not is worse than one that is refused.
     private func expiration() throws(GatewayResponse) -> Int64? {
+        if meantHeader == "expiration" { throw GatewayResponse(400, "BadExpirationDate") }
         guard let text = headers["expiration"] else { return nil }
         guard let seconds = Int64(text), 0...Int64(UInt32.max) ~= seconds else {
             throw GatewayResponse(400, "BadExpirationDate")
