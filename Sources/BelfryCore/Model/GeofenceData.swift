@@ -76,7 +76,7 @@ package struct GeofenceData: Sendable, Hashable {
     ]
 
     private static func strangers(
-        in members: [String: JSONValue], _ prefix: String, _ known: [String], meanings: [String: String]
+        in members: JSONObject, _ prefix: String, _ known: [String], meanings: [String: String]
     ) -> [Stranger] {
         members.keys.sorted().filter { !known.contains($0) }.map { key in
             Stranger(

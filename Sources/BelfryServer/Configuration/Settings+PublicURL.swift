@@ -1,4 +1,5 @@
 import BelfryAPI
+import BelfryCore
 import BelfryDashboard
 
 extension Settings {
