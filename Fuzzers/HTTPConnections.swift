@@ -46,7 +46,8 @@ private let listener: HTTPListener<CallbackResponder<APIContext>> = {
     return HTTPListener(
         responder: CallbackResponder { request, _ in try await handle(request) },
         connectionLimiter: ConnectionLimiter(
-            listener: "fuzzer", limits: .init(total: .max, perAddress: .max, isProxy: { _ in false })),
+            listener: "fuzzer", limits: .init(total: .max, perAddress: .max, isProxy: { _ in false }),
+            shared: nil),
         certificate: nil, timeouts: TimeoutConfiguration(settings), heads: heads,
         buffered: BufferedBytes(listener: "fuzzer", outboundMax: 1 << 30))
 }()

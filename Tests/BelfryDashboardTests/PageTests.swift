@@ -88,7 +88,7 @@ import Testing
         #expect(try await browser.get(String(sent.location.dropFirst("/dashboard".count))).contains("Fresh milk"))
     }
 
-    @Test(arguments: [
+    private static let wrongPushes: [(fields: [(String, String)], words: String)] = [
         ([("audience", "everyone")], "is empty"), ([("body", "a"), ("audience", "topics")], "who is meant?"),
         ([("body", "a"), ("audience", "devices"), ("names", "x")], "which is no device UUID"),
         ([("body", "a"), ("custom", "[1]")], "has to be an object"), ([("body", "a"), ("badge", "x")], "whole number"),
@@ -101,7 +101,9 @@ import Testing
             "the audience leaves it out"
         ),
         ([("body", "a"), ("audience", "devices"), ("names", "x"), ("also_users", "e")], "the audience leaves it out"),
-    ])
+    ]
+
+    @Test(arguments: wrongPushes)
     func `a wrong push says what is wrong, and keeps what was written`(
         fields: [(String, String)], words: String
     ) async throws {
