@@ -36,7 +36,6 @@ import Testing
         #expect(throws: InvalidInput.self) { try User.checked(id: name) }
         #expect(throws: InvalidInput.self) { try Target(customUserIDs: [name]) }
         #expect(throws: InvalidInput.self) { try Self.registration(user: name) }
-        #expect(throws: InvalidInput.self) { try Self.registration(user: "a", alias: name) }
     }
 
     private static func registration(user: String, alias: String? = nil) throws -> Registration {

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import uuid
+from urllib.parse import quote
 
 from workspace import ROOT, Workspace, pem
 
@@ -26,7 +27,7 @@ def admin_api(workspace):
         "platform_uuid=…": f"platform_uuid={workspace.platforms['ios']['platform_uuid']}",
         "-----BEGIN PRIVATE KEY-----…": pem().strip().replace("\n", "\\n"),
         '"credentials":{…}': f'"credentials":{json.dumps({name: workspace.apple[name] for name in ("apns_key", "key_id", "team_id")})}',
-        "dHN0LXNyY2gtY2hubA%3D%3D": workspace.channel.replace("=", "%3D"), "dHN0LXNyY2gtY2hubA==": workspace.channel,
+        "dHN0LXNyY2gtY2hubA%3D%3D": quote(workspace.channel, safe=""), "dHN0LXNyY2gtY2hubA==": workspace.channel,
     }
 
 

@@ -23,7 +23,8 @@ extension Admin {
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: NewEndpoint.self)
             let kind = try body.required()
-            let isPlain = kind == .acrobitsMediator && !body.allowed.isEmpty && call.key.scope == .operator
+            let isPlain =
+                kind == .acrobitsMediator && !body.allowed.isEmpty && call.key.scope == .operator
                 && body.isPlain != false
             let made = try await factory.openEndpoints.create(
                 kind, of: application, allowed: body.allowed, options: body.options, isPlain: isPlain, by: call.author)

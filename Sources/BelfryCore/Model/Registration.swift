@@ -88,6 +88,5 @@ extension Device.About {
             throw InvalidInput(
                 field: name, "is \(value.utf8.count) bytes, the limit is \(Registration.aboutBytesMax)")
         }
-        try alias?.checkControls(field: "device_alias")
     }
 }
