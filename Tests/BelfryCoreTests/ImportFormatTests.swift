@@ -156,7 +156,7 @@ import Testing
             DeviceDetail.Change(badge: 5, language: "sv", timeZone: "Asia/Tokyo")
         ),
         (
-            .csv, "registration_token,type,language,badge\nab,ios,no language,-3\n",
+            .csv, "registration_token,type,language,badge\nab,ios,no language,\n",
             DeviceDetail.Change()
         ),
     ]

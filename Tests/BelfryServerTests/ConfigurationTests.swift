@@ -80,7 +80,7 @@ extension CommandTests.ConfigurationTests {
                 [
                     "public.url is `https://push.example.org/v1/push`, it may have no path that begins with /v1",
                     "dashboard.public.url is `https://push.example.org/a//b`, it may have a path of letters",
-                    "carma.public.url is `https://user@push.example.org`, it has to have a host, and no user",
+                    "carma.public.url is `https://…@push.example.org`, it has to have a host, and no user",
                 ]
             )
         },

@@ -169,7 +169,7 @@ final class Settings {
     }
 
     func fault<Value>(_ key: String, _ problem: String, _ fallback: Value) -> Value {
-        faults.append("\(key) \(problem)")
+        note("\(key) \(problem)")
         return fallback
     }
 

@@ -286,7 +286,7 @@ import Testing
             #expect(sent["apns-channel-id"] == plain.id)
             #expect(sent["apns-expiration"] == "0")
             #expect(sent["apns-topic"] == nil)
-            #expect(request.payload == #"{"aps":{"content-state":{"home":1},"event":"update","timestamp":1}}"#)
+            #expect(request.payload == #"{"aps":{"timestamp":1,"event":"update","content-state":{"home":1}}}"#)
             try await adminService.deleteChannel(plain.id, on: platform)
             #expect(try await adminService.channels(on: platform) == [keeping.id])
             await #expect(throws: BroadcastChannelError.unknown) {
