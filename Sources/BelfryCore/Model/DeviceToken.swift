@@ -126,7 +126,7 @@ package struct DeviceToken: Sendable, Hashable {
     private static let nonTokens: Set = [
         "blacklisted", "undefined", "null", "nil", "none", "nan", "(null)", "(nil)", "<null>", "optional(nil)", "{}",
         "[]",
-        "false", "true", "0", "1", "-1", "-", "--", "n/a", "na", "unknown", "token", "device_token", "empty", "void",
+        "false", "true", "0", "-1", "-", "--", "n/a", "na", "unknown", "token", "device_token", "empty", "void",
         "[object object]", "[objectobject]",
         "fis_auth_error", "service_not_available", "missing_instanceid_service",
         "authentication_failed", "account_missing", "too_many_registrations", "invalid_sender", "internal_server_error",
