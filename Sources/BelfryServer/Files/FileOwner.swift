@@ -18,6 +18,9 @@ struct FileOwner: Sendable, Hashable {
 
     var userName: String { SystemAccount.name(of: user) }
 
+    /// Whether a file that this process makes has this owner by itself.
+    var isOwn: Bool { user == geteuid() && group == getegid() }
+
     /// The owner of a file that is not there yet, where root makes it: that of its directory, whose files a server of another user
     /// reads. nil leaves it to the process that makes it.
     static func ofNewFile(at path: String) -> FileOwner? {

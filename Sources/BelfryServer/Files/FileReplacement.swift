@@ -66,7 +66,7 @@ package struct FileReplacement {
                 "belongs to \(owner.userName), and \(SystemAccount.current) cannot make a file of theirs: run this as \(owner.userName)"
                     + (owner.user == 0 ? "" : ", or as root") + ". Nothing was changed")
         }
-        guard fchmod(file.rawValue, owner.mode) == 0 else { throw fault() }
+        guard made.st_mode & 0o777 == owner.mode || fchmod(file.rawValue, owner.mode) == 0 else { throw fault() }
     }
 
     private func fault() -> FileFault {

@@ -29,7 +29,9 @@ extension String {
             FilePath(self), .writeOnly, options: [.create, .exclusiveCreate, .closeOnExec], permissions: .ownerReadWrite
         )
         try file.closeAfter {
-            if let owner = FileOwner.ofNewFile(at: self), fchown(file.rawValue, owner.user, owner.group) != 0 {
+            if let owner = FileOwner.ofNewFile(at: self), !owner.isOwn,
+                fchown(file.rawValue, owner.user, owner.group) != 0
+            {
                 throw Errno(rawValue: errno)
             }
             try file.writeAll(data)
@@ -41,7 +43,7 @@ extension String {
     func makePrivateDirectory() throws {
         try FileManager.default.createDirectory(
             atPath: self, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        if let owner = FileOwner.ofNewFile(at: self), chown(self, owner.user, owner.group) != 0 {
+        if let owner = FileOwner.ofNewFile(at: self), !owner.isOwn, chown(self, owner.user, owner.group) != 0 {
             throw Errno(rawValue: errno)
         }
     }
