@@ -1,0 +1,1 @@
+../../../Sources/BelfryAPI/JSON/CustomParts+Slips.swift
