@@ -62,7 +62,9 @@ extension HostileTests {
                     }
                 }
                 #expect(neighbours.refused.isEmpty, "\(neighbours.refused)")
-                #expect(neighbours.p99 <= Bounds.bystanderWait(quiet.p99), "\(neighbours.p99), quiet \(quiet.p99)")
+                if Bounds.judgesTimes {
+                    #expect(neighbours.p99 <= Bounds.bystanderWait(quiet.p99), "\(neighbours.p99), quiet \(quiet.p99)")
+                }
             }
         }
 
