@@ -2,8 +2,8 @@ import Foundation
 
 /// A TCP connection on which any bytes can be sent. It blocks its thread, with a deadline for each call.
 final class RawConnection {
-    /// Seconds: longer than a loaded machine takes.
-    private static let patience = 60
+    /// Seconds: longer than a loaded machine takes to derive all keys that may wait.
+    private static let patience = 240
 
     private let socket: Int32
     /// What came and was not taken yet.
