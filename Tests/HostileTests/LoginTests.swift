@@ -346,7 +346,7 @@ extension HostileTests {
                 while pages < 10 {
                     let page = try owner.get(path)
                     if page.text.contains("early@example.org") { break }
-                    guard let before = page.text.firstMatch(of: /before=([0-9]+)/)?.1 else { break }
+                    guard let before = page.text.firstMatch(of: #/href="[^"]*before=([0-9]+)/#)?.1 else { break }
                     path = "/dashboard/admin/people?before=\(before)"
                     pages += 1
                 }
