@@ -12,7 +12,7 @@ enum Bounds {
     /// Bytes of memory that one connection may take, whatever is sent on it and whether or not it is read: a read of 64 KiB that
     /// waits, 1 KiB of it parsed, one response of 100 KB or so, and as much again for what the allocator keeps.
     static let bytesPerConnection = 393_216
-    /// Bytes of memory that a list of 8 MiB may take which is posted to the dashboard, with what the import of its rows takes.
+    /// Bytes of memory that a list may take which is posted to the dashboard, with what the import of its rows takes.
     static let bytesOfPostedList = 64 * 1_048_576
     /// Bytes of memory that a process may gain without any attack, over all of a test: caches, arenas of new threads.
     static let bytesOfNoise = 12 * 1_048_576
