@@ -4,6 +4,10 @@ import Foundation
 enum Bounds {
     /// Whether times are judged, by `HOSTILE_TIMES=1`: they need a machine on which nothing else runs. Else answers are.
     static let judgesTimes = ProcessInfo.processInfo.environment["HOSTILE_TIMES"] != nil
+    /// Engines that an attack on what both share meets: both where times are judged, elsewhere one, by turns.
+    static func engines(turn: Int) -> [Engine] {
+        judgesTimes ? Engine.allCases : [Engine.allCases[turn % Engine.allCases.count]]
+    }
     /// What 99 of 100 answers to a bystander may take under an attack: ten times what they take on a quiet day, and a second, which
     /// a busy machine may take a process's cores away for.
     static func bystanderWait(_ quiet: Duration) -> Duration { quiet * 10 + .seconds(1) }

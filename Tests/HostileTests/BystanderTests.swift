@@ -37,7 +37,11 @@ extension HostileTests {
             }
         }
 
-        @Test(arguments: Engine.allCases, Attack.allCases)
+        private static let cases = Attack.allCases.enumerated().flatMap { number, attack in
+            Bounds.engines(turn: number).map { (engine: $0, attack: attack) }
+        }
+
+        @Test(arguments: cases)
         func `a bystander is served as on a quiet day`(engine: Engine, attack: Attack) async throws {
             let names = try NameServer { _, _ in nil }
             let settings = [

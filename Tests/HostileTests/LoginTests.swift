@@ -177,7 +177,7 @@ extension HostileTests {
             return line.flatMap { Int($0.dropFirst(mark.count)) } ?? 0
         }
 
-        @Test(arguments: Engine.allCases)
+        @Test(arguments: Bounds.engines(turn: 0))
         func `a crowd of made-up names holds no operator up`(engine: Engine) async throws {
             try await TestServer.with(engine, Self.patient) { server in
                 var owner = try server.firstOperator()
@@ -207,7 +207,7 @@ extension HostileTests {
             }
         }
 
-        @Test(arguments: Engine.allCases)
+        @Test(arguments: Bounds.engines(turn: 1))
         func `Carma's guessers slow no operator, and learn of no user`(engine: Engine) async throws {
             try await TestServer.with(engine, Self.patient) { server in
                 var owner = try server.firstOperator()
