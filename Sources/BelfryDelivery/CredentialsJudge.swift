@@ -59,9 +59,19 @@ struct CredentialsJudge: Sendable {
     // MARK: After it
 
     /// A batch that was to be an attempt with refused credentials came to nothing.
-    func nothingWasSent(on platform: Platform) async throws {
+    func nothingWasSent(on platform: Platform) async {
         guard platform.parked?.cause == .credentials else { return }
-        try await store.note(.unused, of: nil, on: platform)
+        await note(.unused, of: nil, on: platform)
+    }
+
+    /// What was sent is settled whatever comes of this: a turn of which nothing is noted lapses, and another worker tries.
+    private func note(_ finding: ProbeFinding, of service: String?, on platform: Platform) async {
+        do { try await store.note(finding, of: service, on: platform) } catch {
+            Metric.fault()
+            logger.error(
+                "what credentials brought was not noted, and is tried again",
+                metadata: ["platform.uuid": "\(platform.uuid.lowercased)", "error": "\(error)"])
+        }
     }
 
     /// Whether there is something to judge: a refusal, or an answer to what was refused before.
@@ -75,11 +85,11 @@ struct CredentialsJudge: Sendable {
     /// - Parameter burst: the recipients of each batch, and their outcomes.
     func judge(
         _ burst: [(recipients: [Recipient], outcomes: [Outcome])], by provider: any Provider, on platform: Platform
-    ) async throws -> Settlement.ParkRequest? {
+    ) async -> Settlement.ParkRequest? {
         let isProbe = platform.parked?.cause == .credentials
         var request: Settlement.ParkRequest?
         let voices = Self.voices(of: burst, provider)
-        if voices.isEmpty { try await nothingWasSent(on: platform) }
+        if voices.isEmpty { await nothingWasSent(on: platform) }
         for (service, voices) in voices.sorted(by: { $0.key ?? "" < $1.key ?? "" }) {
             let place = Place(platform: platform.key, service: service)
             let isAgain = service.map { platform.parkedServices[$0] != nil } ?? isProbe
@@ -89,14 +99,16 @@ struct CredentialsJudge: Sendable {
                 doubts.forget(place)
                 let isRefused = service == nil ? await provider.refusesCredentials() ?? true : true
                 verdict = isRefused ? .refused(words) : isAgain ? .accepted : .doubtful
+                // What is heard by somebody who is told to stop says nothing.
+                if Task.isCancelled { verdict = .unheard }
             }
             switch verdict {
             case .accepted:
-                if isAgain { try await resume(service, on: platform) }
-                if isProbe, service != nil { try await resume(nil, on: platform) }
+                if isAgain { await resume(service, on: platform) }
+                if isProbe, service != nil { await resume(nil, on: platform) }
             case .refused(let words):
                 if let service {
-                    try await park(service, words, on: platform)
+                    await park(service, words, on: platform)
                 } else {
                     if isProbe { Metric.probed(isAccepted: false) }
                     request = Settlement.ParkRequest(Parking(refused: words, at: clock.now), of: platform)
@@ -122,18 +134,18 @@ struct CredentialsJudge: Sendable {
         return voices
     }
 
-    private func resume(_ service: String?, on platform: Platform) async throws {
+    private func resume(_ service: String?, on platform: Platform) async {
         Metric.probed(isAccepted: true)
-        try await store.note(.accepted, of: service, on: platform)
+        await note(.accepted, of: service, on: platform)
         logger.notice(
             "credentials are accepted again",
             metadata: ["platform.uuid": "\(platform.uuid.lowercased)", "service": "\(service ?? "all")"])
     }
 
-    private func park(_ service: String, _ words: String, on platform: Platform) async throws {
+    private func park(_ service: String, _ words: String, on platform: Platform) async {
         let isAgain = platform.parkedServices[service] != nil
         if isAgain { Metric.probed(isAccepted: false) }
-        try await store.note(.refused(words), of: service, on: platform)
+        await note(.refused(words), of: service, on: platform)
         guard !isAgain else { return }
         logger.error(
             "a push service of a platform is parked, and tried again by itself",

@@ -118,7 +118,7 @@ struct DeliveryWorker: Sendable {
         }
         open = try await fill(open, on: platform)
         guard !open.isEmpty else {
-            try await credentials.nothingWasSent(on: platform)
+            await credentials.nothingWasSent(on: platform)
             return sent
         }
         do {
@@ -126,7 +126,7 @@ struct DeliveryWorker: Sendable {
             let outcomes = try await send(open, by: provider, on: platform)
             let parkRequest =
                 credentials.areInQuestion(outcomes, on: platform)
-                ? try await credentials.judge(
+                ? await credentials.judge(
                     zip(open, outcomes).map { ($0.load.recipients, $1) }, by: provider, on: platform) : nil
             for (part, outcomes) in zip(open, outcomes) {
                 let settlement = Settlement(

@@ -1,11 +1,12 @@
 import NIOCore
 import Synchronization
 
-/// The bytes of records and requests that connections hold and that are not answered yet: for each address, and for all together.
+/// The bytes of records and requests that connections hold and that are not answered yet: for each address, an IPv6 network of /64 as one,
+/// and for all together.
 final class HeldBytes: Sendable {
     private struct Held {
         var total = 0
-        var byAddress: [String: Int] = [:]
+        var byAddress: [[UInt8]: Int] = [:]
     }
 
     private let held = Mutex(Held())
@@ -17,13 +18,13 @@ final class HeldBytes: Sendable {
     var total: Int { held.withLock(\.total) }
 
     /// The part of what one connection holds.
-    func share(of address: SocketAddress?) -> Share { Share(self, address: address?.ipAddress ?? "") }
+    func share(of address: SocketAddress?) -> Share { Share(self, address: address?.site ?? []) }
 
     final class Share: Sendable {
         private let all: HeldBytes
-        private let address: String
+        private let address: [UInt8]
 
-        fileprivate init(_ all: HeldBytes, address: String) {
+        fileprivate init(_ all: HeldBytes, address: [UInt8]) {
             self.all = all
             self.address = address
         }
@@ -46,6 +47,19 @@ final class HeldBytes: Sendable {
                 let sum = held.byAddress[address, default: 0] + count
                 held.byAddress[address] = sum == 0 ? nil : sum
             }
+        }
+    }
+}
+
+extension SocketAddress {
+    /// The four bytes of an IPv4 address, the first eight of one of IPv6.
+    ///
+    /// Source: ip(7) and ipv6(7): `sin_addr` is at byte 4 of its structure, `sin6_addr` at byte 8 of its own.
+    fileprivate var site: [UInt8] {
+        switch self {
+        case .v4(let address): withUnsafeBytes(of: address.address) { Array($0[4..<8]) }
+        case .v6(let address): withUnsafeBytes(of: address.address) { Array($0[8..<16]) }
+        case .unixDomainSocket: []
         }
     }
 }

@@ -4,11 +4,13 @@ import NIOCore
 final class SenderChecks: Sendable {
     private final class Check: Sendable {
         let certificate: [UInt8]
+        let channel: any Channel
         let promise: EventLoopPromise<Bool>
 
-        init(certificate: [UInt8], promise: EventLoopPromise<Bool>) {
+        init(certificate: [UInt8], channel: any Channel) {
             self.certificate = certificate
-            self.promise = promise
+            self.channel = channel
+            promise = channel.eventLoop.makePromise()
         }
 
         /// A check that is dropped has found nothing; what was answered stays as it is.
@@ -21,18 +23,19 @@ final class SenderChecks: Sendable {
 
     /// Look-ups at a time.
     private static let widthMax = 32
+    /// Those that wait. Beyond them a certificate counts as unknown.
+    private static let waitingMax = 1_024
 
     init(_ senders: GatewaySenders) {
         self.senders = senders
-        // As many wait as connections may be open at most.
-        (checks, asked) = AsyncStream.makeStream()
+        (checks, asked) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(Self.waitingMax))
     }
 
     /// Whether a certificate in DER chooses a platform; false where that cannot be found out.
-    func isKnown(_ certificate: [UInt8], on eventLoop: any EventLoop) -> EventLoopFuture<Bool> {
-        let promise = eventLoop.makePromise(of: Bool.self)
-        asked.yield(Check(certificate: certificate, promise: promise))
-        return promise.futureResult
+    func isKnown(_ certificate: [UInt8], on channel: any Channel) -> EventLoopFuture<Bool> {
+        let check = Check(certificate: certificate, channel: channel)
+        asked.yield(check)
+        return check.promise.futureResult
     }
 
     /// Answers until no more are asked for.
@@ -40,6 +43,7 @@ final class SenderChecks: Sendable {
         await withTaskGroup(of: Void.self) { group in
             var running = 0
             for await check in checks {
+                guard check.channel.isActive else { continue }
                 if running == Self.widthMax { _ = await group.next() } else { running += 1 }
                 group.addTask { [senders] in
                     let platform = try? await senders.platform(of: check.certificate)

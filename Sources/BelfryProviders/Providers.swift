@@ -27,7 +27,7 @@ package final class Providers: ProviderDirectory {
             version: platform.credentialsVersion, provider: provider,
             counted: CountedProvider(
                 provider: provider, door: await dependencies.caller(.doors, platform),
-                delivery: await dependencies.caller(.delivery, platform)))
+                delivery: await dependencies.caller(.delivery, platform), clock: dependencies.clock))
         let (kept, superfluous) = entries.withLock { entries -> (Entry, (any DrainableProvider)?) in
             let known = entries[platform.key]
             // Another worker was faster.
@@ -55,14 +55,19 @@ package final class Providers: ProviderDirectory {
     }
 
     /// Credentials of an older version may have to be opened by their passphrase, which is work for another thread.
-    static func make(_ platform: Platform, with dependencies: ProviderDependencies) async throws(ProviderError)
-        -> any DrainableProvider
-    {
-        guard let provider = platform.kind.provider else { throw .credentials(platform.kind.absence) }
+    ///
+    /// Throws `ProviderError`, or `CancellationError` where nobody waits any more.
+    static func make(
+        _ platform: Platform, with dependencies: ProviderDependencies
+    ) async throws -> any DrainableProvider {
+        guard let provider = platform.kind.provider else { throw ProviderError.credentials(platform.kind.absence) }
         do {
             return try await CredentialOpener.stored.open { try made(of: provider, for: platform, with: dependencies) }
+        } catch let error as CancellationError {
+            throw error
         } catch {
-            throw .credentials("the credentials of platform \(platform.uuid.lowercased) cannot be used: \(error)")
+            throw ProviderError.credentials(
+                "the credentials of platform \(platform.uuid.lowercased) cannot be used: \(error)")
         }
     }
 
@@ -79,6 +84,7 @@ private struct CountedProvider: Provider {
     let provider: any DrainableProvider
     let door: NameCaller
     let delivery: NameCaller
+    let clock: any WallClock
 
     var room: Int { provider.room }
 
@@ -94,7 +100,10 @@ private struct CountedProvider: Provider {
 
     func service(of token: DeviceToken) -> String? { provider.service(of: token) }
 
+    /// nil where the provider says nothing in time: a burst is sent and not settled meanwhile, and its lease runs.
     func refusesCredentials() async -> Bool? {
-        await NameCaller.$current.withValue(delivery) { await provider.refusesCredentials() }
+        await clock.result(within: .seconds(5)) { [provider, delivery] in
+            await NameCaller.$current.withValue(delivery) { await provider.refusesCredentials() }
+        } ?? nil
     }
 }

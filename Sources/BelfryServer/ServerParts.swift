@@ -155,7 +155,7 @@ struct ServerParts: Sendable {
         ).add(to: router)
         AcrobitsRoutes(
             store: resources.store, vault: resources.keyRing, clock: clock, requestLimiter: requestLimiter,
-            shares: shares
+            shares: shares, below: configuration.dashboard.address.path
         ).add(to: router)
         MediatorRoutes(
             store: resources.store, clock: clock,

@@ -20,7 +20,7 @@ enum Main {
             } else {
                 try parsed?.run()
             }
-            LogQueue.standardError.drain()
+            LogQueue.drainStandardError()
         } catch {
             end(with: error, of: parsed.map { type(of: $0) })
         }
@@ -41,7 +41,7 @@ enum Main {
             if let words { text = Misspelling.replaced(in: text, by: words) }
         }
         text = UsageText.shortened(text)
-        LogQueue.standardError.drain()
+        LogQueue.drainStandardError()
         if !text.isEmpty { code.isSuccess ? print(text) : StandardError.write("\(text)\n") }
         exit(code.rawValue)
     }

@@ -55,6 +55,47 @@ extension ServerTests.BackupTests {
         }
     }
 
+    @Test func `behind a link the file itself is put aside and restored`() async throws {
+        try await TestInstallation.with { installation in
+            let (files, scratch) = (FileManager.default, installation.scratch)
+            let copy = scratch.file("copy")
+            #expect(try await installation.run("backup", "--to", copy).status == 0)
+            let data = scratch.file("linked")
+            let elsewhere = ["--data-directory", data]
+            #expect(try await Program.run(["restore", "--from", copy] + elsewhere, in: scratch).status == 0)
+            let (link, target) = (data + "/belfry.sqlite", scratch.file("moved.sqlite"))
+            try files.moveItem(atPath: link, toPath: target)
+            try files.createSymbolicLink(atPath: link, withDestinationPath: target)
+            let ended = try await Program.run(["restore", "--from", copy, "--force"] + elsewhere, in: scratch)
+            #expect(ended.status == 0, "\(ended.err)")
+            #expect(try files.destinationOfSymbolicLink(atPath: link) == target && files.fileExists(atPath: target))
+            let aside = try #require(
+                try files.contentsOfDirectory(atPath: data).first { $0.hasPrefix("before-restore-") })
+            let kept = try files.attributesOfItem(atPath: "\(data)/\(aside)/moved.sqlite")
+            #expect(kept[.type] as? FileAttributeType == .typeRegular)
+            let listed = try await Program.run(["app", "list", "--json"] + elsewhere, in: scratch)
+            #expect(listed.out.contains(installation.application))
+        }
+    }
+
+    @Test func `a restore that cannot write the ring changes nothing`() async throws {
+        try await TestInstallation.with { installation in
+            let (files, scratch) = (FileManager.default, installation.scratch)
+            let (copy, data) = (scratch.file("copy"), scratch.file("full"))
+            #expect(try await installation.run("backup", "--to", copy).status == 0)
+            let elsewhere = ["--data-directory", data]
+            #expect(try await Program.run(["restore", "--from", copy] + elsewhere, in: scratch).status == 0)
+            let before = try files.contentsOfDirectory(atPath: data).sorted()
+            let ring = try Data(contentsOf: URL(fileURLWithPath: data + "/key-ring"))
+            let ended = try await Program.run(
+                ["restore", "--from", copy, "--force"] + elsewhere, ["BELFRY_KEY_RING_FILE": "/proc/version"],
+                in: scratch)
+            #expect(ended.status != 0)
+            #expect(try files.contentsOfDirectory(atPath: data).sorted() == before)
+            #expect(try Data(contentsOf: URL(fileURLWithPath: data + "/key-ring")) == ring)
+        }
+    }
+
     @Test func `onto an empty machine a backup goes without force`() async throws {
         try await TestInstallation.with { installation in
             let copy = installation.scratch.file("copy")

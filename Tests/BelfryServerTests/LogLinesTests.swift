@@ -96,6 +96,19 @@ import Testing
         )
     }
 
+    @Test func `what is folded is told at the end, once`() {
+        let output = Output()
+        let folds = LogFolds()
+        let base = StreamLogHandler(label: "belfry", stream: LogLines { output.write($0) })
+        var logger = Logger(label: "belfry") { _ in FoldingLogHandler(base, in: folds) }
+        logger.logLevel = .info
+        for _ in 0..<5 { logger.error("the disk is full") }
+        #expect(output.written.split(separator: "\n").count == 1)
+        for _ in 0..<2 { folds.tell() }
+        let lines = output.written.split(separator: "\n")
+        #expect(lines.count == 2 && lines[1].contains("repeated=4"))
+    }
+
     @Test func `other texts are as they were written`() {
         #expect(#"Grüße \n "x" 日本 🎉"#.withoutControls() == #"Grüße \n "x" 日本 🎉"#)
     }

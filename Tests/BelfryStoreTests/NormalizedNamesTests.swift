@@ -80,7 +80,8 @@ import Testing
         _ store: any Store, _ application: BelfryCore.Application, _ platform: BelfryCore.Platform
     ) async throws {
         let users = try await store.users(of: application.key, containing: nil, after: nil, limit: 100)
-        #expect(users.map { bytes($0.id) } == ["jürgen", "plain", "ö"].map(bytes))
+        #expect(users.map { bytes($0.id) } == ["jürgen", "plain", "ä", "ö"].map(bytes))
+        #expect(users[2].profile.attributes == ["k": .number(1), "weg": .text("Straße")])
         let user = try #require(users.first)
         #expect(user.profile.language == "de" && user.createdAt == Instant(milliseconds: 5))
         #expect(

@@ -52,10 +52,13 @@ extension Acrobits {
             return "\(words)-\(String(Array(code).hex.prefix(32)))"
         }
 
-        /// - Parameter target: the path and query of the request, as they were sent.
-        func verdict(on header: String, method: HTTPRequest.Method, target: String, at now: Instant) -> Verdict {
+        /// - Parameter isTarget: whether an address is what was asked for; a softphone signs it as it has it, with the path of the public URL.
+        func verdict(
+            on header: String, method: HTTPRequest.Method, at now: Instant, isTarget: (String) -> Bool
+        ) -> Verdict {
             guard let values = Self.parameters(of: header), values["username"] == user, values["realm"] == Self.realm,
-                values["uri"] == target, let nonce = values["nonce"], let response = values["response"]
+                let target = values["uri"], isTarget(target), let nonce = values["nonce"],
+                let response = values["response"]
             else { return .wrong }
             let first = md5("\(user):\(Self.realm):\(password)")
             let second = md5("\(method.rawValue):\(target)")

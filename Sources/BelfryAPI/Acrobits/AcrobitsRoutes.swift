@@ -13,7 +13,8 @@ package struct AcrobitsRoutes: Sendable {
     private let requestLimiter: RequestLimiter
     private let endpoints: OpenEndpointCheck
     private let acrobits: AcrobitsService
-    private let nonces = Acrobits.DigestNonces()
+    private let nonces: Acrobits.DigestNonces
+    private let path: PublicPath
     private let registered = Counter(metric: .registrations)
     private let reports = Dictionary(
         uniqueKeysWithValues: AcrobitsService.Result.allCases.map {
@@ -23,14 +24,17 @@ package struct AcrobitsRoutes: Sendable {
     /// - Parameters:
     ///   - requestLimiter: one for all APIs; nil limits only failed logins.
     ///   - shares: one for all APIs.
+    ///   - path: that of the public URL, which softphones sign with the rest of the address.
     package init(
         store: any Store, vault: any Vault, clock: any WallClock, requestLimiter: RequestLimiter? = nil,
-        shares: ShareLimiter
+        shares: ShareLimiter, below path: PublicPath = PublicPath(of: nil)
     ) {
         self.store = store
         self.vault = vault
         self.clock = clock
         self.shares = shares
+        self.path = path
+        nonces = Acrobits.DigestNonces(since: clock.now)
         self.requestLimiter = requestLimiter ?? RequestLimiter(clock: clock)
         endpoints = OpenEndpointCheck(store: store, requestLimiter: self.requestLimiter)
         acrobits = AcrobitsService(store: store, clock: clock)
@@ -86,7 +90,11 @@ package struct AcrobitsRoutes: Sendable {
         let isFresh = try await requestLimiter.checkCredentials(
             digest.user, of: request, context, letsRightPass: true
         ) { () -> Bool? in
-            switch digest.verdict(on: header, method: request.method, target: request.uri.description, at: now) {
+            let target = request.uri.description
+            let verdict = digest.verdict(on: header, method: request.method, at: now) {
+                (path.routed($0) ?? $0) == target
+            }
+            return switch verdict {
             case .wrong: nil
             case .stale: false
             case .right(let use): nonces.take(use)

@@ -32,13 +32,17 @@ extension Acrobits {
         private struct Held {
             var seen: [Nonce: Seen] = [:]
             /// What was made before or then is over.
-            var floor = Instant(milliseconds: .min)
+            var floor: Instant
         }
 
-        private let held = Mutex(Held())
+        private let held: Mutex<Held>
         private let most: Int
 
-        init(most: Int = 16_384) { self.most = most }
+        /// - Parameter start: of this process. Of what a nonce from before was used for nothing is known.
+        init(since start: Instant, most: Int = 16_384) {
+            self.most = most
+            held = Mutex(Held(floor: start + .milliseconds(-1)))
+        }
 
         /// Whether it is the first use with this count; it is none the next time.
         func take(_ use: Use) -> Bool {

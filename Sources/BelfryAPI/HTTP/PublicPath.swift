@@ -5,7 +5,8 @@ package import Hummingbird
 /// The path of the public URL, such as `/push`; empty where the server has its host for itself.
 ///
 /// No handler and no stored address knows it. It is taken from requests before they are routed, so that a proxy may pass it on or take
-/// it away, and stands before every address of the server's own that an answer names.
+/// it away, and stands before every address of the server's own that a page or a header names. The admin API names addresses below the
+/// public URL.
 package struct PublicPath: Sendable, Hashable {
     /// Begins with a slash and ends without one, or is empty.
     package let text: String

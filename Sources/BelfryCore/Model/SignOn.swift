@@ -52,10 +52,12 @@ package enum SignOnRefusal: Error, Sendable, Hashable {
 
 extension SignOn.Role {
     /// Whether it allows something that the other does not.
-    package func isWider(than other: SignOn.Role) -> Bool {
+    package func isWider(than other: SignOn.Role) -> Bool { !other.covers(scope, bounds) }
+
+    /// Whether it allows all that a key or link of this scope and these bounds does.
+    package func covers(_ other: AdminKey.Scope, _ otherBounds: AdminKey.Bounds) -> Bool {
         let ranks = AdminKey.Scope.allCases
-        return !other.bounds.contains(bounds)
-            || ranks.firstIndex(of: scope) ?? 0 < ranks.firstIndex(of: other.scope) ?? 0
+        return bounds.contains(otherBounds) && ranks.firstIndex(of: scope) ?? 0 <= ranks.firstIndex(of: other) ?? 0
     }
 }
 

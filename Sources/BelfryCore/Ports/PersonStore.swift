@@ -29,8 +29,11 @@ package protocol PersonStore: Sendable {
     func setDisabled(
         _ isDisabled: Bool, _ person: Key<Person>, keepsOperator: Bool, endsIssued: Bool
     ) async throws
-    /// Gives the person another role, which their sessions have from now on, and deletes links for a new password of theirs: who
-    /// made them may not have been allowed to for the new role.
+    /// Gives the person another role, which their sessions have from now on.
+    ///
+    /// Links for a new password of theirs are deleted: who made them may not have been allowed to for the new role. Keys and links that
+    /// the person made end where they allow more than the new role. Where the role lies outside the old bounds, the password, the second
+    /// factor and the sessions end too: who may do less could have set them.
     ///
     /// Throws `StoreError.conflict` when the role is another than that of `person` by now, and when it would leave no operator
     /// who may log in.

@@ -88,9 +88,9 @@ package struct IOSPayload: Sendable, Hashable {
     }
 
     private static func aps(_ custom: JSONObject, body: String?) throws(InvalidInput) -> JSONObject {
-        var aps: JSONObject = [:]
+        var members: [JSONObject.Member] = []
         for (key, value) in custom where key != "extra" && !value.isNull {
-            aps[key] =
+            let value =
                 switch key {
                 case "alert": try alert(value, body: body)
                 case "content-available", "mutable-content": try flag(value, field: "message.custom.ios.\(key)")
@@ -99,7 +99,9 @@ package struct IOSPayload: Sendable, Hashable {
                 case "category": try string(value, field: "message.custom.ios.category")
                 default: value
                 }
+            members.append((key, value))
         }
+        var aps = JSONObject(members)
         if aps["alert"] == nil, let body { aps["alert"] = .string(body) }
         return aps
     }

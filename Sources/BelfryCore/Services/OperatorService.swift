@@ -121,10 +121,14 @@ package struct OperatorService: Sendable {
     /// Waits until the servers beside this command have seen what it wrote: each looks with its next heartbeat, which comes within
     /// five seconds. One that is silent for longer is not waited for.
     package func awaitServers() async throws {
-        let written = admin.clock.now
+        func living() async throws -> [UUID: Instant] {
+            let nodes = try await store.nodes().filter { $0.silence < .seconds(15) }
+            return Dictionary(nodes.map { ($0.uuid, $0.lastSeenAt) }, uniquingKeysWith: max)
+        }
+        // Their clocks are compared with themselves alone.
+        let before = try await living()
         for _ in 0..<80 {
-            let living = try await store.nodes().filter { $0.silence < .seconds(15) }
-            if living.allSatisfy({ $0.lastSeenAt > written }) { return }
+            if try await living().allSatisfy({ before[$0.key] != $0.value }) { return }
             try await admin.clock.sleep(for: .milliseconds(100))
         }
     }

@@ -106,11 +106,13 @@ package struct UserService: Sendable {
     /// until they age out.
     package func erase(_ id: String, of application: Application, by author: AuditAuthor) async throws {
         // Versions before this one kept the blanks around an id.
+        var isFound = false
         for id in [id.asName, id.normalized].withoutRepeats {
             guard let named = try await namedUser(id, application) else { continue }
-            return try await erase(id, named, of: application, by: author)
+            try await erase(id, named, of: application, by: author)
+            isFound = true
         }
-        throw StoreError.unknown("such user")
+        guard isFound else { throw StoreError.unknown("such user") }
     }
 
     private func erase(

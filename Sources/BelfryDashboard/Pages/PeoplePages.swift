@@ -188,7 +188,10 @@ struct PeoplePages {
         facts.buttons = buttons(for: person) + (person.disabledAt == nil ? [keepingIssued(person)] : [])
         var role = Section(
             "Role",
-            text: "Where they are logged in they have the new one with their next click. Links for a new password end.")
+            text:
+                "Where they are logged in they have the new one with their next click. Links for a new password end, and so do keys and "
+                + "links of theirs that allow more. A role elsewhere ends their password, second factor and sessions too: make them a link."
+        )
         role.form = form
         page.sections = [facts, role]
         return page

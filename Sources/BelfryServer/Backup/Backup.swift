@@ -91,19 +91,29 @@ package struct Backup: Sendable {
         // The copies stand ready, with the owners of what they replace, before that is moved.
         let database = try FileReplacement(of: storage.databaseFile)
         try database.copy(file(Self.database))
-        let aside: String?
         do {
             let owner = files.fileExists(atPath: storage.databaseFile) ? storage.databaseFile : storage.directory
             let ring = try FileReplacement(of: storage.keyRingFile, like: owner)
-            try ring.copy(file(Self.keyRing))
-            aside = try storage.putAside("before-restore-\(now.milliseconds)")
-            try ring.commit()
+            do {
+                try ring.copy(file(Self.keyRing))
+                var aside = FilesAside(in: "\(storage.directory)/before-restore-\(now.milliseconds)")
+                do {
+                    for path in storage.filesToReplace { try aside.put(path) }
+                    try ring.commit()
+                    try database.commit()
+                } catch {
+                    aside.putBack()
+                    throw error
+                }
+                return (manifest, aside.isEmpty ? nil : aside.folder)
+            } catch {
+                ring.discard()
+                throw error
+            }
         } catch {
             database.discard()
             throw error
         }
-        try database.commit()
-        return (manifest, aside)
     }
 
     /// Throws unless the folder contains what its list says, the database is intact, and the ring opens its seals.
@@ -167,17 +177,36 @@ extension StorageConfiguration {
         return inDirectory + ring
     }
 
-    /// Returns the folder; nil where there was nothing.
-    fileprivate func putAside(_ name: String) throws -> String? {
-        let aside = directory + "/" + name
-        let old = [databaseFile, databaseFile + "-wal", databaseFile + "-shm", keyRingFile]
-            .filter { FileManager.default.fileExists(atPath: $0) }
-        guard !old.isEmpty else { return nil }
-        try aside.makePrivateDirectory()
-        for path in old {
-            let name = (path as NSString).lastPathComponent
-            try FileManager.default.moveItem(atPath: path, toPath: aside + "/" + name)
+    /// The database and the key ring, with what SQLite keeps beside its file. Where a symbolic link leads to one, the file itself.
+    fileprivate var filesToReplace: [String] {
+        let database = databaseFile.resolvingLinks
+        return [database, database + "-wal", database + "-shm", keyRingFile.resolvingLinks]
+    }
+}
+
+/// Files that were moved into a folder, which is made for the first, and can be moved back.
+private struct FilesAside {
+    let folder: String
+    private var moved: [(from: String, to: String)] = []
+
+    init(in folder: String) { self.folder = folder }
+
+    var isEmpty: Bool { moved.isEmpty }
+
+    mutating func put(_ path: String) throws {
+        guard FileManager.default.fileExists(atPath: path) else { return }
+        if isEmpty { try folder.makePrivateDirectory() }
+        let target = folder + "/" + (path as NSString).lastPathComponent
+        try FileManager.default.moveItem(atPath: path, toPath: target)
+        moved.append((path, target))
+    }
+
+    /// What has come to the old places since is replaced.
+    func putBack() {
+        for (from, to) in moved {
+            unlink(from)
+            try? FileManager.default.moveItem(atPath: to, toPath: from)
         }
-        return aside
+        rmdir(folder)
     }
 }

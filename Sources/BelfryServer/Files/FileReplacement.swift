@@ -19,11 +19,7 @@ package struct FileReplacement {
     package init(
         of path: String, like model: String? = nil, isPrivate: Bool = false, isExclusive: Bool = false
     ) throws(FileFault) {
-        let target = realpath(path, nil).map { resolved in
-            defer { free(resolved) }
-            return String(cString: resolved)
-        }
-        self.path = target ?? path
+        self.path = try Self.target(of: path)
         draft = self.path + ".new"
         var owner = FileOwner(of: self.path)
         if owner == nil {
@@ -42,6 +38,19 @@ package struct FileReplacement {
             discard()
             throw error
         }
+    }
+
+    /// Where a symbolic link leads to; other paths as they are. Root follows none that somebody else may have put there.
+    private static func target(of path: String) throws(FileFault) -> String {
+        var link = stat()
+        guard lstat(path, &link) == 0, link.st_mode & S_IFMT == S_IFLNK else { return path }
+        if geteuid() == 0, let owner = FileOwner(of: path.parentDirectory), owner.user != 0 {
+            throw FileFault(
+                path, .permissionDenied,
+                "is a symbolic link in a directory of \(owner.userName), which root does not follow: run this as \(owner.userName)"
+            )
+        }
+        return path.resolvingLinks
     }
 
     private static func create(_ draft: String, for path: String) throws(FileFault) -> FileDescriptor {

@@ -43,9 +43,20 @@ extension String {
     func makePrivateDirectory() throws {
         try FileManager.default.createDirectory(
             atPath: self, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        if let owner = FileOwner.ofNewFile(at: self), !owner.isOwn, chown(self, owner.user, owner.group) != 0 {
-            throw Errno(rawValue: errno)
+        guard let owner = FileOwner.ofNewFile(at: self), !owner.isOwn else { return }
+        // By its descriptor: whoever owns the directory around it could have put a link in its place.
+        let made = try FileDescriptor.open(FilePath(self), .readOnly, options: [.directory, .noFollow, .closeOnExec])
+        try made.closeAfter {
+            guard fchown(made.rawValue, owner.user, owner.group) == 0 else { throw Errno(rawValue: errno) }
         }
+    }
+
+    /// The file that a path leads to over all symbolic links; the path itself where there is none.
+    var resolvingLinks: String {
+        realpath(self, nil).map { resolved in
+            defer { free(resolved) }
+            return String(cString: resolved)
+        } ?? self
     }
 
     /// Removes the access of others to a file, if it exists; false when that fails.

@@ -12,6 +12,7 @@ final class AcceptFaults: ChannelInboundHandler {
     typealias InboundIn = any Channel
 
     private static let pause = TimeAmount.seconds(1)
+    private static let shortages: [Errno] = [.tooManyOpenFiles, .tooManyOpenFilesInSystem, .noBufferSpace, .noMemory]
 
     private let listener: String
     private let logger: Logger
@@ -29,7 +30,8 @@ final class AcceptFaults: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if let error = error as? IOError {
-            rest(context.channel)
+            // A caller that left before it was accepted costs nobody anything.
+            if Self.shortages.contains(Errno(rawValue: error.errnoCode)) { rest(context.channel) }
             Metric.acceptFailures(listener).increment()
             logger.warning(
                 "a connection cannot be accepted",

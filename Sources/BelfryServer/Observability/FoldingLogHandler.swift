@@ -1,3 +1,4 @@
+import Dispatch
 import Logging
 import Synchronization
 
@@ -17,6 +18,8 @@ final class LogFolds: Sendable {
     }
 
     private let folds = Mutex<[String: Fold]>([:])
+    /// Who tells what is folded, once it is time; nil where nothing is to be told.
+    private let teller = Mutex<(any LogHandler)?>(nil)
 
     /// What is to be written now: the event itself with the number of those that it stands for, and the last of other causes that came
     /// no more.
@@ -28,15 +31,47 @@ final class LogFolds: Sendable {
                 folds[cause]?.repeated += 1
                 return []
             }
-            var written: [LogEvent] = []
             let repeated = folds.removeValue(forKey: cause)?.repeated ?? 0
-            for (other, fold) in folds where now - fold.since >= Self.window {
-                folds[other] = nil
-                if fold.repeated > 0 { written.append(fold.event.repeated(fold.repeated)) }
-            }
+            let written = Self.end(of: &folds) { now - $0.since >= Self.window }
             if folds.count < Self.causesMax { folds[cause] = Fold(since: now, event: event) }
             return written + [event.repeated(repeated)]
         }
+    }
+
+    /// The last of each cause that came no more for a window, with the number of those that were not written.
+    ///
+    /// - Parameter now: nil where nothing comes any more.
+    func ended(at now: ContinuousClock.Instant?) -> [LogEvent] {
+        folds.withLock { folds in Self.end(of: &folds) { fold in now.map { $0 - fold.since >= Self.window } ?? true } }
+    }
+
+    /// Writes what is folded when its window is over, whether or not another warning comes.
+    func tellLater(by handler: any LogHandler) {
+        let isFirst = teller.withLock { teller in
+            defer { teller = teller ?? handler }
+            return teller == nil
+        }
+        guard isFirst else { return }
+        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Int(Self.window.components.seconds) + 1)) {
+            self.tell(at: .now)
+        }
+    }
+
+    /// - Parameter now: nil where nothing comes any more.
+    func tell(at now: ContinuousClock.Instant? = nil) {
+        let handler = teller.withLock { teller in
+            defer { teller = nil }
+            return teller
+        }
+        guard let handler else { return }
+        for event in ended(at: now) { handler.log(event: event) }
+        if folds.withLock({ $0.values.contains { $0.repeated > 0 } }) { tellLater(by: handler) }
+    }
+
+    private static func end(of folds: inout [String: Fold], where isOver: (Fold) -> Bool) -> [LogEvent] {
+        let over = folds.filter { isOver($0.value) }
+        for cause in over.keys { folds[cause] = nil }
+        return over.values.filter { $0.repeated > 0 }.map { $0.event.repeated($0.repeated) }
     }
 }
 
@@ -61,6 +96,8 @@ struct FoldingLogHandler: WrappingLogHandler {
     func log(event: LogEvent) {
         guard event.level >= .warning else { return base.log(event: event) }
         let metadata = base.metadata.merging(event.metadata ?? [:], uniquingKeysWith: { _, new in new })
-        for event in folds.admit(event, metadata, at: .now) { base.log(event: event) }
+        let admitted = folds.admit(event, metadata, at: .now)
+        for event in admitted { base.log(event: event) }
+        if admitted.isEmpty { folds.tellLater(by: base) }
     }
 }

@@ -61,6 +61,12 @@ package final class LogQueue: Sendable {
         return told
     }
 
+    /// Tells what is folded, and waits until all is written, before the process ends.
+    package static func drainStandardError() {
+        LogFolds.shared.tell()
+        standardError.drain()
+    }
+
     /// Waits until all that stands here is written, as long as that takes no longer.
     package func drain(within limit: Duration = .seconds(1)) {
         let isWritten = DispatchSemaphore(value: 0)

@@ -61,6 +61,10 @@ extension SQLStore {
             guard stored.role == person.role else { throw person.roleHasChanged }
             guard role.scope == .operator || operators != [person.key] else { throw person.isLastOperator }
             try write.prepared(InvitationStatements.deleteOfPersonsPassword).send(person.key)
+            guard stored.bounds.contains(role.bounds) else {
+                try write.endOtherWaysIn(of: stored)
+                return try write.give(role, to: stored.knownByIssuer)
+            }
             return try write.give(role, to: stored)
         }
     }
@@ -127,6 +131,16 @@ extension WriteSession {
             throw StoreError.unknown("person \(key)")
         }
         guard person.disabledAt == nil else { throw person.isShutOut }
+    }
+
+    /// Throws where the author of a key or link was shut out, or got a narrower role, since the request was let in.
+    func checkMayIssue(_ scope: AdminKey.Scope, _ bounds: AdminKey.Bounds, _ author: Key<Person>?) throws {
+        guard let author else { return }
+        guard let person = try prepared(PersonStatements.byKey).first(author, as: Person.init) else {
+            throw StoreError.unknown("person \(author)")
+        }
+        guard person.disabledAt == nil else { throw person.isShutOut }
+        guard person.role?.covers(scope, bounds) == true else { throw person.roleHasChanged }
     }
 
     func insert(_ new: NewPerson) throws -> Person {

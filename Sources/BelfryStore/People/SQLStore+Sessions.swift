@@ -48,6 +48,7 @@ extension SQLStore {
 
     package func create(_ new: NewInvitation) async throws {
         try await write { write in
+            try write.checkMayIssue(new.scope, new.bounds, new.author)
             if let person = new.person {
                 try write.checkIsLetIn(person)
             } else if let email = new.email {
@@ -246,6 +247,11 @@ enum InvitationStatements {
     static let countOfTenant: SQLText = """
         SELECT count(*) /* invitations.count_of_tenant */
           FROM (SELECT 1 FROM invitation WHERE tenant_id = $1 LIMIT $2) AS found
+        """
+
+    /// Scans `invitation_author`.
+    static let ofAuthor: SQLText = """
+        SELECT id, scope, tenant_id, application_id /* invitations.of_author */ FROM invitation WHERE author_id = $1
         """
 
     /// Scans `invitation_author`.

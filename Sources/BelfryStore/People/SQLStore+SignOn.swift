@@ -34,6 +34,7 @@ extension SQLStore {
 extension WriteSession {
     func give(_ role: SignOn.Role?, to person: Person) throws -> Person {
         guard let role, role != person.role else { return person }
+        try endIssued(by: person.key, beyond: role)
         try change(
             PersonStatements.setRole, role.scope.rawValue, role.bounds.tenant, role.bounds.application, person.key,
             of: "person \(person.key)")
@@ -41,6 +42,16 @@ extension WriteSession {
             key: person.key, email: person.email, name: person.name, scope: role.scope, bounds: role.bounds,
             passwordHash: person.passwordHash, createdAt: person.createdAt, lastLoginAt: person.lastLoginAt,
             disabledAt: person.disabledAt, hasTwoFactor: person.hasTwoFactor)
+    }
+
+    /// Revokes the admin keys and deletes the links of somebody that allow more than the role that they have from now on.
+    private func endIssued(by person: Key<Person>, beyond role: SignOn.Role) throws {
+        for id in try prepared(AdminKeyStatements.livingOfAuthor).all(person, as: role.beyond).compactMap(\.self) {
+            try prepared(AdminKeyStatements.revoke).send(now, id)
+        }
+        for id in try prepared(InvitationStatements.ofAuthor).all(person, as: role.beyond).compactMap(\.self) {
+            try prepared(InvitationStatements.withdraw).send(id)
+        }
     }
 
     /// Gives somebody known the role of an issuer. One that is wider than theirs comes with the issuer's word alone: a password that
@@ -51,9 +62,9 @@ extension WriteSession {
         return try give(role, to: person.knownByIssuer)
     }
 
-    /// Ends the password, the second factor, the sessions and the links of somebody whom an issuer vouches for from now on: whoever
-    /// made the account with the e-mail address need not be the same.
-    fileprivate func endOtherWaysIn(of person: Person) throws {
+    /// Ends the password, the second factor, the sessions and the links of somebody who gets a role elsewhere, or whom an issuer vouches
+    /// for from now on: whoever made the account with the e-mail address need not be the same.
+    func endOtherWaysIn(of person: Person) throws {
         try change(PersonStatements.setPassword, "", person.key, of: "person \(person.key)")
         try change(PersonStatements.removeTwoFactor, person.key, of: "person \(person.key)")
         try prepared(PersonStatements.deleteRecoveryCodes).send(person.key)
@@ -76,6 +87,16 @@ extension WriteSession {
         return try insert(
             try NewPerson(
                 email: email, name: Name(signOn.name), scope: role.scope, bounds: role.bounds, passwordHash: ""))
+    }
+}
+
+extension SignOn.Role {
+    /// The id of a key or link that allows more. Columns: id, scope, tenant_id, application_id.
+    fileprivate func beyond(_ row: some SQLRow) -> Int64? {
+        let bounds = AdminKey.Bounds(
+            tenant: row.integerIfAny(2).map { Key($0) }, application: row.integerIfAny(3).map { Key($0) })
+        guard let scope = AdminKey.Scope(rawValue: row.text(1)), covers(scope, bounds) else { return row.integer(0) }
+        return nil
     }
 }
 

@@ -74,9 +74,11 @@ extension SQLStore {
                 PlatformStatements.replaceCredentials, credentials.bytes, facts?.storedText, platform,
                 of: "platform \(platform)")
             session.registryChanged()
+            let row = try session.prepared(PlatformStatements.byKey).first(platform, as: Platform.init)
+            if row?.parked?.cause.endsWithNewCredentials == true { return try session.resume(platform) }
+            guard row?.parkedServices.isEmpty == false else { return }
             try session.prepared(PlatformStatements.setParkedServices).run(String?.none, platform)
-            let parking = try session.prepared(PlatformStatements.byKey).first(platform, as: Platform.init)?.parked
-            if parking?.cause.endsWithNewCredentials == true { try session.resume(platform) }
+            try session.releaseBatches(of: platform)
         }
     }
 
@@ -127,10 +129,16 @@ extension WriteSession {
     /// and in the order of their pushes; leases are not changed.
     func resume(_ platform: Key<Platform>) throws {
         guard try prepared(PlatformStatements.resume).run(platform) > 0 else { return }
+        try releaseBatches(of: platform)
+        registryChanged()
+        effects.due.insert(.fanOuts)
+    }
+
+    /// Makes due what waits for the platform or for one of its push services.
+    func releaseBatches(of platform: Key<Platform>) throws {
         let release = try prepared(PlatformStatements.releaseBatches)
         for lane in Lane.allCases { try release.send(lane.rawValue, platform, now) }
-        registryChanged()
-        effects.due.formUnion([.batches, .fanOuts])
+        effects.due.insert(.batches)
     }
 }
 

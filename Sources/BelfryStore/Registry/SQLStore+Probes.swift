@@ -15,11 +15,12 @@ extension SQLStore {
     package func note(_ finding: ProbeFinding, of service: String?, on platform: Platform) async throws {
         try await write { session in
             if let service {
-                _ = try session.changeServices(of: platform.key, version: platform.credentialsVersion) { services in
-                    services.changing(service) {
+                let isChanged = try session.changeServices(of: platform.key, version: platform.credentialsVersion) {
+                    $0.changing(service) {
                         finding.parking($0, seen: platform.parkedServices[service], at: session.now)
                     }
                 }
+                if isChanged, finding == .accepted { try session.releaseBatches(of: platform.key) }
                 return
             }
             switch finding {

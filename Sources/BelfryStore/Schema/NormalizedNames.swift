@@ -130,12 +130,14 @@ private struct NameMigration<Connection: SQLConnection> {
 
     /// Renames users. Of two that have one id then, the one that was changed last says what both say.
     func mendUsers() throws {
+        // A row that was written by a merge is not what was read of it.
+        var merged: Set<Int64> = []
         try eachRow(
             NameStatements.users,
             as: { (user: try? User($0), application: Key<Application>($0.integer(7)), attributes: $0.text(4)) }
         ) { key, row in
             // A damaged profile is reported where the user is read.
-            guard let user = row.user else { return }
+            guard let user = row.user, !merged.contains(key) else { return }
             let id = user.id.mended
             let other = try db.prepared(UserStatements.byID).first(row.application, id) {
                 ($0.integer(0), try? User($0))
@@ -151,6 +153,7 @@ private struct NameMigration<Connection: SQLConnection> {
             try db.prepared(UserStatements.clearAttributes).run(key)
             try db.prepared(NameStatements.deleteUser).run(key)
             try write(try user.merged(with: twin), as: id, other.0, row.application)
+            merged.insert(other.0)
         }
     }
 

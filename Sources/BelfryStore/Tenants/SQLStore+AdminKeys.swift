@@ -4,6 +4,7 @@ extension SQLStore {
     package func create(_ key: NewAdminKey) async throws -> AdminKey {
         try await write { session in
             let now = session.now
+            try session.checkMayIssue(key.scope, key.bounds, key.author)
             if let tenant = key.bounds.tenant {
                 try session.checkRoom(.adminKeys, AdminKeyStatements.living, tenant, RowLimit.adminKeys.most)
                 try session.prepared(AdminKeyStatements.deleteOldest).send(tenant, RowLimit.adminKeys.most)
@@ -145,6 +146,13 @@ enum AdminKeyStatements {
     static let revokeOfAuthor: SQLText = """
         UPDATE admin_key /* admin_keys.revoke_of_author */ SET revoked_at_ms = $1
          WHERE author_id = $2 AND revoked_at_ms IS NULL
+        """
+
+    /// Scans `admin_key_author`.
+    static let livingOfAuthor: SQLText = """
+        SELECT id, scope, tenant_id, application_id /* admin_keys.living_of_author */
+          FROM admin_key
+         WHERE author_id = $1 AND revoked_at_ms IS NULL
         """
 
     static let rotate: SQLText = """

@@ -7,6 +7,7 @@ extension MemoryStore {
             guard !contents.adminKeys.values.contains(where: { $0.id == new.id }) else {
                 throw StoreError.unavailable("two admin keys would have one id")
             }
+            try contents.checkMayIssue(new.scope, new.bounds, new.author)
             if let tenant = new.bounds.tenant {
                 try RowLimit.adminKeys.check(
                     contents.adminKeys.values.count { $0.bounds.tenant == tenant && $0.revokedAt == nil })
@@ -68,8 +69,10 @@ extension Contents {
 }
 
 extension Contents {
-    mutating func revokeKeys(at now: Instant, of author: Key<Person>) {
+    /// - Parameter role: whose keys stay; nil leaves none.
+    mutating func revokeKeys(at now: Instant, of author: Key<Person>, beyond role: SignOn.Role? = nil) {
         for (key, old) in adminKeys where old.author == author && old.revokedAt == nil {
+            if role?.covers(old.scope, old.bounds) == true { continue }
             adminKeys[key] = old.with(old.secretHash, previous: old.previous, used: old.lastUsedAt, revoked: now)
         }
     }

@@ -78,10 +78,11 @@ extension MemoryStore {
             try contents.change(platform) {
                 $0.with(credentials, version: $0.credentialsVersion + 1, parked: $0.parked, facts: .some(facts))
             }
+            let row = contents.platforms[platform]
+            if row?.parked?.cause.endsWithNewCredentials == true { return try contents.resume(platform) }
+            guard row?.parkedServices.isEmpty == false else { return }
             try contents.change(platform) { $0.with(parked: $0.parked, services: []) }
-            if contents.platforms[platform]?.parked?.cause.endsWithNewCredentials == true {
-                try contents.resume(platform)
-            }
+            contents.releaseBatches(of: platform)
         }
         signals.fire(.all)
     }
@@ -116,6 +117,10 @@ extension Contents {
         guard isParked(platform) else { return }
         try change(platform) { $0.with(parked: nil) }
         hasResumed = true
+        releaseBatches(of: platform)
+    }
+
+    mutating func releaseBatches(of platform: Key<Platform>) {
         for (key, row) in batches where row.batch.platformKey == platform && !row.lease.isHeld {
             guard let dueAt = row.lease.dueAt, let push = pushes[row.batch.pushKey]?.push else { continue }
             batches[key]?.lease.dueAt = min(dueAt, push.acceptedAt)

@@ -272,11 +272,11 @@ extension Contents {
     ) throws {
         guard let row = platforms[platform.key], row.credentialsVersion == platform.credentialsVersion else { return }
         if let service {
-            platforms[platform.key] = row.with(
-                parked: row.parked,
-                services: row.parkedServices.changing(service) {
-                    finding.parking($0, seen: platform.parkedServices[service], at: now)
-                })
+            let services = row.parkedServices.changing(service) {
+                finding.parking($0, seen: platform.parkedServices[service], at: now)
+            }
+            platforms[platform.key] = row.with(parked: row.parked, services: services)
+            if finding == .accepted, services != row.parkedServices { releaseBatches(of: platform.key) }
         } else if let parked = row.parked, parked.cause == .credentials {
             switch finding {
             case .accepted: try resume(platform.key)

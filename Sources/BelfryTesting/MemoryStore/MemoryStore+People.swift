@@ -49,7 +49,8 @@ extension MemoryStore {
     }
 
     package func setRole(of person: Person, to role: SignOn.Role) async throws -> Person {
-        try transaction { contents in
+        let now = clock.now
+        return try transaction { contents in
             guard let stored = contents.people.people[person.key] else {
                 throw StoreError.unknown("person \(person.key)")
             }
@@ -58,7 +59,10 @@ extension MemoryStore {
                 throw person.isLastOperator
             }
             contents.people.invitations = contents.people.invitations.filter { $0.value.person != person.key }
-            return contents.give(role, to: stored)
+            guard stored.bounds.contains(role.bounds) else {
+                return contents.give(role, to: contents.endOtherWaysIn(of: stored), at: now)
+            }
+            return contents.give(role, to: stored, at: now)
         }
     }
 
@@ -106,9 +110,9 @@ extension MemoryStore {
         return try transaction { contents in
             if let key = contents.people.identities[signOn.identity], let known = contents.people.people[key] {
                 guard let role = signOn.role, let old = known.role, role.isWider(than: old) else {
-                    return contents.give(signOn.role, to: known)
+                    return contents.give(signOn.role, to: known, at: now)
                 }
-                return contents.give(role, to: contents.endOtherWaysIn(of: known))
+                return contents.give(role, to: contents.endOtherWaysIn(of: known), at: now)
             }
             guard let email = signOn.email else { throw SignOnRefusal.noAccount }
             let invited = contents.people.invitations.first { $0.value.email == email && $0.value.expiresAt > now }
@@ -120,7 +124,7 @@ extension MemoryStore {
                 }
                 guard !isTaken else { throw SignOnRefusal.otherIdentity }
                 guard signOn.role?.bounds.contains(old.bounds) != false else { throw SignOnRefusal.widerAccount }
-                person = contents.give(signOn.role, to: contents.endOtherWaysIn(of: old))
+                person = contents.give(signOn.role, to: contents.endOtherWaysIn(of: old), at: now)
             } else {
                 let role = try signOn.role ?? invited.map { try SignOn.Role($0.value.scope, $0.value.bounds) }
                 guard let role else { throw SignOnRefusal.noAccount }
@@ -195,6 +199,7 @@ extension MemoryStore {
     package func create(_ new: NewInvitation) async throws {
         let now = clock.now
         try transaction { contents in
+            try contents.checkMayIssue(new.scope, new.bounds, new.author)
             if let key = new.person {
                 guard let person = contents.people.people[key] else { throw StoreError.unknown("person \(key)") }
                 guard person.disabledAt == nil else { throw person.isShutOut }
@@ -304,8 +309,20 @@ extension Contents {
         return person
     }
 
-    fileprivate mutating func give(_ role: SignOn.Role?, to person: Person) -> Person {
+    func checkMayIssue(_ scope: AdminKey.Scope, _ bounds: AdminKey.Bounds, _ author: Key<Person>?) throws {
+        guard let author else { return }
+        guard let person = people.people[author] else { throw StoreError.unknown("person \(author)") }
+        guard person.disabledAt == nil else { throw person.isShutOut }
+        guard person.role?.covers(scope, bounds) == true else { throw person.roleHasChanged }
+    }
+
+    fileprivate mutating func give(_ role: SignOn.Role?, to person: Person, at now: Instant) -> Person {
         guard let role, role != person.role else { return person }
+        revokeKeys(at: now, of: person.key, beyond: role)
+        let authors = people.authors
+        people.invitations = people.invitations.filter {
+            authors[$0.key] != person.key || role.covers($0.value.scope, $0.value.bounds)
+        }
         let changed = person.with(role: role)
         people.people[person.key] = changed
         return changed

@@ -115,8 +115,9 @@ extension AdminCommand.User {
         static let configuration = CommandConfiguration(
             abstract: "Give a person another role, which they have from now on.",
             discussion: """
-                Where they are logged in they have it with their next click. Links for a new password end. The last operator \
-                who may log in keeps the role. Where the rules of single sign-on give the role, the next login gives it again.
+                Where they are logged in they have it with their next click. Links for a new password end, and so do keys and links of \
+                theirs that allow more. A role elsewhere (of another tenant, or operator) ends their password, second factor and sessions \
+                too, since others may know them: `reset` prints a link. The last operator who may log in keeps the role. Where the rules of single sign-on give the role, the next login gives it again.
                 """)
 
         @OptionGroup var common: CommonOptions

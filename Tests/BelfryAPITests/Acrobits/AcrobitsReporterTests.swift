@@ -302,7 +302,7 @@ import Testing
 
     /// A softphone that answers the challenges of a reporter with Digest.
     private struct DigestCaller {
-        let target: String
+        var target: String
         let nonce: String
         let user: String
         let password: String
@@ -350,6 +350,17 @@ import Testing
         }
     }
 
+    @Test func `a softphone signs the address with the public path`() async throws {
+        try await SoftphoneServer.with(digest: true) { server in
+            let target = Self.report("A", Self.apple(1))
+            var caller = try await DigestCaller(server, target)
+            caller.target = "/elsewhere" + target
+            #expect(try await server.get(target, caller.authorization()).status == 401)
+            caller.target = "/push" + target
+            expectSilence(try await server.get(target, caller.authorization()))
+        }
+    }
+
     @Test(arguments: [1, nil] as [Int?])
     func `an overheard Digest is good for nothing`(count: Int?) async throws {
         try await SoftphoneServer.with(digest: true) { server in
@@ -373,10 +384,11 @@ import Testing
     }
 
     @Test func `counts of a nonce are taken once, in any order`() {
-        let nonces = Acrobits.DigestNonces(most: 4)
+        let nonces = Acrobits.DigestNonces(since: Instant(milliseconds: 1), most: 4)
         func take(_ count: UInt32, _ time: Int64 = 1) -> Bool {
             nonces.take(.init(madeAt: Instant(milliseconds: time), mark: 7, count: count))
         }
+        #expect(!take(1, 0), "what a process before this one took is not known")
         for count in [3, 1, 2, 60, 4, 65] as [UInt32] { #expect(take(count), "\(count)") }
         for count in [3, 1, 2, 60, 4, 65, 0] as [UInt32] { #expect(!take(count), "\(count)") }
         #expect(take(.max) && !take(.max) && take(.max - 63) && !take(.max - 64))

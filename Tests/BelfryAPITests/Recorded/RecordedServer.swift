@@ -77,7 +77,10 @@ struct RecordedServer {
         BrokerRoutes(store: store, vault: vault, credentials: AnyCredentials(), clock: clock, options: nil)
             .add(to: router)
         CarmaRoutes(store: store, clock: clock, passwords: PlainPasswords(), shares: ShareLimiter()).add(to: router)
-        AcrobitsRoutes(store: store, vault: vault, clock: clock, shares: ShareLimiter()).add(to: router)
+        AcrobitsRoutes(
+            store: store, vault: vault, clock: clock, shares: ShareLimiter(),
+            below: PublicPath(of: "https://push.example.org/push")
+        ).add(to: router)
         MediatorRoutes(store: store, clock: clock).add(to: router)
         GeneroRoutes(store: store, clock: clock, requestLimiter: RequestLimiter(clock: clock)).add(to: router)
         WebRoutes(

@@ -115,6 +115,74 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a narrower role ends keys and links beyond it`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, app, end) = (fixture.store, fixture.application, fixture.clock.now + .seconds(60))
+            let (tenant, place) = (
+                AdminKey.Bounds.tenant(app.tenantKey), AdminKey.Bounds.application(app.key, of: app.tenantKey)
+            )
+            _ = try await store.create(try NewPerson.sample("root@a.example"))
+            let ann = try await store.create(try NewPerson.sample("ann@a.example"))
+            for (id, scope, bounds) in [
+                ("all", AdminKey.Scope.operator, .everything), ("tenant", .tenantAdmin, tenant),
+                ("app", .appAdmin, place), ("sender", .sender, place),
+            ] {
+                _ = try await store.create(
+                    try NewAdminKey(
+                        id: id, name: Name("a key"), scope: scope, bounds: bounds, secretHash: [1], author: ann.key))
+                try await store.create(
+                    try NewInvitation(
+                        tokenHash: Array(id.utf8), email: EmailAddress("\(id)@a.example"), scope: scope, bounds: bounds,
+                        expiresAt: end, author: ann.key))
+            }
+            func living() async throws -> [String] {
+                var living: [String] = []
+                for id in ["all", "tenant", "app", "sender"] {
+                    let hasLink = try await store.invitation(tokenHash: Array(id.utf8)) != nil
+                    guard try await store.adminKey(id)?.revokedAt == nil else {
+                        #expect(!hasLink, "\(id)")
+                        continue
+                    }
+                    #expect(hasLink, "\(id)")
+                    living.append(id)
+                }
+                return living
+            }
+            let admin = try await store.setRole(of: ann, to: SignOn.Role(.tenantAdmin, tenant))
+            #expect(try await living() == ["tenant", "app", "sender"])
+            // What somebody does who was let in before is refused now.
+            await #expect(throws: admin.roleHasChanged) {
+                try await store.create(
+                    try NewAdminKey(
+                        id: "late", name: Name("a key"), scope: .operator, bounds: .everything, secretHash: [1],
+                        author: ann.key))
+            }
+            _ = try await store.setRole(of: admin, to: SignOn.Role(.sender, place))
+            #expect(try await living() == ["sender"])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `a role elsewhere ends the ways in from before`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, app) = (fixture.store, fixture.application)
+            let place = AdminKey.Bounds.application(app.key, of: app.tenantKey)
+            let bob = try await store.create(
+                try NewPerson(
+                    email: EmailAddress("bob@a.example"), name: Name("Bob"), scope: .readOnly, bounds: place,
+                    passwordHash: "hash"))
+            _ = try await store.begin(.sample(bob, 1))
+            let sender = try await store.setRole(of: bob, to: SignOn.Role(.sender, place))
+            #expect(sender.hasPassword)
+            #expect(try await store.session(tokenHash: [1])?.person == sender)
+            let root = try await store.setRole(of: sender, to: SignOn.Role(.operator, .everything))
+            #expect(!root.hasPassword)
+            #expect(try await store.person(bob.key) == root)
+            #expect(try await store.session(tokenHash: [1]) == nil)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `of two operators who take the role from each other at once, one keeps it`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let (store, tenant) = (fixture.store, fixture.application.tenantKey)

@@ -119,6 +119,28 @@ import Testing
         }
     }
 
+    @Test(arguments: Engine.allCases, [true, false])
+    func `what waits for a push service is due once it is mended`(engine: Engine, isAccepted: Bool) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, apple) = (fixture.store, "https://web.push.apple.com")
+            _ = try await fixture.registerMany(1)
+            _ = try await fixture.push()
+            try await fixture.fanOut()
+            try await store.note(.refused("BadJwtToken"), of: apple, on: fixture.platform)
+            let platform = try #require(try await store.platform(fixture.platform.key))
+            let waiting = Settlement(handingBack: try await fixture.claimOne(), at: fixture.clock.now + .seconds(900))
+            #expect(try await store.settle(waiting))
+            #expect(try await fixture.claim(9).isEmpty)
+            if isAccepted {
+                try await store.note(.accepted, of: apple, on: platform)
+            } else {
+                try await store.replaceCredentials(of: platform.key, with: Sealed(bytes: [2]))
+            }
+            #expect(try await store.platform(platform.key)?.parkedServices == [])
+            #expect(try await fixture.claim(9).count == 1)
+        }
+    }
+
     @Test(arguments: Engine.allCases)
     func `what providers said of a push is told once each`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in

@@ -45,6 +45,21 @@ import Testing
         }
     }
 
+    @Test func `a push service that a dead server was trying is tried at once`() async throws {
+        let clock = ManualClock()
+        try await withSQLiteStore(clock: clock) { store, _ in
+            let fixture = try await TestStore(store: store, clock: clock)
+            let (apple, platform) = ("https://web.push.apple.com", fixture.platform.key)
+            try await store.note(.refused("BadJwtToken"), of: apple, on: fixture.platform)
+            clock.advance(by: .seconds(30))
+            let end = clock.now + .seconds(120)
+            #expect(try await store.takeProbe(of: apple, on: platform, until: end))
+            #expect(try await !store.takeProbe(of: apple, on: platform, until: end))
+            _ = try await store.takeOver()
+            #expect(try await store.takeProbe(of: apple, on: platform, until: end))
+        }
+    }
+
     @Test func `an unanswered request can be repeated at once`() async throws {
         let clock = ManualClock()
         try await withSQLiteStore(clock: clock) { store, _ in

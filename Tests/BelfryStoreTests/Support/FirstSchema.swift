@@ -54,7 +54,8 @@ enum FirstSchema {
                 INSERT INTO app_user (id, application_id, public_id, language, attributes, created_at_ms, updated_at_ms) VALUES
                     (1, 1, 'jürgen', NULL, '{"age":40,"größe":1}', 10, 20),
                     (2, 1, '\(user)', 'de', '{"age":41,"Stadt":"\(decomposed)","gro\u{308}\u{df}e2":2}', 5, 30),
-                    (3, 1, 'o\u{308}', NULL, '{"e\u{301}":true}', 1, 1), (4, 1, ' plain', NULL, '{"a":1}', 1, 1);
+                    (3, 1, 'o\u{308}', NULL, '{"e\u{301}":true}', 1, 1), (4, 1, ' plain', NULL, '{"a":1}', 1, 1),
+                    (5, 1, 'a\u{308}', NULL, '{"k":1}', 1, 1), (6, 1, 'ä', NULL, '{"weg":"Straße"}', 1, 2);
                 INSERT INTO user_attribute (application_id, user_id, name, value)
                 VALUES (1, 2, 'Stadt', \(bytes: "78" + decomposed.utf8.map { String($0, radix: 16) }.joined())),
                        (1, 4, 'a', \(bytes: "6e"));

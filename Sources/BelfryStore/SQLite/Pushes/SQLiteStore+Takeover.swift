@@ -15,6 +15,14 @@ extension SQLiteStore {
             }
             for sql in [TakeoverStatements.mirror, TakeoverStatements.nodes] { try session.prepared(sql).run() }
             try session.prepared(TakeoverStatements.probes).run(now)
+            let services = try session.prepared(TakeoverStatements.services).all {
+                (platform: $0.integer(0), parked: [ParkedService](stored: $0.text(1)))
+            }
+            for (platform, parked) in services {
+                let tried = parked.map { ParkedService(origin: $0.origin, parking: $0.parking.probed(until: now)) }
+                try session.prepared(PlatformStatements.setParkedServices).run(
+                    tried.storedText, Key<Platform>(platform))
+            }
             session.registryChanged()
             session.effects.due = .all
             return batches
@@ -47,6 +55,10 @@ private enum TakeoverStatements {
 
     /// No node is left that could be sending.
     static let nodes = "DELETE FROM node /* takeover.nodes */"
+
+    static let services = """
+        SELECT id, parked_services /* takeover.services */ FROM platform WHERE parked_services IS NOT NULL
+        """
 
     /// Refused credentials are tried at once, whether or not an attempt was under way.
     static let probes = """
