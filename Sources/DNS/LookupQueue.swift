@@ -219,7 +219,10 @@ private struct LookupLane: Sendable {
         _ answer: LookupQueue.Answer, of host: String, _ lifetime: Duration, at now: NIODeadline
     ) {
         if kept.count >= limits.namesKept { kept = kept.filter { now < $0.value.until } }
-        if kept.count >= limits.namesKept { kept.removeAll(keepingCapacity: true) }
+        // Half of them: what many ask for is soon known again.
+        if kept.count >= limits.namesKept {
+            kept = Dictionary(uniqueKeysWithValues: kept.prefix(limits.namesKept / 2).map { ($0.key, $0.value) })
+        }
         let time: Duration
         switch answer {
         case .success: time = min(max(lifetime, limits.kept.lowerBound), limits.kept.upperBound)

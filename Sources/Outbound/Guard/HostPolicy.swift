@@ -42,11 +42,12 @@ public final class HostPolicy: Sendable {
 
     /// The addresses of a host for a connection that is opened now; fails where one of them must not be connected to.
     ///
-    /// What a verdict was reached on a moment before is known still, so nothing is asked for again.
+    /// What a verdict was reached on is known for as long as answers are kept. A connection is opened for all that go to a host, so it
+    /// counts for the host: hosts that stall delay no other.
     public func lookUp(_ host: String, on eventLoop: any EventLoop) -> EventLoopFuture<[SocketAddress]> {
         let found =
             Self.spelledAddress(host).map { eventLoop.makeSucceededFuture([$0]) }
-            ?? names.lookUp(host, for: NameCaller(.delivery), on: eventLoop)
+            ?? names.lookUp(host, for: NameCaller(.delivery, application: Int64(host.hashValue)), on: eventLoop)
         return found.flatMapThrowing { [addresses] found in
             guard found.allSatisfy(addresses.permits) else {
                 throw HTTP2ConnectError(code: .addressRefused, reason: "the address is not public")
