@@ -99,7 +99,8 @@ package struct GatewayIntake: Sendable {
         _ request: GatewayRequest, on platform: Platform?, within wait: Duration
     ) async -> (response: GatewayResponse, id: String) {
         var answer = await verdict(on: request, on: platform, within: wait)
-        answer.response.warning = request.warning
+        if let warning = request.warning { answer.response.warning = warning }
+        answer.response.isBodiless = request.method == "HEAD"
         return answer
     }
 

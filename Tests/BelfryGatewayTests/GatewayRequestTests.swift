@@ -44,6 +44,8 @@ import Testing
         (request("/3/device/"), 400, "MissingDeviceToken"), (request("/3/device"), 400, "MissingDeviceToken"),
         (request("/3/device/0"), 400, "BadDeviceToken"), (request("/3/device/zz"), 400, "BadDeviceToken"),
         (request("/3/device/" + String(repeating: "00", count: 101)), 400, "BadDeviceToken"),
+        (request("/3/device/00%2Fff"), 400, "BadDeviceToken"), (request("/3/device/00/ff"), 400, "BadDeviceToken"),
+        (request("/3%2Fdevice/00"), 404, "BadPath"), (request("/3/device/%zz"), 400, "BadDeviceToken"),
         (request("/4/device/00"), 404, "BadPath"), (request("/"), 404, "BadPath"),
         (request(method: "GET"), 405, "MethodNotAllowed"), (request(headers: ["id": "1"]), 400, "BadMessageId"),
         (request(headers: ["priority": "7"]), 400, "BadPriority"),
@@ -63,6 +65,28 @@ import Testing
     ) {
         let response = #expect(throws: GatewayResponse.self) { try request.notification(for: Self.platform()) }
         #expect(response == GatewayResponse(status, reason))
+    }
+
+    @Test(arguments: ["/3/device/%30%30aAff", "/%33/%64evice/00aaff", "/3/device/00%41%61f%66"])
+    func `a path may be percent-encoded`(path: String) throws {
+        let taken = try Self.request(path).notification(for: Self.platform())
+        #expect(taken.token == DeviceToken(bytes: [0, 0xAA, 0xFF]))
+    }
+
+    @Test(arguments: [("gzip", "gzip"), ("GZip, br", "gzip, br"), ("de\"fl\r\nate", "deflate")])
+    func `a compressed body is refused by its name`(coding: String, shown: String) {
+        var request = Self.request(body: "\u{1F}")
+        request.note(contentCoding: coding)
+        let response = #expect(throws: GatewayResponse.self) { try request.notification(for: Self.platform()) }
+        #expect(response?.status == 415 && response?.reason == "UnsupportedContentEncoding")
+        #expect(response?.warning?.contains("(content-encoding: \(shown))") == true)
+    }
+
+    @Test(arguments: ["identity", "Identity", ""])
+    func `a body that is said to be plain is taken`(coding: String) throws {
+        var request = Self.request()
+        request.note(contentCoding: coding)
+        _ = try request.notification(for: Self.platform())
     }
 
     @Test(arguments: [

@@ -158,12 +158,22 @@ extension ServerTests.GatewayTests {
                 (TestGateway.token(3).hex, [], "HTTP/2 400", #"{"reason":"BadDeviceToken"}"#),
                 ("xyz", [], "HTTP/2 400", #"{"reason":"BadDeviceToken"}"#),
                 (TestGateway.token(4).hex, ["apns-priority: 7"], "HTTP/2 400", #"{"reason":"BadPriority"}"#),
+                (
+                    TestGateway.token(4).hex, ["content-encoding: gzip"], "HTTP/2 415",
+                    #"{"reason":"UnsupportedContentEncoding"}"#
+                ),
             ]
             for (token, headers, status, body) in rows {
                 let answer = try await gateway.post(token, to: ports.gateway, headers)
                 #expect(answer.status == status && answer.body == body, "\(token): \(answer)")
                 #expect(answer.id?.count == 36)
             }
+            let encoded = TestGateway.token(7).map { "%3\($0 >> 4)%3\($0 & 15)" }.joined()
+            #expect(TestGateway.token(7).hex.utf8.allSatisfy { 0x30...0x39 ~= $0 })
+            #expect(try await gateway.post(encoded, to: ports.gateway).status == "HTTP/2 200")
+            #expect(gateway.told(7...7) == [7])
+            let head = try await gateway.post(TestGateway.token(8).hex, to: ports.gateway, isHead: true)
+            #expect(head.status == "HTTP/2 405" && !head.body.contains("reason"), "\(head)")
             let stranger = try await OpenSSL(scratch: gateway.scratch).pair("stranger")
             let refused = try await gateway.post(TestGateway.token(5).hex, to: ports.gateway, as: stranger)
             #expect(refused.status.hasPrefix("curl ended with"), "the handshake ends: \(refused)")

@@ -10,6 +10,25 @@ extension String {
         }
         return String(decoding: bytes, as: UTF8.self)
     }
+
+    /// Keeps malformed percent-encoding as it is.
+    package init(percentDecoding text: Substring, plusIsSpace: Bool = false) {
+        let bytes = Array(text.utf8)
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(bytes.count)
+        var index = 0
+        while index < bytes.count {
+            let digits = bytes[(index + 1)...].prefix(2)
+            if bytes[index] == UInt8(ascii: "%"), digits.count == 2, let byte = [UInt8](hex: digits)?.first {
+                decoded.append(byte)
+                index += 3
+            } else {
+                decoded.append(plusIsSpace && bytes[index] == UInt8(ascii: "+") ? 0x20 : bytes[index])
+                index += 1
+            }
+        }
+        self.init(decoding: decoded, as: UTF8.self)
+    }
 }
 
 extension UInt8 {

@@ -96,6 +96,8 @@ final class GatewayHTTP2Session {
         let body = response.body
         var fields = [(":status", "\(response.status)"), ("apns-id", id)]
         if let warning = response.warning { fields.append(("warning", warning)) }
+        if response.status == 405 { fields.append(("allow", "POST")) }
+        if response.status == 415 { fields.append(("accept-encoding", "identity")) }
         if !body.isEmpty { fields.append(("content-type", "application/json")) }
         Self.withPairs(fields) { pairs in
             guard !body.isEmpty else {
@@ -186,6 +188,7 @@ final class GatewayHTTP2Session {
         switch String(decoding: name, as: UTF8.self) {
         case ":method": draft.request.method = text
         case ":path": draft.request.path = text
+        case "content-encoding": draft.request.note(contentCoding: text)
         case let name where name.hasPrefix("apns-"):
             let name = String(name.dropFirst(5))
             if GatewayRequest.headerNames.contains(name) {

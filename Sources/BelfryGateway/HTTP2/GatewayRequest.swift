@@ -11,6 +11,8 @@ package struct GatewayRequest: Sendable, Hashable {
     package var headers: [String: String] = [:]
     /// The first header of Apple's kind that says nothing here or there, without the `apns-` before its name.
     package var unknownHeader: String?
+    /// How the body is compressed, of the characters that a token may have; nil where it is not.
+    package private(set) var contentCoding: String?
     package var body: [UInt8] = []
     /// Whether the body is longer than any that is taken; then only its beginning is here.
     package var isBodyTooLong = false
@@ -30,6 +32,12 @@ package struct GatewayRequest: Sendable, Hashable {
         else { return false }
         unknownHeader = name
         return true
+    }
+
+    mutating func note(contentCoding text: String) {
+        let coding = String(
+            text.lowercased().filter { $0.isASCII && ($0.isLetter || $0.isNumber || "-, ".contains($0)) })
+        contentCoding = coding.isEmpty || coding == "identity" ? nil : String(coding.prefix(32))
     }
 
     /// The header that is probably meant by the unknown one.
@@ -65,8 +73,19 @@ package struct GatewayResponse: Sendable, Hashable {
     package let since: Int64?
     /// What the sender had better hear besides.
     package var warning: String?
+    /// Whether it is for `HEAD`, which asks for the headers alone.
+    package var isBodiless = false
 
     package static let accepted = GatewayResponse(200, nil)
+
+    /// A body that is compressed: what it unpacks to has no bound before it is unpacked. Source: RFC 9110 §8.4 and §15.5.16.
+    init(compressedBy coding: String) {
+        self.init(415, "UnsupportedContentEncoding")
+        warning =
+            "299 - \"the body is compressed (content-encoding: \(coding)), and bodies are read as they are: send it without\""
+    }
+
+    static let methodNotAllowed = GatewayResponse(405, "MethodNotAllowed")
 
     init(_ status: Int, _ reason: String?, since: Int64? = nil) {
         self.status = status
@@ -75,7 +94,7 @@ package struct GatewayResponse: Sendable, Hashable {
     }
 
     package var body: [UInt8] {
-        guard let reason else { return [] }
+        guard let reason, !isBodiless else { return [] }
         var members: JSONObject = ["reason": .string(reason)]
         members["timestamp"] = since.map(JSONValue.integer)
         return JSONValue.object(members).encoded
@@ -106,6 +125,7 @@ extension GatewayRequest {
         if let id = headers["collapse-id"], !(1...ApplePush.collapseIDBytesMax ~= id.utf8.count) {
             throw GatewayResponse(400, "BadCollapseId")
         }
+        if let contentCoding { throw GatewayResponse(compressedBy: contentCoding) }
         guard !body.isEmpty else { throw GatewayResponse(400, "PayloadEmpty") }
         guard !isBodyTooLong, body.count <= (kind ?? .alert).payloadBytesMax(for: use) else {
             throw GatewayResponse(413, "PayloadTooLarge")
@@ -125,11 +145,14 @@ extension GatewayRequest {
     }
 
     private func token() throws(GatewayResponse) -> DeviceToken {
-        let prefix = "/3/device/"
-        guard path.hasPrefix(prefix) || path == prefix.dropLast() else { throw GatewayResponse(404, "BadPath") }
-        guard method == "POST" else { throw GatewayResponse(405, "MethodNotAllowed") }
-        let text = path.dropFirst(prefix.count)
-        guard !text.isEmpty else { throw GatewayResponse(400, "MissingDeviceToken") }
+        // An encoded slash is one of a part, and begins none.
+        let parts = path.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false).map {
+            String(percentDecoding: $0)
+        }
+        guard parts.prefix(3) == ["", "3", "device"] else { throw GatewayResponse(404, "BadPath") }
+        guard method == "POST" else { throw .methodNotAllowed }
+        let text = parts.last ?? ""
+        guard parts.count > 3, !text.isEmpty else { throw GatewayResponse(400, "MissingDeviceToken") }
         guard let bytes = [UInt8](hex: text.utf8), 1...GatewayRecord.tokenBytesMax ~= bytes.count else {
             throw GatewayResponse(400, "BadDeviceToken")
         }
@@ -188,7 +211,7 @@ extension GatewayResponse {
         case .duplicateHeaders: self.init(400, "DuplicateHeaders")
         case .forbidden: self.init(403, "Forbidden")
         case .badPath: self.init(404, "BadPath")
-        case .methodNotAllowed: self.init(405, "MethodNotAllowed")
+        case .methodNotAllowed: self = .methodNotAllowed
         case .dropped, .addressNotAllowed, .other: self.init(500, "InternalServerError")
         }
     }

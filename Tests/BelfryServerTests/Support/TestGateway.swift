@@ -96,8 +96,10 @@ struct TestGateway: Sendable {
     }
 
     /// Posts as a provider of HTTP/2 does, with curl.
+    ///
+    /// - Parameter isHead: asks for the headers alone in place of that.
     func post(
-        _ token: String, to port: Int, _ headers: [String] = [],
+        _ token: String, to port: Int, _ headers: [String] = [], isHead: Bool = false,
         as stranger: (certificate: String, key: String)? = nil
     ) async throws -> PostAnswer {
         let identity = stranger ?? (certificate, key)
@@ -107,9 +109,9 @@ struct TestGateway: Sendable {
         process.arguments =
             [
                 "curl", "--silent", "--http2", "--cacert", trust, "--cert", identity.certificate, "--key", identity.key,
-                "--max-time", "30", "--dump-header", head, "--output", body, "--data-binary",
-                #"{"aps":{"alert":"hi"}}"#,
-            ] + headers.flatMap { ["--header", $0] } + ["https://localhost:\(port)/3/device/\(token)"]
+                "--max-time", "30", "--dump-header", head, "--output", body,
+            ] + (isHead ? ["--head"] : ["--data-binary", #"{"aps":{"alert":"hi"}}"#])
+            + headers.flatMap { ["--header", $0] } + ["https://localhost:\(port)/3/device/\(token)"]
         try process.run()
         try await eventually("curl ends") { !process.isRunning }
         let lines = ((try? String(contentsOfFile: head, encoding: .utf8)) ?? "").split(whereSeparator: \.isNewline)
