@@ -100,25 +100,34 @@ package struct DashboardRoutes: Sendable {
                 try services.demandOwnPage(request, context)
                 posted.form = try await PostedForm.fields(of: request, atMost: route.bodyBytesMax)
                 guard FormToken.isRight(posted.form.raw("csrf"), for: login.token) else {
-                    return try await shownAgain(posted, resume)
+                    guard
+                        let again = await shownAgain(posted, HeldForm.ofAnEarlierLogin, .forbidden, resume)
+                    else { throw PostedForm.outOfDate }
+                    return again
                 }
-                let answer = try await once.run(posted, show: { render(page: $0, visit) }, route.answer)
-                return render(answer, visit)
+                do {
+                    return render(try await once.run(posted, show: { render(page: $0, visit) }, route.answer), visit)
+                } catch is SingleUse.OtherValues {
+                    return await shownAgain(posted, SingleUse.doneBefore, .unprocessableContent, resume)
+                        ?? render(.invalid(SingleUse.doneBeforePage(posted)), visit)
+                }
             }
         } catch {
             return try failure(error, request, login, context)
         }
     }
 
-    /// A form of an earlier login, filled in as it was sent, on its page of this one.
-    private func shownAgain(_ posted: Visit, _ resume: HeldForm.Resume) async throws -> Response {
+    /// A form that was not taken, filled in as it was sent but for passwords and files, on its page; nil where that cannot be shown.
+    private func shownAgain(
+        _ posted: Visit, _ notice: String, _ status: HTTPResponse.Status, _ resume: HeldForm.Resume
+    ) async -> Response? {
         let request = posted.request
-        guard var held = HeldForm(posted.form, to: request.uri.path) else { throw PostedForm.outOfDate }
-        held.notice = HeldForm.ofAnEarlierLogin
+        guard var held = HeldForm(posted.form, to: request.uri.path) else { return nil }
+        held.notice = notice
         guard var response = try? await resume(held, held.request(like: request), posted.context),
             response.status == .ok
-        else { throw PostedForm.outOfDate }
-        response.status = .forbidden
+        else { return nil }
+        response.status = status
         return response
     }
 

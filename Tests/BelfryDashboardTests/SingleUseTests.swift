@@ -56,6 +56,9 @@ import Testing
         let path = String(try #require(posted.headers[.location]).dropFirst("/dashboard".count))
         let again = try await browser.post("/admin/keys", fields)
         #expect(again.headers[.location]?.contains(path) == true)
+        let told = try await browser.get(String(again.location.dropFirst("/dashboard".count)))
+        #expect(told.text.contains("You sent this form twice") && told.text.contains("href=\"/dashboard\(path)\""))
+        #expect(!told.text.contains("bfy_"))
         let shown = try await browser.get(path)
         #expect(shown.status == .ok && shown.text.contains("Shown this once"))
         let reloaded = try await browser.get(path)
@@ -90,13 +93,52 @@ import Testing
     @Test func `other values after Back are asked about`() async throws {
         let dashboard = try TestDashboard()
         let browser = try await Self.browser(dashboard)
-        let key = try Self.key(in: await browser.get("/admin/tenants"))
-        _ = try await browser.post("/admin/tenants", [("name", "Bakery"), ("key", key)])
-        let other = try await browser.post("/admin/tenants", [("name", "Mill"), ("key", key)])
-        #expect(other.status == .unprocessableContent && other.text.contains("Do it again with these values"))
+        let fields = [
+            ("form_page", "/dashboard/admin/tenants"), ("key", try Self.key(in: await browser.get("/admin/tenants"))),
+        ]
+        _ = try await browser.post("/admin/tenants", fields + [("name", "Bakery")])
+        let other = try await browser.post("/admin/tenants", fields + [("name", "Mill")])
+        #expect(other.status == .unprocessableContent && other.text.contains("it is done a second time"))
         #expect(other.text.contains("value=\"Mill\""))
         #expect(try await Self.tenants(dashboard) == 1)
         _ = try await browser.post("/admin/tenants", [("name", "Mill"), ("key", try Self.key(in: other))])
         #expect(try await Self.tenants(dashboard) == 2)
+        let lost = try await browser.post("/admin/tenants", Array(fields.dropFirst()) + [("name", "Mill")])
+        #expect(lost.status == .unprocessableContent && !lost.text.contains("name=\"name\" value=\"Mill\""))
+    }
+
+    @Test func `secrets are not repeated into a page, and asked for again`() async throws {
+        let dashboard = try TestDashboard()
+        let contents = try await TestContents(dashboard, text: "Bakery")
+        let browser = try await Self.browser(dashboard)
+        let path = "/apps/\(contents.application.uuid.lowercased)/platforms/new"
+        let page = try await browser.get("\(path)?type=ios")
+        let fields = [
+            ("type", "ios"), ("form_page", "/dashboard\(path)?type=ios"), ("key", try Self.key(in: page)),
+            ("mode", "production"), ("topic", "org.example.app"),
+        ]
+        let first = try await browser.post(path, fields + [("name", "Mine"), ("passphrase", "first-secret")])
+        #expect(first.status == .seeOther)
+        let other = try await browser.post(path, fields + [("name", "Other"), ("passphrase", "second-secret")])
+        #expect(other.status == .unprocessableContent && other.text.contains("it is done a second time"))
+        #expect(!other.text.contains("second-secret"))
+        #expect(other.text.contains("name=\"passphrase\"") && other.text.contains("value=\"Other\""))
+        // Nor where its page is not known.
+        let bare = try await browser.post(path, [("type", "ios"), fields[2], ("passphrase", "third-secret")])
+        #expect(bare.status == .unprocessableContent && !bare.text.contains("third-secret"))
+    }
+
+    @Test(arguments: [
+        ("android", "gcm_api_key"), ("windows8", "client_secret"), ("web", "vapid_key"), ("webhook", "secret"),
+        ("bb10", "password"), ("huawei", "app_secret"), ("amazon", "client_secret"),
+    ])
+    func `a form with a fault repeats no secret`(type: String, secret: String) async throws {
+        let dashboard = try TestDashboard()
+        let contents = try await TestContents(dashboard, text: "Bakery")
+        let path = "/apps/\(contents.application.uuid.lowercased)/platforms/new"
+        let shown = try await Self.browser(dashboard).post(
+            path, [("type", type), ("name", "Mine"), (secret, "first-secret")])
+        #expect(shown.status == .unprocessableContent && shown.text.contains("name=\"\(secret)\""))
+        #expect(!shown.text.contains("first-secret"))
     }
 }

@@ -12,8 +12,7 @@ import NIOCore
 /// so that a repetition after a crash finds it (`IdempotentID`); a request whose handler cannot do that is not run
 /// again once its result is unknown. Answers are stored sealed. Requests without the header are passed through.
 package struct IdempotencyMiddleware: Sendable {
-    private let store: any IdempotencyStore
-    private let vault: any Vault
+    private let once: DoneOnce
     private let bodyBytesMax: Int
     private let hold: Duration
 
@@ -24,10 +23,9 @@ package struct IdempotencyMiddleware: Sendable {
 
     /// - Parameter hold: longer than any request may take.
     package init(
-        store: any IdempotencyStore, vault: any Vault, bodyBytesMax: Int, hold: Duration = .seconds(35)
+        store: any IdempotencyStore, vault: any Vault, bodyBytesMax: Int, hold: Duration = DoneOnce.hold
     ) {
-        self.store = store
-        self.vault = vault
+        once = DoneOnce(store: store, vault: vault)
         self.bodyBytesMax = bodyBytesMax
         self.hold = hold
     }
@@ -41,20 +39,21 @@ package struct IdempotencyMiddleware: Sendable {
         guard let key = request.headers[.idempotencyKey] else { return try await handler(request) }
         try Self.check(key)
         let body = try await request.bytes(atMost: bodyBytesMax)
-        let run = Run(
-            middleware: self, request: request.with(body),
-            reservation: Reservation(
-                name: Self.name(key, principal), caller: principal, request: Self.digest(request, body),
-                idempotentID: .timeOrdered(), hold: hold),
-            logger: context.logger)
-        switch try await store.reserve(run.reservation) {
-        case .first(let idempotentID): return try await run.perform(under: idempotentID, handler)
-        case .again(let idempotentID) where isRepeatable:
-            return try await Self.$isRepetition.withValue(true) { try await run.perform(under: idempotentID, handler) }
-        case .again(let idempotentID):
-            await run.release(idempotentID, hadNoEffect: false)
-            throw Self.unknownFate
-        case .answered(let answer): return try Response(answer, vault, run.reservation.name)
+        let reservation = Reservation(
+            name: Self.name(key, principal), caller: principal, request: Self.digest(request, body),
+            idempotentID: .timeOrdered(), hold: hold)
+        let run = Run(once: once, request: request.with(body))
+        switch try await once.store.reserve(reservation) {
+        case .first(let id): return try await run.perform(.init(reservation.name, id, context.logger), handler)
+        case .again(let id):
+            let holder = DoneOnce.Holder(reservation.name, id, isRepetition: true, context.logger)
+            guard isRepeatable else {
+                await once.release(holder, hadNoEffect: false)
+                throw Self.unknownFate
+            }
+            return try await Self.$isRepetition.withValue(true) { try await run.perform(holder, handler) }
+        case .answered(let answer):
+            return Response(try once.content(of: answer, to: reservation.name), answer.status)
         case .taken: throw Self.taken
         case .busy(let wait): throw Self.busy(wait)
         }
@@ -109,43 +108,24 @@ package struct IdempotencyMiddleware: Sendable {
 
     /// One request that holds a name.
     private struct Run {
-        let middleware: IdempotencyMiddleware
+        let once: DoneOnce
         let request: Request
-        let reservation: Reservation
-        let logger: Logger
 
         func perform(
-            under idempotentID: UUID, _ handler: (Request) async throws -> Response
+            _ holder: DoneOnce.Holder, _ handler: (Request) async throws -> Response
         ) async throws -> Response {
-            let response: Response
-            do {
-                response = try await IdempotentID.$given.withValue(idempotentID) { try await handler(request) }
-            } catch {
-                await release(idempotentID, hadNoEffect: error.isRefusal && !IdempotencyMiddleware.isRepetition)
-                throw error
+            let response = try await once.perform(holder) {
+                try await IdempotentID.$given.withValue(holder.id) { try await handler(request) }
             }
             guard response.status.kind == .successful else {
-                await release(
-                    idempotentID,
-                    hadNoEffect: response.status.kind == .clientError && !IdempotencyMiddleware.isRepetition)
+                await once.release(holder, hadNoEffect: response.status.kind == .clientError)
                 return response
             }
-            return try await keep(response, idempotentID)
-        }
-
-        /// The effect remains whether or not the answer can be stored; a repetition then finds it by its idempotent id.
-        private func keep(_ response: Response, _ idempotentID: UUID) async throws -> Response {
             let body = try await response.body.collected()
-            do {
-                let kept = body.readableBytes <= IdempotencyMiddleware.keptBytesMax ? body : Self.tooLongToKeep
-                let content = Array("\(response.keptHeaders)\r\n".utf8) + Array(buffer: kept)
-                let sealed = try middleware.vault.seal(content, for: VaultPurpose.answer(to: reservation.name))
-                try await middleware.store.complete(
-                    reservation.name, idempotentID: idempotentID,
-                    with: StoredResponse(status: response.status.code, content: sealed))
-            } catch {
-                report(error)
-            }
+            let kept = body.readableBytes <= IdempotencyMiddleware.keptBytesMax ? body : Self.tooLongToKeep
+            await once.keep(
+                Array("\(response.keptHeaders)\r\n".utf8) + Array(buffer: kept), status: response.status.code,
+                for: holder)
             return Response(status: response.status, headers: response.headers, body: ResponseBody(byteBuffer: body))
         }
 
@@ -159,28 +139,6 @@ package struct IdempotencyMiddleware: Sendable {
             }
             return json.buffer
         }
-
-        /// A name that cannot be released is free when its hold ends.
-        func release(_ idempotentID: UUID, hadNoEffect: Bool) async {
-            do {
-                try await middleware.store.release(
-                    reservation.name, idempotentID: idempotentID, hadNoEffect: hadNoEffect)
-            } catch {
-                report(error)
-            }
-        }
-
-        private func report(_ error: any Error) {
-            logger.warning("the record of an Idempotency-Key was not written", metadata: ["error": "\(error)"])
-        }
-    }
-}
-
-extension Error {
-    /// Whether the request was refused before it had an effect.
-    fileprivate var isRefusal: Bool {
-        if case .overloaded = self as? StoreError { return true }
-        return APIError(cause: self).status.kind == .clientError
     }
 }
 
@@ -199,15 +157,15 @@ extension Response {
     }
 
     /// A stored answer.
-    fileprivate init(_ answer: StoredResponse, _ vault: any Vault, _ name: [UInt8]) throws {
-        var body = ByteBuffer(bytes: try vault.open(answer.content, for: VaultPurpose.answer(to: name)))
+    fileprivate init(_ content: [UInt8], _ status: Int) {
+        var body = ByteBuffer(bytes: content)
         var headers: HTTPFields = [.idempotencyReplayed: "true"]
         while let line = body.readLine(), !line.isEmpty {
             let parts = line.split(separator: ": ", maxSplits: 1)
             if parts.count == 2, let name = HTTPField.Name(String(parts[0])) { headers[name] = String(parts[1]) }
         }
         self.init(
-            status: .init(code: answer.status), headers: headers, body: ResponseBody(byteBuffer: body))
+            status: .init(code: status), headers: headers, body: ResponseBody(byteBuffer: body))
     }
 }
 

@@ -53,13 +53,19 @@ struct HeldForm: Sendable {
 
     /// nil where it is too long.
     func sealed(by people: PersonService, for visit: String) throws -> String? {
-        let fields = ([(Self.pageField, page), (Self.actionField, action)] + data.typed)
+        let fields =
+            [(Self.pageField, page), (Self.actionField, action)] + data.typed.filter { !Self.secrets.contains($0.name) }
         let text = FormData.urlEncoded(fields)
         guard text.utf8.count <= Self.bytesMax else { return nil }
         return Data(try people.seal(text, visit: visit)).base64URL
     }
 
     private static let actionField = "form_action"
+
+    /// Fields that are not shown again, so they need not travel.
+    private static let secrets = Set(
+        ["password", "old", "again", "code", "secret"]
+            + CredentialFields.kinds.flatMap(CredentialFields.fields).filter(\.isSecret).map(\.name))
 
     init?(sealed text: String, by people: PersonService, for visit: String) {
         guard !text.isEmpty, let bytes = Data(base64URL: text),

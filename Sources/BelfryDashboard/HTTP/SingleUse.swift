@@ -10,38 +10,45 @@ import Hummingbird
 /// Each page gives its forms a random key. The first post of a key that has an effect leaves a record (`IdempotencyStore`) with the
 /// address of its result; later posts are sent there. A post without an effect, such as one with a fault in a field, leaves none.
 struct SingleUse: Sendable {
-    let services: Dashboard.Services
+    private let once: DoneOnce
 
     /// The name of the hidden field.
     static let field = "key"
     /// The mark in the query of a result that a repeated post leads to.
     static let repeated = "again"
     static let doneOnce = "You sent this form twice. It was done once, and this is what came of it."
+    static let doneBefore =
+        "You sent this form before, and that was done. Send it again and it is done a second time; passwords and files are to be given again."
     /// The most that is kept of a result.
     private static let resultBytesMax = 262_144
-    /// Longer than any post takes.
-    private static let hold = Duration.seconds(35)
     /// When a second click looks for the result of the first: after ever longer pauses, some 13 s in all.
     private static let pauses: [Duration] = (0..<7).map { .milliseconds(100 << $0) }
+
+    init(services: Dashboard.Services) { once = DoneOnce(store: services.store, vault: services.vault) }
+
+    /// The form was done with other values.
+    struct OtherValues: Error {}
 
     static func newKey() -> String { UUID().lowercased }
 
     /// - Parameters:
     ///   - visit: a request whose form was read.
     ///   - show: makes the HTML of a page.
+    /// - Throws: `OtherValues` where it was done already, and these are other ones.
     func run(
         _ visit: Visit, show: (PageView) -> String, _ handler: (Visit) async throws -> PageAnswer
     ) async throws -> PageAnswer {
         guard let key = UUID(uuidString: visit.form.raw(Self.field)) else { return try await handler(visit) }
+        func holder(_ name: [UInt8], _ id: UUID) -> DoneOnce.Holder { .init(name, id, visit.context.logger) }
         let reservation = Self.reservation(key, visit)
         for pause in Self.pauses {
-            switch try await services.store.reserve(reservation) {
-            case .first(let id): return try await perform(visit, reservation.name, id, show: show, handler)
+            switch try await once.store.reserve(reservation) {
+            case .first(let id): return try await perform(visit, holder(reservation.name, id), show: show, handler)
             case .again(let id):
-                try await services.store.release(reservation.name, idempotentID: id, hadNoEffect: false)
+                await once.release(holder(reservation.name, id), hadNoEffect: false)
                 return .invalid(Self.unknownPage(visit))
-            case .answered(let answer): return .redirect(Self.marked(try path(in: answer, reservation.name)))
-            case .taken: return .invalid(Self.otherValuesPage(visit))
+            case .answered(let answer): return .redirect(Self.marked(try text(of: answer, reservation.name)))
+            case .taken: throw OtherValues()
             case .busy: try await Task.sleep(for: pause)
             }
         }
@@ -49,62 +56,52 @@ struct SingleUse: Sendable {
     }
 
     private func perform(
-        _ visit: Visit, _ name: [UInt8], _ id: UUID, show: (PageView) -> String,
+        _ visit: Visit, _ holder: DoneOnce.Holder, show: (PageView) -> String,
         _ handler: (Visit) async throws -> PageAnswer
     ) async throws -> PageAnswer {
-        let answer: PageAnswer
-        do {
-            answer = try await handler(visit)
-        } catch {
-            let isRefusal = APIError(cause: error).status.kind == .clientError
-            try? await services.store.release(name, idempotentID: id, hadNoEffect: isRefusal)
-            throw error
-        }
+        let answer = try await once.perform(holder) { try await handler(visit) }
         switch answer {
         case .redirect(let path):
-            try await keep(path, name, id)
+            await keep(path, for: holder)
             return answer
         case .outcome(let page):
             let html = show(page)
             // What repeats a long message back is shown once, and found again by its own pages.
-            guard html.utf8.count <= Self.resultBytesMax else {
-                try await keep(visit.request.uri.path, name, id)
+            guard html.utf8.count <= Self.resultBytesMax, let path = try await keep(page, html, visit) else {
+                await keep(visit.request.uri.path, for: holder)
                 return .response(.html(html))
             }
-            let path = try await keep(page, html, visit)
-            try await keep(path, name, id)
+            await keep(path, for: holder)
             return .redirect(path)
         case .page, .invalid, .response:
-            try await services.store.release(name, idempotentID: id, hadNoEffect: true)
+            await once.release(holder, hadNoEffect: true)
             return answer
         }
     }
 
-    private func keep(_ content: String, _ name: [UInt8], _ id: UUID) async throws {
-        let sealed = try services.vault.seal(Array(content.utf8), for: VaultPurpose.answer(to: name))
-        try await services.store.complete(
-            name, idempotentID: id, with: StoredResponse(status: 303, content: sealed))
+    @discardableResult
+    private func keep(_ content: String, for holder: DoneOnce.Holder) async -> Bool {
+        await once.keep(Array(content.utf8), status: 303, for: holder)
     }
 
-    private func path(in answer: StoredResponse, _ name: [UInt8]) throws -> String {
-        String(decoding: try services.vault.open(answer.content, for: VaultPurpose.answer(to: name)), as: UTF8.self)
+    private func text(of answer: StoredResponse, _ name: [UInt8]) throws -> String {
+        String(decoding: try once.content(of: answer, to: name), as: UTF8.self)
     }
 
     // MARK: Results that are pages
 
-    /// Keeps the page of a result for a day; returns its address.
-    private func keep(_ page: PageView, _ html: String, _ visit: Visit) async throws -> String {
+    /// Keeps the page of a result for a day; returns its address, or nil where it cannot be kept.
+    private func keep(_ page: PageView, _ html: String, _ visit: Visit) async throws -> String? {
         let id = UUID.timeOrdered()
         let part = (page.sections.contains { $0.isSecret } ? Self.oncePrefix : "") + id.lowercased
         let name = Self.resultName(part, visit)
         let reservation = Reservation(
-            name: name, caller: Self.caller(visit), request: name, idempotentID: id, hold: Self.hold)
-        guard case .first = try await services.store.reserve(reservation) else { throw APIError.none("page") }
-        try await keep(html, name, id)
-        return Address.path("result", part)
+            name: name, caller: Self.caller(visit), request: name, idempotentID: id, hold: DoneOnce.hold)
+        guard case .first = try await once.store.reserve(reservation) else { throw APIError.none("page") }
+        return await keep(html, for: .init(name, id, visit.context.logger)) ? Address.path("result", part) : nil
     }
 
-    /// The page of a result. One with a secret is shown once.
+    /// The page of a result. One with a secret is shown once, and not to a second click, which is told first.
     func result(_ visit: Visit) async throws -> PageAnswer {
         let part = visit.text("result_id")
         let isSecret = part.hasPrefix(Self.oncePrefix)
@@ -112,17 +109,18 @@ struct SingleUse: Sendable {
             throw APIError.none("page")
         }
         let name = Self.resultName(part, visit)
-        guard let answer = try await services.store.answer(to: name) else {
+        guard let answer = try await once.store.answer(to: name) else {
             throw APIError(.notFound, "There is no such page any more: results are kept for a day")
         }
+        if visit.query[Self.repeated] == "1" { return .page(Self.donePage(visit, isSecret: isSecret)) }
         if isSecret {
             let mark = Self.hash("shown \(id.lowercased)", visit)
             let shown = Reservation(
                 name: mark, caller: Self.caller(visit), request: mark, idempotentID: id,
                 hold: IdempotencyRecord.lifetime)
-            guard case .first = try await services.store.reserve(shown) else { return .page(Self.shownPage) }
+            guard case .first = try await once.store.reserve(shown) else { return .page(Self.shownPage) }
         }
-        return .response(.html(try path(in: answer, name)))
+        return .response(.html(try text(of: answer, name)))
     }
 
     // MARK: Names
@@ -130,7 +128,7 @@ struct SingleUse: Sendable {
     private static func reservation(_ key: UUID, _ visit: Visit) -> Reservation {
         Reservation(
             name: hash("form \(visit.request.uri.path) \(key.lowercased)", visit), caller: caller(visit),
-            request: visit.form.digest(but: FormData.ownFields), idempotentID: .timeOrdered(), hold: hold)
+            request: visit.form.digest(but: FormData.ownFields), idempotentID: .timeOrdered(), hold: DoneOnce.hold)
     }
 
     /// Before the id of a result with a secret. Its name has it too, so that no other address leads there.
@@ -167,18 +165,19 @@ struct SingleUse: Sendable {
         return page
     }
 
-    /// Asks whether a form that was done is to be done a second time, with other values.
-    private static func otherValuesPage(_ visit: Visit) -> PageView {
+    /// Leads to what came of a form; the mark that brings it is added by whoever shows it.
+    private static func donePage(_ visit: Visit, isSecret: Bool) -> PageView {
+        var page = PageView("Sent twice")
+        if isSecret { page.lead = "A secret is shown once: behind this link, where you have not seen it yet." }
+        page.actions = [Link("What came of it", visit.request.uri.path, isMain: true)]
+        return page
+    }
+
+    /// Where a form that was done cannot be shown again, filled in.
+    static func doneBeforePage(_ visit: Visit) -> PageView {
         var page = PageView("Sent before, with other values")
-        page.lead =
-            "What you sent first was done. If you send these values too, it is done a second time."
-        page.actions = [Link("Open the page anew", visit.request.uri.path)]
-        guard !visit.form.hasFiles else { return page }
-        var form = Form(visit.request.uri.string, "Do it again with these values")
-        form.hidden = visit.form.typed.map { Form.Hidden(name: $0.name, value: $0.value) }
-        var section = Section("Again")
-        section.form = form
-        page.sections = [section]
+        page.lead = "What you sent first was done. These values were not taken."
+        page.actions = [Link("Open the page anew", Address.checked(next: visit.form.raw(HeldForm.pageField)))]
         return page
     }
 }

@@ -50,8 +50,8 @@ enum CredentialFields {
                 .text(
                     "vapid_key", "VAPID private key",
                     hint:
-                        "Leave it empty to make a pair, or to keep the one that is here: with another all subscriptions are lost."
-                ),
+                        "Leave it empty to make a pair, or to keep the one that is here: with another all subscriptions are lost.",
+                    type: "password", autocomplete: "new-password"),
                 .text(
                     "subject", "Contact", hint: "mailto: or https: address that browsers' services may write to.",
                     placeholder: "mailto:ops@example.com"),
@@ -129,7 +129,7 @@ enum CredentialFields {
                     field.name == "apns_certificate"
                         ? Data(file).base64EncodedString() : String(decoding: file, as: UTF8.self))
             } else if !form[field.name].isEmpty {
-                entered[field.name] = .string(field.type == "password" ? form.raw(field.name) : form[field.name])
+                entered[field.name] = .string(field.isSecret ? form.raw(field.name) : form[field.name])
             }
         }
         return entered

@@ -221,6 +221,9 @@ package struct Field: Sendable {
         return field
     }
 
+    /// Whether what is typed there is never shown again.
+    package var isSecret: Bool { type == "password" || autocomplete == "one-time-code" }
+
     package var focused: Field {
         var field = self
         field.isFocused = true
@@ -230,7 +233,7 @@ package struct Field: Sendable {
     fileprivate mutating func keep(_ data: FormData) {
         if isCheck {
             isChecked = !data[name].isEmpty
-        } else if !isFile && type != "password" {
+        } else if !isFile && !isSecret {
             value = isArea ? data.raw(name) : data[name]
             for index in options.indices { options[index].isSelected = options[index].value == value }
         }
