@@ -2,6 +2,7 @@ package import BelfryCore
 import HTTPTypes
 package import Hummingbird
 import Metrics
+import Synchronization
 
 /// The mediator's interface for senders: `POST /pnm2/<key>/send` with JSON, and `POST /pnm2/<key>` with a form, where the key is that of
 /// an application's mediator.
@@ -15,6 +16,7 @@ package struct MediatorRoutes: Sendable {
     private let requestLimiter: RequestLimiter
     private let endpoints: OpenEndpointCheck
     private let accepted = AcceptedPushes()
+    private let callers = PlainCallers()
     private let counters = Dictionary(
         uniqueKeysWithValues: MediatorAnswer.codes.map {
             ($0, Counter(metric: .acrobitsCalls, [("code", String($0))]))
@@ -73,6 +75,12 @@ package struct MediatorRoutes: Sendable {
             let (mediator, _) = try await endpoints.endpoint(.acrobitsMediator, key: key, of: request, context)
             return Served([mediator], isAdmitted: true)
         }
+        let site = requestLimiter.site(of: request, context)
+        if let count = callers.mediators(of: site) {
+            try requestLimiter.admit(.sender, callers: count, at: site)
+        } else {
+            try requestLimiter.demandLookUp(of: request, context)
+        }
         let mediators = try await store.plainOpenEndpoints(.acrobitsMediator).filter {
             endpoints.admits($0, request, context)
         }
@@ -80,6 +88,7 @@ package struct MediatorRoutes: Sendable {
         for mediator in mediators {
             if let tenant = try await store.application(mediator.application)?.tenantKey { tenants.insert(tenant) }
         }
+        callers.note(site, tenants.count == 1 ? mediators.count : nil)
         guard tenants.count == 1 else { throw APIError(.notFound, WrongPath.explained(request.uri.path)) }
         return Served(mediators)
     }
@@ -90,6 +99,20 @@ package struct MediatorRoutes: Sendable {
         let named = routes.reduce(into: Set()) { $0.formUnion($1.applications) }
         for application in named.isEmpty ? Set(served.applications.min().map { [$0] } ?? []) : named {
             try requestLimiter.admit(Principal(.sender, application.rawValue))
+        }
+    }
+
+    /// The addresses that the path without a key served, and how many mediators: what they may ask for is counted before the
+    /// database is asked.
+    private final class PlainCallers: Sendable {
+        private let counts = Mutex(Generations<NetworkAddress, Int>(countMax: 16_384))
+
+        func mediators(of site: NetworkAddress) -> Int? { counts.withLock { $0.value(for: site) } }
+
+        func note(_ site: NetworkAddress, _ count: Int?) {
+            counts.withLock { counts in
+                if let count { counts.set(count, for: site) } else { counts.remove(site) }
+            }
         }
     }
 

@@ -1,12 +1,19 @@
 package import BelfryCore
 package import Hummingbird
+import Synchronization
 
 /// Finds the application that a path without credentials serves: by its key, and for callers of the allowed networks alone.
 ///
-/// A wrong key counts as a failed login at the caller's address.
+/// A wrong key counts as a failed login at the caller's address, and few of them are looked for in the database.
 package struct OpenEndpointCheck: Sendable {
     private let store: any OpenEndpointStore & ApplicationStore
     private let requestLimiter: RequestLimiter
+    /// Keys that led somewhere, by their hashes.
+    private let known = Known()
+
+    private final class Known: Sendable {
+        let keys = Mutex(Generations<[UInt8], Bool>(countMax: 16_384))
+    }
 
     package init(store: any OpenEndpointStore & ApplicationStore, requestLimiter: RequestLimiter) {
         self.store = store
@@ -20,7 +27,12 @@ package struct OpenEndpointCheck: Sendable {
         let found = try await requestLimiter.checkCredentials(
             String?.none, of: request, context, letsRightPass: true
         ) {
-            let endpoint = try await store.openEndpoint(kind, keyHash: SecretHash.of(key))
+            let hash = SecretHash.of(key)
+            if known.keys.withLock({ $0.value(for: hash) }) == nil {
+                try requestLimiter.demandLookUp(of: request, context)
+            }
+            let endpoint = try await store.openEndpoint(kind, keyHash: hash)
+            known.keys.withLock { if endpoint == nil { $0.remove(hash) } else { $0.set(true, for: hash) } }
             return try await self.open(endpoint, request, context)
         }
         guard let found else { throw APIError.missing("path") }

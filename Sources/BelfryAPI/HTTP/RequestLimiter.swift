@@ -31,6 +31,8 @@ package final class RequestLimiter: Sendable {
     private let nodes = Atomic(1)
     private let buckets = Mutex(Generations<Principal, TokenBucket>(countMax: 65_536))
     private let lookUps = Mutex(Generations<NetworkAddress, TokenBucket>(countMax: 16_384))
+    /// Of addresses that stand for callers whom only the database knows.
+    private let sites = Mutex(Generations<NetworkAddress, TokenBucket>(countMax: 16_384))
     private let strayProxyIsReported = Atomic(false)
 
     private static let lookUpLimit = RateLimit(perSecond: 1, burst: 5)
@@ -115,29 +117,47 @@ package final class RequestLimiter: Sendable {
 
     /// Throws a 429 when the caller exceeds its rate.
     package func admit(_ principal: Principal) throws(APIError) {
-        guard let whole = options.limits[principal.kind] else { return }
-        let limit = whole.part(NodeShare(nodes: nodes.load(ordering: .relaxed)))
+        try admit(principal, of: principal.kind, callers: 1, buckets)
+    }
+
+    /// Throws a 429 when an address exceeds the rate of so many callers of a kind, before it is known which of them it is.
+    func admit(_ kind: Principal.Kind, callers count: Int, at site: NetworkAddress) throws(APIError) {
+        try admit(site, of: kind, callers: count, sites)
+    }
+
+    private func admit<Owner>(
+        _ owner: Owner, of kind: Principal.Kind, callers count: Int,
+        _ buckets: borrowing Mutex<Generations<Owner, TokenBucket>>
+    ) throws(APIError) {
+        guard let whole = options.limits[kind] else { return }
+        let limit = whole.part(NodeShare(nodes: nodes.load(ordering: .relaxed))).times(count)
+        guard let wait = take(from: buckets, for: owner, under: limit) else { return }
+        excesses[kind]?.increment()
+        throw .excess(kind, of: limit, wait: wait)
+    }
+
+    private func take<Owner>(
+        from buckets: borrowing Mutex<Generations<Owner, TokenBucket>>, for owner: Owner, under limit: RateLimit
+    ) -> Duration? {
         let now = clock.now
-        let wait = buckets.withLock { buckets in
-            var bucket = buckets.value(for: principal) ?? TokenBucket(limit, at: now)
-            defer { buckets.set(bucket, for: principal) }
+        return buckets.withLock { buckets in
+            var bucket = buckets.value(for: owner) ?? TokenBucket(limit, at: now)
+            defer { buckets.set(bucket, for: owner) }
             return bucket.take(under: limit, at: now)
         }
-        guard let wait else { return }
-        excesses[principal.kind]?.increment()
-        throw .excess(principal.kind, of: limit, wait: wait)
     }
 
     /// Whether the database may be asked for a name that memory does not have: some times for each address, however many names
     /// it guesses.
     func admitsLookUp(of request: Request, _ context: APIContext) -> Bool {
-        let site = site(of: request, context)
-        let now = clock.now
-        return lookUps.withLock { lookUps in
-            var bucket = lookUps.value(for: site) ?? TokenBucket(Self.lookUpLimit, at: now)
-            defer { lookUps.set(bucket, for: site) }
-            return bucket.take(under: Self.lookUpLimit, at: now) == nil
-        }
+        take(from: lookUps, for: site(of: request, context), under: Self.lookUpLimit) == nil
+    }
+
+    /// Throws a 429 where the database may not be asked.
+    func demandLookUp(of request: Request, _ context: APIContext) throws(APIError) {
+        guard let wait = take(from: lookUps, for: site(of: request, context), under: Self.lookUpLimit) else { return }
+        guesses.increment()
+        throw .guesser(wait: wait)
     }
 
     /// The client's address; nil where it is not an IP address.

@@ -27,6 +27,12 @@ package struct NodeShare: Sendable, Hashable {
 }
 
 extension RateLimit {
+    /// The limit of so many callers together.
+    package func times(_ count: Int) -> RateLimit {
+        guard count > 1 else { return self }
+        return RateLimit(perSecond: min(Int(perSecond) * count, 1_000_000), burst: min(Int(burst) * count, 1_000_000))
+    }
+
     package func part(_ share: NodeShare) -> RateLimit {
         RateLimit(perSecond: share.part(of: Int(perSecond)), burst: share.part(of: Int(burst)))
     }

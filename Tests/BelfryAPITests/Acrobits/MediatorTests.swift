@@ -4,6 +4,7 @@ import FoundationEssentials
 import Hummingbird
 import HummingbirdTesting
 import NIOCore
+import Synchronization
 import Testing
 
 @testable import BelfryAPI
@@ -291,6 +292,37 @@ import Testing
         }
     }
 
+    @Test(arguments: [nil, "192.0.2.0/24", "127.0.0.0/8"])
+    func `a flood costs few queries, whatever its paths`(network: String?) async throws {
+        let clock = ManualClock()
+        let store = CountingStore(MemoryStore(clock: clock))
+        let limiter = RequestLimiter(
+            options: RequestLimiter.Options(limits: [.sender: RateLimit(perSecond: 1, burst: 2)]), clock: clock)
+        let router = ResponseMiddleware.router(clock: clock)
+        MediatorRoutes(store: store, clock: clock, requestLimiter: limiter).add(to: router)
+        let application = try await store.create(.test(PlaintextVault()))
+        if let network {
+            _ = try await store.create(
+                try NewOpenEndpoint(
+                    kind: .acrobitsMediator, application: application.key, keyHash: SecretHash.of("right"),
+                    allowed: [network], isPlain: true))
+        }
+        let app = Hummingbird.Application(
+            router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)))
+        try await app.test(.live) { client in
+            var refused = 0
+            for number in 0..<40 {
+                let paths = network == nil ? ["/pnm2/\(number)", "/pnm2/\(number)/send"] : ["/pnm2", "/pnm2/send"]
+                for path in paths {
+                    let status = try await client.execute(uri: path, method: .post, body: ByteBuffer(string: "{}"))
+                        .status
+                    if status == .tooManyRequests { refused += 1 }
+                }
+            }
+            #expect(refused >= 70 && store.lookUps <= 5, "\(refused) were refused, \(store.lookUps) looked for")
+        }
+    }
+
     @Test(arguments: ["127.0.0.1/32", "0.0.0.0/0", "127.0.0.0/9"])
     func `a network without a key is of one tenant`(network: String) async throws {
         try await SoftphoneServer.with { server in
@@ -323,5 +355,25 @@ import Testing
 private struct RecordingRelay: MediatorRelay {
     func relay(_ body: [UInt8], isForm: Bool) async throws -> RelayedAnswer {
         .answered(status: 200, code: 404, words: "gone")
+    }
+}
+
+/// Counts how often mediators are looked for.
+private final class CountingStore: WrappedStore {
+    let base: any Store
+    private let count = Atomic(0)
+
+    init(_ base: any Store) { self.base = base }
+
+    var lookUps: Int { count.load(ordering: .relaxed) }
+
+    func openEndpoint(_ kind: OpenEndpoint.Kind, keyHash: [UInt8]) async throws -> OpenEndpoint? {
+        count.add(1, ordering: .relaxed)
+        return try await base.openEndpoint(kind, keyHash: keyHash)
+    }
+
+    func plainOpenEndpoints(_ kind: OpenEndpoint.Kind) async throws -> [OpenEndpoint] {
+        count.add(1, ordering: .relaxed)
+        return try await base.plainOpenEndpoints(kind)
     }
 }
