@@ -1,10 +1,5 @@
+import FoundationEssentials
 public import Outbound
-
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import FoundationEssentials
-#endif
 
 /// The result of one message to one device.
 public enum HMSAnswer: Sendable, Hashable {

@@ -1,10 +1,5 @@
+import FoundationEssentials
 import Outbound
-
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import FoundationEssentials
-#endif
 
 /// How a client authenticates to Huawei, and which version of Push Kit's API it uses.
 ///

@@ -1,12 +1,7 @@
 import CryptoExtras
+import FoundationEssentials
 import KeyFiles
 import Outbound
-
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import FoundationEssentials
-#endif
 
 /// Signs the access tokens of a service account: JWTs with PS256.
 ///

@@ -1,12 +1,7 @@
+import FoundationEssentials
 import HTTP2Client
 public import NIOSSL
 public import Outbound
-
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import FoundationEssentials
-#endif
 
 /// The credentials for the push gateway, and its address.
 public struct PAPCredentials: Sendable, Hashable {

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
 import FoundationEssentials
-#else
-import FoundationEssentials
-#endif
 
 /// The part of a push that is the same for all devices.
 public struct PAPMessage: Sendable, Hashable {

@@ -1,10 +1,5 @@
+import FoundationEssentials
 public import HTTP2Client
-
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import FoundationEssentials
-#endif
 
 /// The result of one notification.
 public enum APNsAnswer: Sendable, Hashable {

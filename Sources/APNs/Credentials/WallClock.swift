@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
 import FoundationEssentials
-#else
-import FoundationEssentials
-#endif
 
 /// Seconds since 1970 by the system's clock.
 public func wallClockSeconds() -> Int64 { Int64(Date().timeIntervalSince1970) }

@@ -24,9 +24,6 @@ package struct OpenEndpoint: Sendable, Hashable {
         case acrobitsMediator = "acrobits-mediator"
     }
 
-    /// The most of one application, and of all applications of one tenant.
-    package static let countMax = 64
-    package static let tenantCountMax = 512
     package static let allowedMax = 64
     package static let optionBytesMax = 4_096
 
@@ -52,9 +49,7 @@ package struct OpenEndpoint: Sendable, Hashable {
         _ new: NewOpenEndpoint, count: (application: Int, tenant: Int), plain: [OpenEndpoint]
     ) throws(StoreError) {
         try RowLimit.openEndpoints.check(count.application)
-        guard count.tenant < tenantCountMax else {
-            throw .conflict("the tenant has \(count.tenant) open endpoints, the limit is \(tenantCountMax)")
-        }
+        try RowLimit.tenantOpenEndpoints.check(count.tenant)
         guard new.isPlain else { return }
         let taken = plain.flatMap(\.allowed).compactMap { NetworkBlock($0) }
         for text in new.allowed {

@@ -283,6 +283,11 @@ package struct Parking: Sendable, Hashable {
     /// Whether the credentials may be tried again now.
     package func isProbed(at now: Instant) -> Bool { probe.map { $0.at <= now } ?? false }
 
+    /// What stands behind a fault whose credentials are tried again, for people.
+    ///
+    /// - Parameter time: of the next attempt; nil where an operator has to act.
+    package static func nextProbe(_ time: String?) -> String { time.map { ", next probe at \($0)" } ?? "" }
+
     /// When the credentials are tried again, for people; nil where an operator has to act.
     package func nextProbe(at now: Instant) -> String? {
         probe.map { $0.at > now ? "tried again at \($0.at.text)" : "tried again with the next push" }

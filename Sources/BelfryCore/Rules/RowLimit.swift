@@ -24,7 +24,9 @@ package struct RowLimit: Sendable, Hashable {
     package static let invitations = RowLimit(500, "open invitations and links", of: "tenant")
     /// Keys that are not revoked. As many revoked ones are kept, the newest.
     package static let adminKeys = RowLimit(1_000, "admin keys", of: "tenant")
-    package static let openEndpoints = RowLimit(OpenEndpoint.countMax, "open endpoints", of: "application")
+    package static let openEndpoints = RowLimit(64, "open endpoints", of: "application")
+    /// Of all applications of a tenant.
+    package static let tenantOpenEndpoints = RowLimit(512, "open endpoints", of: "tenant")
     /// Geofences that were deleted before their end, which devices have to remove until then.
     package static let geofenceDeletions = RowLimit(
         50_000, "deleted geofences that would not be over yet", of: "application", "let some of them end first")

@@ -173,7 +173,7 @@ struct PushPages {
                 [receipt.stateValue]
                     + receipt.parked.map {
                         .text(
-                            "\($0.name): \($0.parking.detail)\($0.parking.probe.map { ", next probe at \($0.at.text)" } ?? "")"
+                            "\($0.name): \($0.parking.detail)\(Parking.nextProbe($0.parking.probe?.at.text))"
                         )
                     }),
             Fact("Target", .text(details.request?.target.words ?? "not known")),

@@ -1,11 +1,6 @@
+import FoundationEssentials
 public import HTTP2Client
 public import Outbound
-
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import FoundationEssentials
-#endif
 
 /// The result of one message.
 public enum FCMAnswer: Sendable, Hashable {

@@ -1,10 +1,5 @@
+import FoundationEssentials
 import Outbound
-
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import FoundationEssentials
-#endif
 
 /// The body of an FCM error, as far as it can be understood.
 ///

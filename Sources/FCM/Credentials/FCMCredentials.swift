@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
 import FoundationEssentials
-#else
-import FoundationEssentials
-#endif
 
 /// How a client authenticates to Google: with the key of a service account, in the JSON file of the Firebase console.
 public struct FCMCredentials: Sendable {

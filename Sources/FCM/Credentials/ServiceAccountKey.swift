@@ -1,12 +1,7 @@
 import CryptoExtras
+import FoundationEssentials
 import KeyFiles
 import Outbound
-
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import FoundationEssentials
-#endif
 
 /// Signs the assertions with which a service account requests a token: JWTs with RS256.
 ///

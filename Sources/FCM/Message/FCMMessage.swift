@@ -1,10 +1,5 @@
+import FoundationEssentials
 import Outbound
-
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import FoundationEssentials
-#endif
 
 /// The part of a message that is the same for all devices, encoded once. A value has been validated against FCM's
 /// formal rules.

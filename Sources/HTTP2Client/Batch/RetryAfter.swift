@@ -1,3 +1,5 @@
+import Glibc
+
 /// The header with which a server asks the client to wait. Source: RFC 9110 §10.2.3: seconds, or a date in any of three forms.
 public enum RetryAfter {
     /// The longest wait that is believed, in seconds: half of the day for which a push without an expiry is tried.
@@ -58,17 +60,13 @@ public enum RetryAfter {
         else { return nil }
         let time = time.split(separator: ":", omittingEmptySubsequences: false).map { digits(String($0)) ?? -1 }
         guard time.count == 3, 0...23 ~= time[0], 0...59 ~= time[1], 0...60 ~= time[2] else { return nil }
-        return days(year, Int64(month) + 1, day) * 86_400 + time[0] * 3_600 + time[1] * 60 + time[2]
+        var date = tm()
+        (date.tm_year, date.tm_mon, date.tm_mday) = (Int32(year - 1_900), Int32(month), Int32(day))
+        (date.tm_hour, date.tm_min, date.tm_sec) = (Int32(time[0]), Int32(time[1]), Int32(time[2]))
+        return Int64(timegm(&date))
     }
 
     private static func digits(_ text: String) -> Int64? {
         1...4 ~= text.utf8.count && text.utf8.allSatisfy { 0x30...0x39 ~= $0 } ? Int64(text) : nil
-    }
-
-    /// Days since 1970, with years that begin in March, so that the leap day is their last.
-    private static func days(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-        let year = month <= 2 ? year - 1 : year
-        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-        return 365 * year + year / 4 - year / 100 + year / 400 + dayOfYear - 719_468
     }
 }

@@ -1,11 +1,6 @@
+import FoundationEssentials
 import HTTP2Client
 public import NIOHTTP1
-
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import FoundationEssentials
-#endif
 
 extension HTTPHeaders {
     /// The wait that an answer asks for.

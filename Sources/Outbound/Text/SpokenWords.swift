@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
 import FoundationEssentials
-#else
-import FoundationEssentials
-#endif
 
 extension Outbound {
     /// The sentence for people in an answer of any bytes: a member of a JSON object, the title of a page, or the text itself. nil where

@@ -1,12 +1,7 @@
+import FoundationEssentials
 import NIOCore
 import NIOHTTP1
 public import NIOSSL
-
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import FoundationEssentials
-#endif
 
 /// The token that an OAuth server issued.
 public struct AccessGrant: Sendable, Hashable {

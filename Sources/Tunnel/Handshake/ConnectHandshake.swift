@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
 import FoundationEssentials
-#else
-import FoundationEssentials
-#endif
 
 /// CONNECT over HTTP/1.1. Source: RFC 9110 §9.3.6, RFC 9112 §3.2.3; RFC 7617 for the login.
 struct ConnectHandshake: Handshake {

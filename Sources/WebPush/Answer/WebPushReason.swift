@@ -1,10 +1,5 @@
+import FoundationEssentials
 import Outbound
-
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import FoundationEssentials
-#endif
 
 /// Why a push service refuses, in its own term. Each vendor has others; those with a meaning of their own are named.
 public enum WebPushReason: Sendable, Hashable {

@@ -1,10 +1,5 @@
+import FoundationEssentials
 import Outbound
-
-#if canImport(FoundationEssentials)
-import FoundationEssentials
-#else
-import FoundationEssentials
-#endif
 
 /// The endpoint of one browser, and the keys that only it can decrypt for.
 public struct WebPushSubscription: Sendable, Hashable {

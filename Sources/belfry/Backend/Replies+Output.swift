@@ -11,12 +11,12 @@ struct ApplicationDetails: Encodable {
 extension Admin.PlatformReply {
     /// `active`, or `parked` and the reason.
     var stateAndCause: String {
-        let own = parked.first.map { "parked (\($0.cause)): \($0.detail)\(Self.probe($0.next_probe_at))" } ?? state
-        return ([own] + parked_services.map { "\($0.service) parked: \($0.detail)\(Self.probe($0.next_probe_at))" })
+        let own =
+            parked.first.map { "parked (\($0.cause)): \($0.detail)\(Parking.nextProbe($0.next_probe_at))" } ?? state
+        return
+            ([own] + parked_services.map { "\($0.service) parked: \($0.detail)\(Parking.nextProbe($0.next_probe_at))" })
             .joined(separator: "; ")
     }
-
-    private static func probe(_ at: String?) -> String { at.map { ", next probe at \($0)" } ?? "" }
 
     /// For a column.
     var stateInShort: String {

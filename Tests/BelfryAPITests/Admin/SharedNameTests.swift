@@ -82,14 +82,14 @@ import X509
             return statuses
         }
         // One was there.
-        #expect(try await statuses(OpenEndpoint.countMax - 1) == [201])
+        #expect(try await statuses(RowLimit.openEndpoints.most - 1) == [201])
         #expect(try await statuses(2) == [409])
         let new = try NewOpenEndpoint(kind: .genero, application: own.application.key, keyHash: [])
         #expect(throws: StoreError.self) {
-            try OpenEndpoint.check(new, count: (0, OpenEndpoint.tenantCountMax), plain: [])
+            try OpenEndpoint.check(new, count: (0, RowLimit.tenantOpenEndpoints.most), plain: [])
         }
         #expect(throws: Never.self) {
-            try OpenEndpoint.check(new, count: (0, OpenEndpoint.tenantCountMax - 1), plain: [])
+            try OpenEndpoint.check(new, count: (0, RowLimit.tenantOpenEndpoints.most - 1), plain: [])
         }
     }
 
