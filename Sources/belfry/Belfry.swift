@@ -7,11 +7,16 @@ enum Main {
     static func main() async {
         // Files that this program creates, databases, keys and backups, are private from their first byte.
         umask(0o077)
+        StandardStreams.open()
         if let fault = DescriptorPlan.fault(ofCommandWith: DescriptorPlan.raiseLimit()) {
             StandardError.write("Error: \(fault)\n")
             exit(1)
         }
         Terminal.flushByLine()
+        if let number = StandardStreams.argumentOfOtherText {
+            StandardError.write("Error: argument \(number) is not UTF-8\n")
+            exit(64)
+        }
         var parsed: (any ParsableCommand)?
         do {
             parsed = try Belfry.parseAsRoot()
@@ -21,6 +26,11 @@ enum Main {
                 try parsed?.run()
             }
             LogQueue.drainStandardError()
+            if StandardStreams.isOutputLost {
+                StandardError.write(
+                    "Error: standard output cannot be written: what was done stands, what it printed is lost\n")
+                exit(1)
+            }
         } catch {
             end(with: error, of: parsed.map { type(of: $0) })
         }

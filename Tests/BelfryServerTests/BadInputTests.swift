@@ -87,6 +87,20 @@ extension CommandTests.BadInputTests {
 // MARK: - Who calls
 
 extension CommandTests.BadInputTests {
+    @Test(arguments: [
+        ("Content-Encoding: gzip\r\nContent-Length: 2", "Content-Encoding: gzip"),
+        ("Transfer-Encoding: gzip, chunked", "Transfer-Encoding: gzip, chunked"),
+    ])
+    func `a compressed body is refused by its name`(headers: String, name: String) async throws {
+        try await TestServer.open { server in
+            let head = server.rawHead("POST /v1/push", of: server.sender)
+            let body = headers.contains("chunked") ? "2\r\n{}\r\n0\r\n\r\n" : "{}"
+            let answer = try await RawConnection.exchange(
+                Array("\(head)Connection: close\r\n\(headers)\r\n\r\n\(body)".utf8), with: server.addresses.http)
+            #expect(answer.hasPrefix("HTTP/1.1 415 ") && answer.contains("is compressed (\(name))"), "\(answer)")
+        }
+    }
+
     @Test func `wrong credentials get one and the same answer, whatever is wrong with them`() async throws {
         try await TestServer.open { server in
             let known = server.sender

@@ -12,15 +12,31 @@ extension Request {
 
     /// Throws a 415 for a body that is compressed: what it unpacks to has no bound before it is unpacked.
     ///
-    /// Source: RFC 9110 §8.4 and §15.5.16.
+    /// Source: RFC 9110 §8.4 and §15.5.16; RFC 9112 §7 for a coding of the transfer.
     package func demandPlainBody() throws(APIError) {
-        guard let coding = headers.value(.contentEncoding), !coding.isEmpty, coding.lowercased() != "identity" else {
-            return
-        }
+        guard let coding = contentCoding ?? transferCoding else { return }
         throw APIError(
             .unsupportedMediaType,
-            "The body is compressed (Content-Encoding: \(coding.prefix(32))), and bodies are read as they are: send it without",
+            "The body is compressed (\(coding)), and bodies are read as they are: send it without",
             headers: [.acceptEncoding: "identity"])
+    }
+
+    private var contentCoding: String? {
+        guard let coding = headers.value(.contentEncoding), !coding.isEmpty, coding.lowercased() != "identity" else {
+            return nil
+        }
+        return "Content-Encoding: \(coding.prefix(32))"
+    }
+
+    /// What a transfer has beside its chunks. One of a known length has none.
+    private var transferCoding: String? {
+        guard headers.value(.contentLength) == nil, let codings = headers.value(.transferEncoding),
+            codings.lowercased() != "chunked"
+        else { return nil }
+        let isPlain = codings.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.allSatisfy {
+            $0 == "chunked" || $0 == "identity"
+        }
+        return isPlain ? nil : "Transfer-Encoding: \(codings.prefix(32))"
     }
 
     /// The whole body, chunked or not. Throws a 413 as soon as it is known to be longer than `limit`.

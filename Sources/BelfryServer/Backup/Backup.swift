@@ -20,12 +20,12 @@ package struct Backup: Sendable {
     /// Copies what the configuration names, beside a running server. The folder appears once it is complete.
     package func make(of storage: StorageConfiguration, at now: Instant) throws -> BackupManifest {
         try storage.demandSQLite()
-        guard FileManager.default.fileExists(atPath: storage.databaseFile) else {
+        guard try storage.databaseFile.isThere() else {
             throw BackupFault("there is no database at \(storage.databaseFile)")
         }
-        guard !FileManager.default.fileExists(atPath: folder) else { throw BackupFault("\(folder) exists already") }
+        guard try !folder.isThere() else { throw BackupFault("\(folder) exists already") }
         let parent = (folder.absolutePath as NSString).deletingLastPathComponent
-        guard FileManager.default.fileExists(atPath: parent) else {
+        guard try parent.isThere() else {
             throw BackupFault("there is no folder \(parent), in which \(folder) is to be made")
         }
         try FileOwner.demandDatabase(at: storage.databaseFile)
@@ -80,7 +80,7 @@ package struct Backup: Sendable {
                     + "before-restore-… in \(storage.directory)")
         }
         try FileOwner.demandDatabase(at: storage.databaseFile)
-        if files.fileExists(atPath: storage.databaseFile) {
+        if try storage.databaseFile.isThere() {
             do { try SQLiteBackup.demandAlone(storage.databaseFile) } catch StoreError.unavailable(let why) {
                 guard why.contains("another process") else { throw StoreError.unavailable(why) }
                 throw BackupFault("the database \(storage.databaseFile) is in use: stop the server first")
@@ -118,7 +118,7 @@ package struct Backup: Sendable {
 
     /// Throws unless the folder contains what its list says, the database is intact, and the ring opens its seals.
     package func verify() throws -> BackupManifest {
-        guard FileManager.default.fileExists(atPath: file(Self.manifest)) else {
+        guard try file(Self.manifest).isThere() else {
             throw BackupFault(
                 "\(folder.absolutePath) is not a backup: its \(Self.manifest) is missing; `belfry backup --to` makes one"
             )

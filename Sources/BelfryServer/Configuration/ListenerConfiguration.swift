@@ -1,5 +1,6 @@
 import BelfryAPI
 import BelfryCore
+import Glibc
 
 /// An address to listen on.
 package struct ListenerConfiguration: Sendable {
@@ -17,6 +18,15 @@ package struct ListenerConfiguration: Sendable {
     /// An IPv6 address stands in brackets. Source: RFC 3986 §3.2.2.
     static func inURL(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
 
+    /// The host as URLs have it: an IPv6 address without brackets, an IPv4 address with all its parts, `0.0.0.0` for a star.
+    private static func plain(_ host: String) -> String {
+        if host == "*" { return "0.0.0.0" }
+        if host.hasPrefix("["), host.hasSuffix("]"), host.contains(":") { return String(host.dropFirst().dropLast()) }
+        var address = in_addr()
+        guard inet_aton(host, &address) != 0 else { return host }
+        return String(cString: inet_ntoa(address))
+    }
+
     /// As clients on this machine write it.
     package var localURL: String {
         let isEverywhere = host == "0.0.0.0" || host == "::"
@@ -31,7 +41,7 @@ package struct ListenerConfiguration: Sendable {
     }
 
     init(_ settings: Settings, prefix: String, port fallback: Int) {
-        host = settings.string("\(prefix).host", default: "127.0.0.1")
+        host = Self.plain(settings.string("\(prefix).host", default: "127.0.0.1"))
         port = settings.int("\(prefix).port", default: fallback, in: 0...65_535)
         let certificate = settings.optionalString("\(prefix).tls.certificate")
         let key = settings.optionalString("\(prefix).tls.key")

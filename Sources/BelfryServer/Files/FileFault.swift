@@ -19,10 +19,13 @@ package struct FileFault: Error, Sendable, Hashable, CustomStringConvertible {
             case .noSuchFileOrDirectory: "is missing"
             case .permissionDenied, .notPermitted:
                 "cannot be read: it belongs to \(FileOwner(of: path)?.userName ?? "another user"), and this is \(SystemAccount.current)"
+            case .fileTooLarge: "cannot be read: it has more than 64 MiB"
             default: "cannot be read: \(code.words)"
             }
         self.init(path, code, problem)
     }
+
+    package var isTooLarge: Bool { code == .fileTooLarge }
 
     package var description: String { "\(path) \(problem)" }
 }

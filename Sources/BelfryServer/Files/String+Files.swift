@@ -6,18 +6,23 @@ extension String {
     /// From the root, so that a message names one file wherever it is read.
     var absolutePath: String { URL(fileURLWithPath: self).standardizedFileURL.path }
 
+    /// Whether there is something of this path. Throws where that cannot be seen, as in a folder that another user keeps shut: taken for
+    /// missing, it would be made anew elsewhere, or its loss be told.
+    func isThere() throws(FileFault) -> Bool {
+        var status = stat()
+        if stat(self, &status) == 0 { return true }
+        let code = Errno(rawValue: errno)
+        guard code == .noSuchFileOrDirectory || code == .notDirectory else {
+            throw FileFault(self, code, "cannot be looked at by \(SystemAccount.current): \(code.words)")
+        }
+        return false
+    }
+
     /// Throws `FileFault` with why it cannot be read.
     package func contents() throws(FileFault) -> Data {
         do {
             let file = try FileDescriptor.open(FilePath(self), .readOnly, options: .closeOnExec)
-            return try file.closeAfter {
-                var data = Data()
-                var buffer = [UInt8](repeating: 0, count: 65_536)
-                while case let count = try buffer.withUnsafeMutableBytes({ try file.read(into: $0) }), count > 0 {
-                    data.append(contentsOf: buffer[..<count])
-                }
-                return data
-            }
+            return try file.closeAfter { try file.contents() }
         } catch {
             throw FileFault(reading: self, error as? Errno ?? .ioError)
         }
@@ -68,6 +73,31 @@ extension String {
         let folder = try FileDescriptor.open(FilePath(target.parentDirectory), .readOnly)
         try folder.closeAfter {
             guard fsync(folder.rawValue) == 0 else { throw Errno(rawValue: errno) }
+        }
+    }
+}
+
+extension FileDescriptor {
+    /// More than any file has that is read whole. A device such as `/dev/zero` has no end.
+    private static let bytesMax = 64 << 20
+
+    /// All that can be read, `Errno.fileTooLarge` beyond 64 MiB.
+    func contents() throws -> Data {
+        var data = Data()
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while case let count = try buffer.withUnsafeMutableBytes({ try read(into: $0) }), count > 0 {
+            guard data.count + count <= Self.bytesMax else { throw Errno.fileTooLarge }
+            data.append(contentsOf: buffer[..<count])
+        }
+        return data
+    }
+}
+
+/// What is given to a command on its standard input.
+package enum StandardInput {
+    package static func contents() throws(FileFault) -> Data {
+        do { return try FileDescriptor.standardInput.contents() } catch {
+            throw FileFault(reading: "standard input", error as? Errno ?? .ioError)
         }
     }
 }

@@ -27,7 +27,7 @@ package enum DatabaseLocation: Sendable, Hashable {
         to target: DatabaseLocation, keepsSource: Bool, by author: AuditAuthor, logger: Logger,
         _ report: (DatabaseCopy.Progress) -> Void
     ) async throws -> [DatabaseCopy.Verdict] {
-        if case .sqlite(let path) = self, !FileManager.default.fileExists(atPath: path) {
+        if case .sqlite(let path) = self, try !path.isThere() {
             throw StoreError.unknown("database at \(path)")
         }
         try await demandNoServer(logger)
@@ -51,7 +51,7 @@ package enum DatabaseLocation: Sendable, Hashable {
     ///
     /// - Parameter force: even if the other has been used since, or does not tell.
     package func reopen(force: Bool, by author: AuditAuthor, logger: Logger) async throws -> DatabaseMove? {
-        if case .sqlite(let path) = self, !FileManager.default.fileExists(atPath: path) {
+        if case .sqlite(let path) = self, try !path.isThere() {
             throw StoreError.unknown("database at \(path)")
         }
         return try await with(for: .copyingFrom, logger) { store in
@@ -76,7 +76,7 @@ package enum DatabaseLocation: Sendable, Hashable {
             + "what it has taken since with --force"
         do {
             guard let target = DatabaseLocation(move.name) else { throw StoreError.damaged("the note of the copy") }
-            if case .sqlite(let path) = target, !FileManager.default.fileExists(atPath: path) {
+            if case .sqlite(let path) = target, try !path.isThere() {
                 throw StoreError.unknown("database at \(path)")
             }
             let found = try await target.with(for: .copyingFrom, logger) { try await $0.use(beyond: old) }
@@ -101,7 +101,7 @@ package enum DatabaseLocation: Sendable, Hashable {
     private func demandNoServer(_ logger: Logger) async throws {
         switch self {
         case .sqlite(let path):
-            guard FileManager.default.fileExists(atPath: path) else { return }
+            guard try path.isThere() else { return }
             do { try SQLiteBackup.demandAlone(path) } catch StoreError.unavailable(let why) {
                 guard why.contains("another process") else { throw StoreError.unavailable(why) }
                 throw DatabaseInUse(description: "\(path) is in use, stop the server first")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BelfryServer
 import Foundation
 
 /// A file that a command was given.
@@ -9,9 +10,11 @@ enum InputFile {
     ///   - path: `-` is standard input.
     ///   - option: what named it.
     static func contents(of path: String, for option: String) throws -> Data {
-        if path == "-" { return try FileHandle.standardInput.readToEnd() ?? Data() }
-        if let data = FileManager.default.contents(atPath: path) { return data }
-        throw ValidationError("\(option): \(fault(of: path))")
+        do throws(FileFault) {
+            return try path == "-" ? StandardInput.contents() : path.contents()
+        } catch {
+            throw ValidationError("\(option): \(path == "-" || error.isTooLarge ? "\(error)" : fault(of: path))")
+        }
     }
 
     /// Why a path cannot be read.

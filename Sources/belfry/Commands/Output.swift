@@ -1,6 +1,7 @@
 import BelfryAPI
 import BelfryCore
 import Foundation
+@preconcurrency import Glibc
 
 /// The one way to standard output: texts of strangers, such as the alias of a device, reach a terminal without control characters.
 func print(_ text: String) { Swift.print(text.withoutControls(keepsLines: true)) }
@@ -9,13 +10,22 @@ func print(_ text: String) { Swift.print(text.withoutControls(keepsLines: true))
 enum StandardError {
     static let isTerminal = isatty(STDERR_FILENO) == 1
 
-    static func write(_ text: String) {
-        FileHandle.standardError.write(Data(text.withoutControls(keepsLines: true).utf8))
+    /// What cannot be written is lost: a full disk or a reader that left ends no command.
+    static func write(_ text: String) { put(text.withoutControls(keepsLines: true)) }
+
+    private static func put(_ text: String) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty,
+            case let count = rest.withUnsafeBytes({ Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) })
+        {
+            guard count > 0 || errno == EINTR else { return }
+            rest = rest.dropFirst(max(count, 0))
+        }
     }
 
     /// Writes in the place of the last line of a terminal.
     static func rewrite(_ text: String) {
-        FileHandle.standardError.write(Data("\r\u{1B}[K".utf8))
+        put("\r\u{1B}[K")
         write(text)
     }
 }
