@@ -38,6 +38,7 @@ package struct ServerResources: Sendable {
             let name = isShared ? "the one that database.url names" : storage.databaseFile
             throw StoreError.unavailable("\(name) is not there; `belfry serve` makes it")
         }
+        if let fault = storage.directoryFault { throw ConfigurationFaults(lines: ["data.directory: \(fault)"]) }
         try FileManager.default.createDirectory(
             atPath: storage.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         storage.makeFilesPrivate(logger)
@@ -159,6 +160,7 @@ package struct ServerResources: Sendable {
             let (isNewer, lacks) = try await schemaDistance(storage)
             if isNewer { return "it was written by a later version of Belfry" }
             if !lacks, try await !storage.isNew { try await storage.demandServable() }
+            try await storage.demandConnections()
             let isBehind = lacks && !storage.migrates
             return isBehind ? "its schema is an earlier one and database.migrate is false: run `belfry migrate`" : nil
         } catch StoreError.unavailable(let why) {
@@ -175,7 +177,7 @@ package struct ServerResources: Sendable {
             return (!version.breaking.isEmpty, !version.missing.isEmpty)
         }
         guard
-            FileManager.default.fileExists(atPath: storage.databaseFile),
+            try storage.databaseFile.isThere(),
             let version = try SQLiteStore.schemaVersion(at: storage.databaseFile)
         else { return (false, false) }
         return (!version.breaking.isEmpty, !version.missing.isEmpty)
@@ -204,6 +206,12 @@ extension StorageConfiguration {
         try await PostgresStore.demandServable(databaseURL)
     }
 
+    /// Throws where a pooler does not give a server all its connections.
+    package func demandConnections() async throws {
+        guard let databaseURL else { return }
+        try await PostgresStore.demandConnections(databaseURL, connectionsMax: connectionsMax, pooling: pooling)
+    }
+
     /// The first secrets of a kind, read without opening the database for writing.
     fileprivate func sealedSecrets(_ kind: SealedSecret.Kind, limit: Int) async throws -> [SealedSecret] {
         guard let databaseURL else { return try SQLiteStore.sealedSecrets(at: databaseFile, kind, limit: limit) }
@@ -213,17 +221,26 @@ extension StorageConfiguration {
     /// Whether the database does not exist yet.
     fileprivate var isNew: Bool {
         get async throws {
-            guard let databaseURL else { return !FileManager.default.fileExists(atPath: databaseFile) }
+            guard let databaseURL else { return try !databaseFile.isThere() }
             return try await PostgresStore.schemaVersion(of: databaseURL).applied.isEmpty
         }
     }
 }
 
 extension StorageConfiguration {
+    /// With room for the names of files in it.
+    private static let pathBytesMax = Int(PATH_MAX) - 256
+
     /// Why the data directory cannot be used or made; nil when it can.
     fileprivate var directoryFault: String? {
         let files = FileManager.default
+        guard directory.hasPrefix("/") || getcwd(nil, 0).map({ free($0) }) != nil else {
+            return "\(directory) is below a folder that is not there any more"
+        }
         let directory = directory.absolutePath
+        guard directory.utf8.count <= Self.pathBytesMax,
+            directory.split(separator: "/").allSatisfy({ $0.utf8.count <= Int(NAME_MAX) })
+        else { return "\(directory.prefix(80))… is longer than a path may be" }
         var path = FilePath(directory)
         var isDirectory: ObjCBool = false
         while !files.fileExists(atPath: path.string, isDirectory: &isDirectory), path.removeLastComponent() {}

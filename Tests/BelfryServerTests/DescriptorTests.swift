@@ -75,4 +75,49 @@ extension CommandTests.DescriptorTests {
             #expect(server.ending == 0 && !server.logged.contains("EMFILE"), "\(server.logged)")
         }
     }
+
+    @Test func `descriptors that run out all the same are named, and accept backs off`() async throws {
+        try await Scratch.with { scratch in
+            let server = try serve("-n 2000", in: scratch)
+            defer { server.endAtOnce() }
+            let addresses = try await server.addresses()
+            let management = try await RawConnection.open(to: addresses.management)
+            func ask(_ path: String) async throws -> String {
+                let before = management.received.count
+                try await management.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                try await eventually("\(path) is answered") { management.received.count > before }
+                return String(management.received.dropFirst(before))
+            }
+            #expect(try await ask("/health/ready").contains(" 200 "))
+            try limit(server, to: 5)
+            let begun = ContinuousClock.now
+            let callers = [
+                try await RawConnection.open(to: addresses.http), try await RawConnection.open(to: addresses.http),
+            ]
+            try await eventually("accept fails") { server.logged.contains("a connection cannot be accepted") }
+            let unready = try await eventually("health notices it", every: .milliseconds(200)) {
+                let answer = try await ask("/health/ready")
+                return answer.contains(" 503 ") ? answer : nil
+            }
+            #expect(unready.contains("EMFILE") && !unready.contains("missing"), "\(unready)")
+            #expect(server.logged.contains("EMFILE"))
+            try limit(server, to: 2_000)
+            for caller in callers {
+                try await caller.send("GET /v1/info HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                try await eventually("it is served after all") { caller.received.hasPrefix("HTTP/1.1 ") }
+            }
+            let page = try await Caller(base: addresses.management, user: "", secret: "").send("GET", "/metrics").body
+            let failures = try #require(figure(#"belfry_accept_failures_total{listener="http"}"#, in: page))
+            #expect(failures >= 1 && failures <= Double(begun.duration(to: .now) / .seconds(1)) + 2, "once a second")
+            try await server.end(SIGTERM)
+        }
+    }
+
+    /// Changes the soft limit of a process that runs.
+    private func limit(_ server: Program, to count: Int) throws {
+        let process = try Process.run(
+            URL(filePath: "/usr/bin/prlimit"), arguments: ["--pid", "\(server.processID)", "--nofile=\(count):"])
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+    }
 }

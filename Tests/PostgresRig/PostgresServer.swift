@@ -10,7 +10,7 @@ public final class PostgresServer: Sendable {
     }
 
     public let directory: String
-    private let tools: String
+    let tools: String
     private let process: Mutex<Process>
     private let nextDatabase = Atomic(0)
 
@@ -54,8 +54,46 @@ public final class PostgresServer: Sendable {
         return "postgres://postgres@\(host)/\(database)"
     }
 
+    /// Runs `body` with a primary, and a standby that has each commit before it is answered.
+    public static func withStandby(
+        _ body: (_ primary: PostgresServer, _ standby: PostgresServer) async throws -> Void
+    ) async throws {
+        try await with { primary in
+            let standby = try await BlockingWork.run { try PostgresServer(standbyOf: primary) }
+            let result: Result<Void, any Error>
+            do { result = .success(try await body(primary, standby)) } catch { result = .failure(error) }
+            try await BlockingWork.run { standby.discard() }
+            try result.get()
+        }
+    }
+
+    /// A copy of a server, which follows it. It blocks while the server comes up.
+    private convenience init(standbyOf primary: PostgresServer) throws {
+        try self.init { directory, tools, user in
+            user + [
+                tools + "/pg_basebackup", "-h", primary.directory, "-p", "5432", "-U", "postgres", "-D",
+                directory + "/data", "-R", "-X", "stream", "-c", "fast", "--no-sync",
+            ]
+        }
+        try primary.run("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        try primary.run("SELECT pg_reload_conf()")
+    }
+
+    /// Makes a primary of a standby. It blocks until it is one.
+    public func promote() throws { try run("SELECT pg_promote()") }
+
     /// A new one. It blocks while the server comes up.
-    public init() throws {
+    public convenience init() throws {
+        try self.init { directory, tools, user in
+            user + [
+                tools + "/initdb", "-D", directory + "/data", "-U", "postgres", "-A", "trust", "-E", "UTF8",
+                "--locale=C.UTF-8", "--no-sync",
+            ]
+        }
+    }
+
+    /// - Parameter make: the command that fills its data directory, for its folder, the folder of tools and the user to be.
+    private init(_ make: (_ directory: String, _ tools: String, _ user: [String]) -> [String]) throws {
         directory =
             FileManager.default.temporaryDirectory.appendingPathComponent("pg-\(UUID().uuidString.prefix(8))").path
         tools = try Self.tools()
@@ -66,13 +104,8 @@ public final class PostgresServer: Sendable {
         if getuid() == 0, let account = getpwnam("postgres") {
             chown(directory, account.pointee.pw_uid, account.pointee.pw_gid)
         }
-        let made = try Process.run(
-            user + [
-                tools + "/initdb", "-D", directory + "/data", "-U", "postgres", "-A", "trust", "-E", "UTF8",
-                "--locale=C.UTF-8", "--no-sync",
-            ],
-            output: directory + ".log")
-        guard made == 0 else { throw Trouble(description: "initdb failed, see \(directory).log") }
+        let made = try Process.run(make(directory, tools, user), output: directory + ".log")
+        guard made == 0 else { throw Trouble(description: "no data directory was made, see \(directory).log") }
         process = Mutex(try Self.bringUp(directory, tools))
         Self.discardAtExit(self)
     }

@@ -110,6 +110,26 @@ package final class PostgresStore: SQLStore {
         }
     }
 
+    /// Throws where a pooler does not give a node all the connections that it keeps: one in session mode with a small pool.
+    package static func demandConnections(
+        _ connection: String, connectionsMax: Int, pooling: DatabasePooling
+    ) async throws {
+        guard pooling != .transaction else { return }
+        let more = PostgresSearchConnection.placesMax + ChangeNotifier.connections
+        try await once(ConnectionOptions(connection)) { first in
+            guard first.isPooled else { return }
+            var held = [first]
+            while held.count < connectionsMax + more {
+                do { held.append(try Connection(ConnectionOptions(connection))) } catch {
+                    throw StoreError.unavailable(
+                        "a pooler gives \(held.count) of the \(connectionsMax + more) connections that a node keeps "
+                            + "(database.connections and \(more)). In session mode its default_pool_size has to be "
+                            + "\(connectionsMax + more) for each node, and as many for commands: \(error)")
+                }
+            }
+        }
+    }
+
     /// The fault of the URL of a database, in words that hold no secret; nil for a sound one.
     package static func fault(of url: String) -> String? { ConnectionOptions.fault(of: url) }
 

@@ -120,11 +120,22 @@ extension Connection {
         guard PQsendQuery(handle, "SELECT pg_backend_pid()") == 1 else { throw failure(.connectionFailed) }
         var process: Int32?
         let deadline = ContinuousClock.now + options.connectTimeout
-        while let rows = try nextResult(until: deadline) {
+        while let rows = try firstResult(until: deadline) {
             guard PQresultStatus(rows.handle) == PGRES_TUPLES_OK else { throw PostgresError(refusal: rows.handle) }
             process = PQgetvalue(rows.handle, 0, 0).flatMap { Int32(String(cString: $0)) }
         }
         return process != PQbackendPID(handle)
+    }
+
+    /// A pooler lets everybody in, and makes statements wait for a connection to the server.
+    private func firstResult(until deadline: ContinuousClock.Instant) throws -> Rows? {
+        do { return try nextResult(until: deadline) } catch let error as PostgresError where error.code == .timedOut {
+            throw PostgresError(
+                .timedOut,
+                message:
+                    "the connection was accepted, and its first statement not answered within \(options.connectTimeout): "
+                    + "a pooler has no connection to the server left, or the server hangs")
+        }
     }
 }
 

@@ -20,6 +20,8 @@ public final class Connection {
     private var scratch = Parameters()
     /// Whether the wait for an answer was abandoned; later answers are ignored.
     var isGivenUp = false
+    private let era: ServerEra
+    private let begunIn: Int
 
     private enum Pending {
         case prepare(sql: String, name: String)
@@ -32,6 +34,8 @@ public final class Connection {
 
     public init(_ options: ConnectionOptions) throws {
         self.options = options
+        era = ServerEra.of(options.string)
+        begunIn = era.now
         handle = try Self.connect(options)
         isPooled = try options.pooling == .transaction || (options.pooling == .auto && isOfPooler())
         if !isPooled { for statement in options.setup { try run(script: statement) } }
@@ -42,11 +46,14 @@ public final class Connection {
 
     /// Whether it is usable, as far as known without asking the server.
     public var isAlive: Bool {
-        guard !isGivenUp, PQstatus(handle) == CONNECTION_OK else { return false }
+        guard !isGivenUp, !isOfDemoted, PQstatus(handle) == CONNECTION_OK else { return false }
         // The server sends nothing unasked, unless it closes the connection.
         guard isReadable else { return true }
         return PQconsumeInput(handle) == 1 && PQstatus(handle) == CONNECTION_OK
     }
+
+    /// Whether another connection found that the server writes no more.
+    var isOfDemoted: Bool { era.now != begunIn }
 
     /// The id of the server's process.
     public var serverProcess: Int32 { PQbackendPID(handle) }
@@ -171,7 +178,10 @@ public final class Connection {
     private func refusal(_ rows: Rows) -> PostgresError {
         let error = PostgresError(refusal: rows.handle)
         // The server is a standby now, and keeps its connections: the next one may lead to the new primary.
-        if error.sqlState == .readOnlyTransaction { isGivenUp = true }
+        if error.sqlState == .readOnlyTransaction {
+            isGivenUp = true
+            era.end(begunIn)
+        }
         guard error.sqlState == .invalidStatementName || error.sqlState == .duplicatePreparedStatement else {
             return error
         }

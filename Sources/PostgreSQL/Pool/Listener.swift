@@ -22,6 +22,9 @@ public final class Listener: Sendable {
     private let isClosed = Atomic(false)
     private let hear: @Sendable (Event) -> Void
 
+    /// How often it looks whether its server is still the one that writes.
+    private static let look = Duration.seconds(1)
+
     /// - Parameters:
     ///   - channels: their names in `NOTIFY`.
     ///   - pause: the time between two attempts to connect.
@@ -68,7 +71,8 @@ public final class Listener: Sendable {
         for channel in channels { try connection.run(script: "LISTEN \(Self.quoted(channel))") }
         hear(.listening)
         while !isClosed.load(ordering: .acquiring) {
-            waker.wait(with: PQsocket(connection.handle))
+            waker.wait(with: PQsocket(connection.handle), for: Self.look)
+            guard !connection.isOfDemoted else { return }
             guard PQconsumeInput(connection.handle) == 1 else { throw connection.failure(.connectionLost) }
             while let notice = PQnotifies(connection.handle) {
                 defer { PQfreemem(notice) }
@@ -114,12 +118,12 @@ private final class SocketWaker: Sendable {
         _ = poll(&poller, 1, Int32(duration / .milliseconds(1)))
     }
 
-    /// Returns when it is signalled, or the socket is readable.
-    func wait(with socket: Int32) {
+    /// Returns when it is signalled, the socket is readable, or the time is up.
+    func wait(with socket: Int32, for duration: Duration) {
         var pollers = [
             pollfd(fd: reading, events: Int16(POLLIN), revents: 0),
             pollfd(fd: socket, events: Int16(POLLIN), revents: 0),
         ]
-        _ = poll(&pollers, 2, -1)
+        _ = poll(&pollers, 2, Int32(duration / .milliseconds(1)))
     }
 }

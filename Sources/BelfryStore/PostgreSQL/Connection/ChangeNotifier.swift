@@ -18,6 +18,8 @@ final class ChangeNotifier: Sendable {
     }
 
     private static let channel = "belfry"
+    /// Those of its own.
+    static let connections = 1
 
     private let pool: ConnectionPool
     private let listener: Listener

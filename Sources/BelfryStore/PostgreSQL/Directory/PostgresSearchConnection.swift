@@ -10,7 +10,7 @@ final class PostgresSearchConnection: Sendable {
         FairTurns<Key<Application>?>(
             places: PostgresSearchConnection.placesMax, waitingMax: PostgresSearchConnection.waitingMax))
 
-    private static let placesMax = 2
+    static let placesMax = 2
     /// Further callers are turned away beyond this queue. The API admits fewer.
     private static let waitingMax = 64
 
