@@ -60,8 +60,15 @@ class Browser:
                 return act()
             except (*self.CHANGES, NotYet) as error:
                 if time.monotonic() > end:
-                    raise AssertionError(f"{what}: {error}\n{self.driver.current_url}") from error
+                    raise AssertionError(f"{what}: {error}\n{self.driver.current_url}\n{self.heading()}") from error
                 time.sleep(0.1)
+
+    def heading(self):
+        """What a page that does not change says first, if anything."""
+        try:
+            return self.driver.execute_script("return document.querySelector('main')?.innerText.slice(0, 300)")
+        except self.CHANGES as error:
+            return str(error)
 
     def script(self, text, *arguments):
         return self.steadily("a script", lambda: self.driver.execute_script(text, *arguments))
