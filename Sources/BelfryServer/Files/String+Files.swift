@@ -81,7 +81,7 @@ extension FileDescriptor {
     /// More than any file has that is read whole. A device such as `/dev/zero` has no end.
     private static let bytesMax = 64 << 20
 
-    /// All that can be read, `Errno.fileTooLarge` beyond 64 MiB.
+    /// All that can be read. Throws the error of the system, and one of its kind beyond 64 MiB.
     func contents() throws -> Data {
         var data = Data()
         var buffer = [UInt8](repeating: 0, count: 65_536)
