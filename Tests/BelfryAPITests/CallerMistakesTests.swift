@@ -170,13 +170,127 @@ import Testing
     }
 
     @Test(arguments: [
-        "Title", "tile", "messages", "links", "channels", "collapse", "text", "Message", "own", "story", "priority",
-        "message",
+        "Title", "tile", "messages", "links", "channels", "collapse", "text", "Message", "own", "story", "message",
+        "click_action", "visibilities", "ttls",
     ])
     func `other names in a part for Android are data for the app`(name: String) async throws {
         let reply = try await TestServer().push(
             #"{"message":{"body":"Hi","custom":{"android":{"\#(name)":"x"}}},"target":{"platform":"all"}}"#)
         #expect(reply.status == 200 && reply.headers[.warning] == nil, "\(reply)")
+    }
+
+    @Test(arguments: [
+        ("android", #""priority":"urgent""#, "android.priority has to be high or normal, it is 'urgent'"),
+        ("android-fcm", #""priority":"hihg""#, "it is 'hihg' (is high meant?)"),
+        ("androidFcm", #""priority":10"#, "androidFcm.priority has to be high or normal, it is 10"),
+        ("android", #""priority":true"#, "it is true"),
+        ("android", #""collapse_key":["a"]"#, "android.collapse_key has to be a text, it is an array"),
+        ("android", #""message":{"a":1}"#, "android.message has to be a text, it is an object"),
+        ("android", #""ttl":"3600s""#, "android.ttl is not sent as a field of the provider's: expires_at"),
+        ("android-fcm", #""time_to_live":60"#, "expiryTime in PCF's API"),
+        ("android", #""visibility":"PUBLIC""#, "android.visibility is not sent"),
+        ("android-fcm", #""notification_priority":"PRIORITY_MAX""#, "notification_priority is not sent"),
+        ("android", #""notification":{"title":"x"}"#, "title, body, image and the others stand in message itself"),
+        ("huawei", #""category":"marketing""#, "(is MARKETING meant?)"),
+        ("huawei", #""category":7"#, "huawei.category has to be a text such as MARKETING, it is 7"),
+        ("huawei", #""urgency":"HIGH""#, "huawei.urgency is not sent"),
+        ("amazon", #""consolidationKey":"a""#, "collapse_key is its name"),
+        ("amazon", #""expiresAfter":60"#, "amazon.expiresAfter is not sent"),
+        ("web", #""urgency":"hihg""#, "web.urgency is not sent as a header: it stands in message.web"),
+        ("web", #""ttl":"60""#, "web.ttl is not sent as a header"),
+        ("web", #""requireInteraction":"yes""#, "requireInteraction has to be true or false, it is 'yes'"),
+        ("web", #""actions":{}"#, "web.actions has to be an array"),
+        ("web", #""app_badge":-1"#, "web.app_badge has to be a whole number from 0"),
+        ("ios", #""badge":-1"#, "ios.badge has to be a whole number from 0 to 2147483647, or a text such as"),
+        ("ios", #""badge":"-1""#, "it is '-1'"), ("ios", #""badge":1.5"#, "it is 1.5"),
+        ("ios", #""badge":3000000000"#, "it is 3000000000"), ("ios", #""badge":true"#, "it is true"),
+    ])
+    func `a value that a platform does not take is refused`(part: String, member: String, words: String) async throws {
+        let message = #""message":{"body":"Hi","custom":{"\#(part)":{\#(member)}}}"#
+        let reply = try await TestServer().push(#"{\#(message),"target":{"platform":"all"}}"#)
+        #expect(reply.status == 400, "\(reply.text)")
+        #expect(reply.message?.contains("message.custom.\(part).") == true, "\(reply.text)")
+        #expect(reply.message?.contains(words) == true, "\(reply.text)")
+        let admin = try await TestAdminServer()
+        let app = try await admin.resources("shop").application.uuid.lowercased
+        let refused = try await admin.send(.post, "apps/\(app)/pushes", #"{\#(message),"target":{"everyone":true}}"#)
+        #expect(refused.status == 400 && refused.message?.contains(words) == true, "\(refused.text)")
+    }
+
+    @Test(arguments: [
+        #""urgency":"hihg""#:
+            "message.web.urgency has to be one of very-low, low, normal, high, it is 'hihg' (is high meant?)",
+        #""ttl":-1"#: "message.web.ttl has to be a whole number from 0 to 2419200, it is -1",
+        #""ttl":"60""#: "message.web.ttl has to be a whole number from 0 to 2419200, it is '60'",
+        #""dir":"LTR""#: "it is 'LTR' (is ltr meant?)", #""silent":"no""#: "it is 'no'",
+        #""urgncy":"high""#: "(is urgency meant?)",
+    ])
+    func `a value that browsers do not take is named`(member: String, words: String) async throws {
+        let reply = try await TestServer().push(
+            #"{"message":{"body":"Hi","web":{"title":"T",\#(member)}},"target":{"platform":"all"}}"#)
+        #expect(reply.status == 400 && reply.message?.contains(words) == true, "\(reply.text)")
+    }
+
+    /// Numbers under these names are those of Android's own notifications, which plug-ins of apps read.
+    @Test(arguments: [
+        #""priority":2"#, #""priority":"-2""#, #""priority":"HIGH""#, #""priority":"normal""#, #""visibility":1"#,
+        #""notification":"own""#, #""collapse_key":7"#,
+    ])
+    func `a value that apps or providers know is taken`(member: String) async throws {
+        let reply = try await TestServer().push(
+            #"{"message":{"body":"Hi","custom":{"android":{\#(member)}}},"target":{"platform":"all"}}"#)
+        #expect(reply.status == 200 && reply.headers[.warning] == nil, "\(reply)")
+    }
+
+    @Test(arguments: ["3.0", "3e0", "30E-1"])
+    func `a whole number is one however it is written`(number: String) async throws {
+        let server = try await TestServer()
+        let reply = try await server.push(
+            #"{"message":{"body":"Hi","custom":{"ios":{"badge":\#(number)}}},"target":{"platform":"all"}}"#)
+        #expect(reply.status == 200, "\(reply.text)")
+        let content = try #require(await server.store.pushes.last?.content)
+        let payload = try JSONValue(json: IOSPayload(content, receiptID: nil, sentAt: .zero).bytes)
+        #expect(payload["aps"]?["badge"] == .integer(3))
+        #expect(content.badgeChange(on: .ios) == .set(3))
+        let shared = try await server.push(
+            #"{"message":{"body":"Hi","badge":\#(number),"web":{"title":"T","ttl":\#(number)}},"target":{"platform":"ios"}}"#
+        )
+        #expect(shared.message?.contains("message.web is given") == true, "\(shared.text)")
+    }
+
+    @Test(arguments: [("titel", "title"), ("bdy", "body"), ("dta", "data"), ("soud", "sound"), ("Body", "body")])
+    func `a misspelt field of a message is named with the nearest`(written: String, meant: String) async throws {
+        let message = #""message":{"custom":{"ios":{"alert":"x"}},"\#(written)":"x"}"#
+        let reply = try await TestServer().push(#"{\#(message),"target":{"platform":"all"}}"#)
+        #expect(reply.status == 200, "\(reply.text)")
+        #expect(
+            reply.headers[.warning] == #"299 - "message.\#(written) was ignored (is message.\#(meant) meant?)""#)
+        let admin = try await TestAdminServer()
+        let app = try await admin.resources("shop").application.uuid.lowercased
+        let refused = try await admin.send(.post, "apps/\(app)/pushes", #"{\#(message),"target":{"everyone":true}}"#)
+        #expect(refused.status == 400 && refused.text.contains("(is \(meant) meant?)"), "\(refused.text)")
+    }
+
+    /// One old platform must not keep a push from all others.
+    @Test func `a push that is too large for one platform goes to others`() async throws {
+        let server = try await TestServer()
+        _ = try await server.store.create(.test(.windowsPhone, of: server.application))
+        let text = String(repeating: "x", count: 3_500)
+        func isTold(_ reply: TestAnswer) -> Bool {
+            let warning = reply.headers[.warning] ?? ""
+            return warning.hasPrefix("299 - \"message makes a windowsPhone payload of 36")
+                && warning.hasSuffix(" bytes, MPNS takes 3072: its devices are refused, others get it\"")
+        }
+        let reply = try await server.push(#"{"message":{"body":"\#(text)"},"target":{"platform":"all"}}"#)
+        #expect(reply.status == 200 && isTold(reply), "\(reply)")
+        let later = try await server.push(
+            #"{"message":{"body":"\#(text)"},"target":{"platform":"all"},"scheduleIn":7200}"#)
+        #expect(later.status == 200 && isTold(later), "\(later)")
+        let alone = try await server.push(#"{"message":{"body":"\#(text)"},"target":{"platform":"windowsPhone"}}"#)
+        #expect(alone.status == 400 && alone.message?.contains("MPNS takes 3072") == true, "\(alone)")
+        let whole = try await server.push(
+            #"{"message":{"body":"\#(text)\#(text)"},"target":{"platform":"all"}}"#)
+        #expect(whole.status == 400 && whole.message?.contains("APNs takes 4096") == true, "\(whole)")
     }
 
     @Test func `a corrected mutable-content is told`() async throws {

@@ -101,10 +101,8 @@ import Testing
         #expect(payload.isSilent == (notice == nil))
     }
 
-    @Test func `a text that would not fit twice is left to the app to show`() throws {
-        let body = String(repeating: "x", count: 2_024)
-        #expect(try Self.payload(nil, body: body).notificationText == nil)
-        #expect(try !Self.payload(nil, body: body).isSilent)
-        #expect(try Self.payload(nil, body: String(body.dropLast(1))).notificationText?.utf8.count == 2_023)
+    @Test(arguments: [("high", true), ("HIGH", true), ("normal", false), ("NORMAL", false)])
+    func `data are sent at the priority that their sender writes`(priority: String, isHigh: Bool) throws {
+        #expect(try Self.payload(#"{"android":{"k":"v","priority":"\#(priority)"}}"#).isHighPriority == isHigh)
     }
 }

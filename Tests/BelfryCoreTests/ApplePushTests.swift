@@ -55,7 +55,10 @@ import Testing
 
     @Test(
         arguments: [
-            (#"{"type":"alarm"}"#, "message.apns.type is 'alarm', it has to be one of alert, background, voip"),
+            (
+                #"{"type":"alarm"}"#,
+                "message.apns.type is 'alarm' (is alert meant?), it has to be one of alert, background, voip"
+            ),
             (#"{"kind":"alert"}"#, "'message.apns.kind' is not a field"), (#"[]"#, "message.apns has to be an object"),
             (#"{"type":1}"#, "message.apns.type has to be a string, it is a number"),
             (#"{"priority":"10"}"#, "message.apns.priority has to be 10, 5 or 1"),

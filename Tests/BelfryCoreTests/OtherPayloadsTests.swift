@@ -16,7 +16,7 @@ import Testing
         ),
         (
             #"{"type":"toast","template_name":"ToastText02","template_fields":{"textField2":"b"}}"#,
-            #"<toast><visual><binding template="ToastText02"><text id="1">the &lt;body&gt;</text><text id="2">b</text></binding></visual></toast>"#
+            #"<toast><visual><binding template="ToastText02"><text id="1">the &lt;body></text><text id="2">b</text></binding></visual></toast>"#
         ),
         (
             #"{"type":"tile","template_name":"TileWideText06","template_fields":{"textField10":"j","textField2":"b"}}"#,
@@ -34,6 +34,34 @@ import Testing
     func `a Windows 8 device gets the XML of its template`(json: String, xml: String) throws {
         let payload = try #require(try Windows8Payload(Self.content("windows8", json, body: "the <body>")))
         #expect(String(decoding: payload.bytes, as: UTF8.self) == Self.head + xml)
+    }
+
+    /// What is sent is what counts: quotes in a text are a byte each.
+    @Test func `only what has to be escaped costs more than a byte`() throws {
+        func bytes(_ body: String) throws -> (windows: Int, phone: Int) {
+            let content = Push.Content(body: body)
+            return (
+                try Windows8Payload(content)?.bytes.count ?? 0, try WindowsPhonePayload(content)?.bytes.count ?? 0
+            )
+        }
+        let plain = try bytes("xxxxx")
+        for text in [#"""#, "'", ">", "\n", "\t", "]"] {
+            let cost = try bytes("xxxx" + text)
+            #expect(cost == plain, "\(text)")
+        }
+        for (text, more) in [("&", 4), ("<", 3), ("\r", 4)] {
+            let cost = try bytes("xxxx" + text)
+            #expect(cost.windows == plain.windows + more && cost.phone == plain.phone + more, "\(text)")
+        }
+        #expect(try bytes("xx]]>").windows == plain.windows + 3)
+        let room = Windows8Payload.bytesMax - plain.windows + 5
+        let quotes = String(repeating: "\"", count: room)
+        #expect(try Windows8Payload(Push.Content(body: quotes))?.bytes.count == Windows8Payload.bytesMax)
+        #expect(throws: InvalidInput.self) { try Windows8Payload(Push.Content(body: quotes + "x")) }
+        let launch = Push.Content(body: "x", shared: SharedFields(data: ["a": .string("<\"\t>")]))
+        #expect(
+            String(decoding: try Windows8Payload(launch)?.bytes ?? [], as: UTF8.self)
+                .contains(#"launch="{&quot;a&quot;:&quot;&lt;\&quot;\t>&quot;}""#))
     }
 
     @Test func `a body alone is a toast, and nothing is nothing`() throws {

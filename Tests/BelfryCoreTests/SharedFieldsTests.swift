@@ -184,7 +184,7 @@ import Testing
         let web = try JSONValue(json: WebPayload(content, receiptID: nil).bytes)["notification"]
         #expect(web?["title"] == .string(title) && web?["body"] == .string(body))
         for bytes in [try Windows8Payload(content)?.bytes, try WindowsPhonePayload(content)?.bytes] {
-            #expect(Self.text(bytes).contains(title) && Self.text(bytes).contains("👩‍👩‍👧 &lt;&amp;&quot;&apos;&gt;"))
+            #expect(Self.text(bytes).contains(title) && Self.text(bytes).contains("👩‍👩‍👧 &lt;&amp;\"'>"))
         }
     }
 
@@ -247,6 +247,20 @@ import Testing
                 "title": "Own", "message": "own", "image": "own", "link": "own", "sound": "own", "category": "own",
                 "channel": "own", "thread": "t", "d": "own",
             ])
+    }
+
+    @Test(arguments: [
+        (#"{"huawei":{"link":"javascript:x"}}"#, "huawei.link has to be an http or https URL"),
+        (#"{"android":{"image":"http://shop.example/a.png"}}"#, "android.image has to be an https URL"),
+        (#"{"android-fcm":{"sound":true}}"#, "android-fcm.sound has to be a text, it is true"),
+        (#"{"amazon":{"channel":" x"}}"#, "amazon.channel begins or ends with a space"),
+    ])
+    func `a part's own field is as the shared one has to be`(custom: String, words: String) throws {
+        let content = try Self.content(#"{"title":"T"}"#, custom: custom)
+        let fault = #expect(throws: InvalidInput.self) { try content.checkShared() }
+        #expect(fault?.description.hasPrefix("message.custom.\(words)") == true, "\(String(describing: fault))")
+        let alone = Push.Content(body: "B", custom: content.custom)
+        #expect(throws: Never.self) { try alone.checkShared() }
     }
 
     @Test func `a part for Android alone is data`() throws {

@@ -23,12 +23,12 @@ import Testing
         (#"{"template_name":"ToastText01"}"#, "type is missing"),
         (
             #"{"type":"bell","template_name":"ToastText01"}"#,
-            "type is 'bell', it has to be one of tile, toast, badge, raw"
+            "type has to be one of tile, toast, badge, raw, it is 'bell'"
         ),
         (#"{"type":"toast"}"#, "template_name is missing"),
         (
             #"{"type":"toast","template_name":"TileWideImage"}"#,
-            "template_name is 'TileWideImage', which is not a template"
+            "template_name has to be a template of its type, it is 'TileWideImage'"
         ),
         (#"{"type":"tile","template_name":7}"#, "template_name has to be a string, it is a number"),
         (
@@ -37,7 +37,7 @@ import Testing
         ),
         (
             #"{"type":"tile","template_name":"TileWideImage","template_fields":{"imgSrc1":1}}"#,
-            "template_fields.imgSrc1 has to be a string, it is a number"
+            "template_fields.imgSrc1 has to be a string, it is 1"
         ),
         (
             #"{"type":"tile","template_name":"TileWideImage","template_fields":[]}"#,
@@ -58,6 +58,22 @@ import Testing
         (
             #"{"type":"badge","template_name":"N/A","template_fields":{"badge_value_integer":100}}"#,
             "template_fields.badge_value_integer has to be a whole number from 1 to 99"
+        ),
+        (
+            #"{"type":"badge","template_name":"N/A","template_fields":{"badge_value_string":"newmessage"}}"#,
+            "template_fields.badge_value_string has to be one of none, activity, alarm, alert, attention, available, away, busy, error, newMessage, paused, playing, unavailable, it is 'newmessage' (is newMessage meant?)"
+        ),
+        (
+            #"{"type":"toast","template_name":"ToastText01","options":{"duration":"Long"}}"#,
+            "options.duration has to be one of short, long, it is 'Long' (is long meant?)"
+        ),
+        (
+            #"{"type":"toast","template_name":"ToastText1"}"#,
+            "template_name has to be a template of its type, it is 'ToastText1' (is ToastText0"
+        ),
+        (
+            #"{"type":"tost","template_name":"a"}"#,
+            "type has to be one of tile, toast, badge, raw, it is 'tost' (is toast meant?)"
         ),
     ])
     func `what a Windows 8 template does not take is named`(json: String, words: String) throws {
@@ -81,10 +97,18 @@ import Testing
         (#"{}"#, "template is missing"),
         (
             #"{"template":"tost"}"#,
-            "template is 'tost', it has to be one of cycleTile, flipTile, iconicTile, raw, tile, toast"
+            "template has to be one of cycleTile, flipTile, iconicTile, raw, tile, toast, it is 'tost' (is toast meant?)"
         ),
         (#"{"template":"tile","template_fields":{"tileId":"x"}}"#, "template_fields.tileId is not a field of tile"),
         (#"{"template":"tile","template_fields":{"count":"3"}}"#, "template_fields.count has to be a whole number"),
+        (
+            #"{"template":"tile","template_fields":{"count":100}}"#,
+            "template_fields.count has to be a whole number from 0 to 99, it is 100"
+        ),
+        (
+            #"{"template":"iconicTile","template_fields":{"backgroundColor":"red"}}"#,
+            "template_fields.backgroundColor has to be a color as #AARRGGBB, it is 'red'"
+        ),
         (
             #"{"template":"cycleTile","template_fields":{"cycleImages":["a",1]}}"#,
             "template_fields.cycleImages has to be an array of strings"

@@ -19,8 +19,11 @@ extension Admin.Body {
         self.init()
         var body = self
         do throws(InvalidInput) {
+            var given = GivenFields()
             try JSONReader.document(bytes) { reader, field throws(InvalidInput) in
-                guard Self.fields.contains(field) else { throw InvalidInput.unknown(field, instead: Self.fields) }
+                guard try given.note(field, among: Self.fields) else {
+                    throw InvalidInput.unknown(field, instead: Self.fields)
+                }
                 try body.read(field, from: &reader)
             }
         } catch {
@@ -68,7 +71,8 @@ extension InvalidInput {
         _ field: String, of whole: String = "a field of this request", instead fields: [String]
     ) -> InvalidInput {
         let key = field.split(separator: ".").last.map(String.init) ?? field
-        return .unknown("'\(field)'", key, notOf: whole, known: fields)
+        return .unknown(
+            "'\(field)'", key, notOf: whole, known: fields, meant: IgnoredFields.meaning(of: key, among: fields))
     }
 
     static func missing(_ field: String) -> InvalidInput { InvalidInput(field: field, "is missing") }
@@ -84,8 +88,11 @@ extension JSONReader {
     mutating func object(
         _ field: String, of fields: [String], member: (inout JSONReader, String) throws(InvalidInput) -> Void
     ) throws(InvalidInput) {
+        var given = GivenFields()
         try object(field) { reader, name throws(InvalidInput) in
-            guard fields.contains(name) else { throw InvalidInput.unknown("\(field).\(name)", instead: fields) }
+            guard try given.note(name, among: fields, under: "\(field).") else {
+                throw InvalidInput.unknown("\(field).\(name)", instead: fields)
+            }
             try member(&reader, name)
         }
     }
@@ -129,8 +136,7 @@ extension JSONReader {
 extension RawRepresentable<String> where Self: CaseIterable {
     init(named text: String, field: String) throws(InvalidInput) {
         guard let choice = Self(rawValue: text) else {
-            let known = Self.allCases.map(\.rawValue).joined(separator: ", ")
-            throw InvalidInput(field: field, "is '\(text)', it has to be one of \(known)")
+            throw .choice(field, text, of: Self.allCases.map(\.rawValue))
         }
         self = choice
     }

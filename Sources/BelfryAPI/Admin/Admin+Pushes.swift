@@ -56,7 +56,7 @@ extension Admin {
             _ pushRequest: PushRequest, at dueAt: Instant, _ call: Call, _ application: Application
         ) async throws -> Response {
             let schedule = try await factory.pushes.schedule(pushRequest, at: dueAt, for: application, by: call.author)
-            return try .created(CreatedScheduleReply(schedule_id: schedule.key.id))
+            return try .created(CreatedScheduleReply(schedule))
         }
 
         /// Includes content, target and connection faults; an unreadable message hides nothing else.

@@ -29,8 +29,11 @@ struct IgnoredFields: Sendable, Hashable {
         "subscriptions": "tags", "token": "registration_token", "devicetoken": "registration_token",
         "userid": "custom_user_id", "user": "custom_user_id", "username": "custom_user_id", "text": "body",
         "alert": "body", "alias": "device_alias",
-        "model": "device_model",
+        "model": "device_model", "url": "link", "deeplink": "link", "clickaction": "link", "icon": "image",
+        "picture": "image", "extra": "data", "all": "everyone",
     ]
+    /// What the admin API calls the fields of PCF's.
+    private static let adminNames = ["expiryTime": "expires_at", "scheduleAt": "send_at", "scheduleIn": "send_at"]
 
     var isEmpty: Bool { fields.isEmpty && others == 0 && remarks.isEmpty }
 
@@ -52,6 +55,11 @@ struct IgnoredFields: Sendable, Hashable {
         let others = topics.count - named.count
         let more = others == 0 ? [] : ["\(others) \(named.isEmpty ? "of the topics" : "more")"]
         remark("nobody subscribes to \((named + more).joined(separator: ", "))")
+    }
+
+    /// Notes the types of platform that refuse a push for its size.
+    mutating func remark(tooLarge refusals: [InvalidInput]) {
+        for refusal in refusals { remark(refusal.ofDevices) }
     }
 
     /// Notes a field that nothing reads, if it resembles one of the known ones.
@@ -97,7 +105,8 @@ struct IgnoredFields: Sendable, Hashable {
     static func meaning(of key: String, among known: [String]) -> String? {
         if let synonym = synonyms[NearestName.plain(key)] {
             // A target has the plural.
-            if let field = [synonym, synonym + "s"].first(where: known.contains) { return field }
+            let names = [synonym, synonym + "s"] + [adminNames[synonym]].compactMap(\.self)
+            if let field = names.first(where: known.contains) { return field }
             // A target's field beside the target.
             if ["topics", "devices", "custom_user_ids"].contains(synonym) {
                 return known.contains("target") ? "target.\(synonym)" : known.contains("tags") ? "tags" : nil
@@ -116,6 +125,16 @@ extension PCFv1 {
         case ignored
 
         init(of application: BelfryCore.Application) { self = application.ignoresUnknownFields ? .ignored : .refused }
+
+        /// Throws where a field of a push stands twice, unless the application is as tolerant as PCF was.
+        func refuseTwice(
+            _ key: String, among known: [String], under prefix: String = "", _ given: inout GivenFields
+        ) throws(InvalidInput) {
+            guard self == .refused else { return }
+            do throws(InvalidInput) { _ = try given.note(key, among: known, under: prefix) } catch {
+                throw error.withNothingSent
+            }
+        }
 
         /// Takes a field that nothing reads, with the reader at its value. One without a value says nothing.
         ///

@@ -12,6 +12,7 @@ extension PCFv1 {
         /// Fields that nothing reads.
         private(set) var ignored = IgnoredFields()
         private let unknown: UnknownFields
+        private var given = GivenFields()
 
         private init(_ unknown: UnknownFields) { self.unknown = unknown }
 
@@ -91,6 +92,7 @@ extension PCFv1 {
         // MARK: Reading
 
         private mutating func read(_ key: String, from reader: inout JSONReader) throws(InvalidInput) {
+            try unknown.refuseTwice(key, among: Self.fields, &given)
             switch key {
             case "message": try readMessage(from: &reader)
             case "target":
@@ -186,6 +188,7 @@ extension PCFv1 {
         private(set) var platform: String?
         private(set) var isInteractiveOnly = false
         private(set) var ignored = IgnoredFields()
+        private var given = GivenFields()
         /// A field that was ignored and would have narrowed the audience, and the one that is probably meant.
         private var misspelt: (written: String, meant: String)?
 
@@ -220,6 +223,7 @@ extension PCFv1 {
         private mutating func read(
             _ key: String, _ unknown: UnknownFields, from reader: inout JSONReader
         ) throws(InvalidInput) {
+            try unknown.refuseTwice(key, among: Self.fields, under: "target.", &given)
             switch key {
             case "devices": try readDevices(try reader.strings("target.devices") ?? [])
             case "topics": topics += try reader.strings("target.topics") ?? []

@@ -35,10 +35,12 @@ extension PCFv1 {
             if let dueAt = try body.times.due(at: now), dueAt > now + options.sendsImmediatelyWithin {
                 try IdempotencyMiddleware.refuseRepetition()
                 let schedule = try await pushService.schedule(body.pushRequest, at: dueAt, for: application.key)
+                ignored.remark(tooLarge: schedule.tooLarge)
                 return Self.reply { json in json.string("schedule_id", schedule.key.id) }
             }
             let push = try await pushService.send(body.pushRequest, for: application.key)
             accepted.note(push, logger)
+            ignored.remark(tooLarge: push.tooLarge)
             // Senders to users and devices know whom they name, and are many.
             if !body.pushRequest.target.topics.isEmpty,
                 let names = await pushService.unmatchedNames(of: push, body.pushRequest.target)

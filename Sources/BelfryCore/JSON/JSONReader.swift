@@ -114,11 +114,10 @@ package struct JSONReader {
     package mutating func integer(_ field: String) throws(InvalidInput) -> Int64? {
         if try null() { return nil }
         let start = position
-        switch try value(field) {
-        case .integer(let integer): return integer
-        case .number(let number):
-            // Beyond 2^53 a double stands for several integers.
-            guard let integer = Int64(exactly: number.double), integer.magnitude < 1 << 53 else {
+        let value = try value(field)
+        switch value {
+        case .integer, .number:
+            guard let integer = value.wholeNumber else {
                 throw InvalidInput(field: field, "has to be a whole number of 64 bits")
             }
             return integer

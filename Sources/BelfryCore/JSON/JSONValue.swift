@@ -26,6 +26,15 @@ package enum JSONValue: Sendable {
 
     package var isNull: Bool { self == .null }
 
+    /// A whole number, however it is written: 3, 3.0 or 3e0. nil where a double stands for several.
+    package var wholeNumber: Int64? {
+        switch self {
+        case .integer(let number): number
+        case .number(let number): Int64(exactly: number.double).flatMap { $0.magnitude < 1 << 53 ? $0 : nil }
+        default: nil
+        }
+    }
+
     /// The string form: a text as it is, anything else as JSON.
     package var flat: String {
         if case .string(let text) = self { return text }

@@ -222,8 +222,7 @@ extension JSONValue {
     ) throws(InvalidInput) -> Choice? {
         guard let text = try text(field) else { return nil }
         guard let choice = Choice(rawValue: text) else {
-            let known = Choice.allCases.map(\.rawValue).joined(separator: ", ")
-            throw InvalidInput(field: field, "is '\(text)', it has to be one of \(known)")
+            throw .choice(field, text, of: Choice.allCases.map(\.rawValue))
         }
         return choice
     }

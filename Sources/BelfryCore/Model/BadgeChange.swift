@@ -12,17 +12,19 @@ package enum BadgeChange: Sendable, Hashable {
 
     /// From a whole number, or a text such as `+1`; nil for null. Throws on anything else.
     package init?(_ value: JSONValue, field: String) throws(InvalidInput) {
-        switch value {
-        case .null: return nil
-        case .integer(let number) where 0...Self.keptMax ~= number: self = .set(number)
-        case .string(let text):
-            guard let change = try BadgeChange(counting: text, field: field) else { fallthrough }
+        if value.isNull { return nil }
+        if let number = value.wholeNumber, 0...Self.keptMax ~= number {
+            self = .set(number)
+        } else if let change = try value.stringValue.flatMap({ text throws(InvalidInput) in
+            try BadgeChange(counting: text, field: field)
+        }) {
             self = change
-        default:
-            throw InvalidInput(
-                field: field, #"has to be a whole number from 0 to \#(Self.keptMax), or a text such as "+1""#)
+        } else {
+            throw .value(field, value, not: Self.form)
         }
     }
+
+    static let form = #"a whole number from 0 to \#(keptMax), or a text such as "+1""#
 
     /// From a text that begins with a plus; nil for others. Throws where it counts up by nothing, or by too much.
     package init?(counting text: String, field: String) throws(InvalidInput) {
@@ -90,6 +92,9 @@ extension BadgeChange {
     init?(stored value: JSONValue?) {
         switch value {
         case .integer(let number): self = .set(Self.kept(number))
+        case .number:
+            guard let number = value?.wholeNumber else { return nil }
+            self = .set(Self.kept(number))
         case .string(let text):
             if let change = BadgeChange(counting: text) {
                 self = change

@@ -7,6 +7,8 @@ package struct Push: Sendable, Hashable {
     package let audience: Audience
     /// The types of platform that its target named; nil for every type.
     package let platforms: [PlatformKind]?
+    /// The types of platform that refuse it for its size, as its sender is told; it is not stored.
+    package var tooLarge: [InvalidInput] = []
 
     /// The content of a push: text, and parts for single platforms.
     package struct Content: Sendable, Hashable {
@@ -135,6 +137,8 @@ package struct NewPush: Sendable, Hashable {
     package let named: [UUID]
     /// The content as it is stored.
     package let storedContent: String
+    /// The types of platform that refuse it for its size.
+    package let tooLarge: [InvalidInput]
 
     /// So many devices are looked up with the acceptance: others wait for it meanwhile. Fewer than make a push less urgent.
     package static let namedMax = 16
@@ -143,7 +147,8 @@ package struct NewPush: Sendable, Hashable {
         receiptID: UUID, applicationKey: Key<Application>, content: Push.Content, audience: Audience,
         platformKeys: [Key<Platform>], platforms: [PlatformKind]? = nil, lane: Lane,
         guarantee: Push.Guarantee = .atLeastOnce, expiresAt: Instant? = nil, devices: PlacedDevices? = nil,
-        unknownDevices: UnknownDevices = UnknownDevices(), named: [UUID] = [], storedContent: String? = nil
+        unknownDevices: UnknownDevices = UnknownDevices(), named: [UUID] = [], storedContent: String? = nil,
+        tooLarge: [InvalidInput] = []
     ) {
         self.receiptID = receiptID
         self.applicationKey = applicationKey
@@ -158,6 +163,7 @@ package struct NewPush: Sendable, Hashable {
         self.unknownDevices = unknownDevices
         self.named = named
         self.storedContent = storedContent ?? content.storedText
+        self.tooLarge = tooLarge
     }
 
     /// The push once the devices that it names were looked up.

@@ -11,6 +11,8 @@ package struct Schedule: Sendable, Hashable {
     package let version: Int64
     /// nil while it waits.
     package let ending: Ending?
+    /// The types of platform that would refuse it for its size today, as its sender is told; it is not stored.
+    package var tooLarge: [InvalidInput] = []
 
     /// How long an ended schedule is kept for callers that ask for its result.
     package static let keptFor = Duration.seconds(30 * 86_400)

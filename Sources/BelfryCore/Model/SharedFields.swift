@@ -110,34 +110,37 @@ extension SharedFields {
     fileprivate func check(isTemplate: Bool) throws(InvalidInput) {
         guard !isEmpty else { return }
         for name in Name.allCases {
-            guard let text = texts[name] else { continue }
-            switch name {
-            case .title: continue
-            case .image, .link:
-                let url = isTemplate ? try TextTemplate(text, field: name.field).sample : text
-                guard name == .image ? url.isImageURL : url.isLink else {
-                    throw InvalidInput(
-                        field: name.field, "has to be \(name == .image ? Self.imageForm : Self.linkForm)")
-                }
-            case .sound, .category, .channel, .thread:
-                try Self.check(name: text, name.field)
-            case .collapseKey:
-                // It goes into a header. Source: RFC 9110 §5.5.
-                let isPlain =
-                    text.utf8.allSatisfy { 0x20...0x7E ~= $0 } && text.utf8.first != 0x20 && text.utf8.last != 0x20
-                guard isPlain, text.utf8.count <= Self.collapseKeyBytesMax else {
-                    throw InvalidInput(
-                        field: name.field,
-                        "has to be up to \(Self.collapseKeyBytesMax) visible ASCII characters, without spaces around them"
-                    )
-                }
-                guard !isTemplate || !text.contains("{{") else {
-                    throw InvalidInput(field: name.field, "takes no placeholders: it is the same for all devices")
-                }
-            }
+            if let text = texts[name] { try Self.check(text, as: name, name.field, isTemplate: isTemplate) }
         }
         for name in ["aps", "receiptId"] where data[name] != nil {
             throw InvalidInput(field: "message.data.\(name)", "is reserved: the server writes it")
+        }
+    }
+
+    /// Throws where a text is not as a field has to be.
+    fileprivate static func check(
+        _ text: String, as name: Name, _ field: String, isTemplate: Bool
+    ) throws(InvalidInput) {
+        switch name {
+        case .title: return
+        case .image, .link:
+            let url = isTemplate ? try TextTemplate(text, field: field).sample : text
+            guard name == .image ? url.isImageURL : url.isLink else {
+                throw InvalidInput(field: field, "has to be \(name == .image ? imageForm : linkForm)")
+            }
+        case .sound, .category, .channel, .thread: try check(name: text, field)
+        case .collapseKey:
+            // It goes into a header. Source: RFC 9110 §5.5.
+            let isPlain =
+                text.utf8.allSatisfy { 0x20...0x7E ~= $0 } && text.utf8.first != 0x20 && text.utf8.last != 0x20
+            guard isPlain, text.utf8.count <= collapseKeyBytesMax else {
+                throw InvalidInput(
+                    field: field,
+                    "has to be up to \(collapseKeyBytesMax) visible ASCII characters, without spaces around them")
+            }
+            guard !isTemplate || !text.contains("{{") else {
+                throw InvalidInput(field: field, "takes no placeholders: it is the same for all devices")
+            }
         }
     }
 
@@ -161,8 +164,26 @@ extension Push.Content {
     /// Throws on the first of the shared fields that is not as it has to be, and where a notification for browsers gets no title.
     package func checkShared() throws(InvalidInput) {
         try shared.check(isTemplate: isTemplate)
+        try checkOwnFields()
         guard web == nil || web?.notification["title"] != nil || shared.title != nil else {
             throw InvalidInput(field: "message.web.title", "is missing")
+        }
+    }
+}
+
+extension Push.Content {
+    /// Throws on the first field of a part for Android's services that goes before a shared one and is not as that has to be. Without shared
+    /// fields they are data for the app.
+    private func checkOwnFields() throws(InvalidInput) {
+        guard !shared.isEmpty else { return }
+        for part in AndroidPart.names {
+            guard case .object(let members)? = custom[part] else { continue }
+            for name in SharedFields.Name.allCases where name != .collapseKey && name != .thread {
+                guard let value = members[name.rawValue], !value.isNull else { continue }
+                let field = "message.custom.\(part).\(name.rawValue)"
+                guard let text = value.stringValue else { throw .value(field, value, not: "a text") }
+                if !text.isEmpty { try SharedFields.check(text, as: name, field, isTemplate: isTemplate) }
+            }
         }
     }
 }

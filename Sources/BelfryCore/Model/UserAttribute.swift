@@ -13,8 +13,13 @@ package enum UserAttribute: Sendable, Hashable {
         switch value {
         case .string(let text): self = .text(text)
         case .bool(let flag): self = .flag(flag)
-        case .integer(let integer): self = .number(Double(integer))
-        case .number(let number): self = .number(number.double)
+        case .integer, .number:
+            guard let number = value.exactNumber else {
+                throw InvalidInput(
+                    field: field, "is a number with more digits than are kept, which is 15: as a text it keeps them all"
+                )
+            }
+            self = .number(number)
         default:
             throw InvalidInput(
                 field: field, #"has to be a text, a number, true, false or {"time": "2026-01-31T08:30:00Z"}"#)
@@ -33,6 +38,21 @@ package enum UserAttribute: Sendable, Hashable {
     /// As a person reads it.
     package var text: String {
         if case .time(let time) = self { time.text } else { json.flat }
+    }
+}
+
+extension JSONValue {
+    /// The number, of which a double keeps every digit. Source: IEEE 754, 15 decimal digits come back from binary64.
+    fileprivate var exactNumber: Double? {
+        switch self {
+        case .integer(let integer):
+            return Double(exactly: integer)
+        case .number(let number):
+            let digits = number.text.utf8.prefix { $0 | 0x20 != UInt8(ascii: "e") }.filter { 0x30...0x39 ~= $0 }
+            let significant = digits.drop { $0 == 0x30 }.reversed().drop { $0 == 0x30 }
+            return significant.count <= 15 ? number.double : nil
+        default: return nil
+        }
     }
 }
 

@@ -51,7 +51,7 @@ package struct WebMessage: Sendable, Hashable {
         var members = members
         topic = members.removeValue(forKey: "topic")?.stringValue
         urgency = members.removeValue(forKey: "urgency")?.stringValue.flatMap(Urgency.init)
-        ttl = members.removeValue(forKey: "ttl")?.integerValue
+        ttl = members.removeValue(forKey: "ttl")?.wholeNumber
         appBadge = BadgeChange(stored: members.removeValue(forKey: "app_badge"))
         notification = members
     }
@@ -89,7 +89,7 @@ package struct WebMessage: Sendable, Hashable {
             }
         }
         guard let topic = value.stringValue, isPlain == true, 1...topicBytesMax ~= topic.utf8.count else {
-            throw InvalidInput(field: field, "has to be 1 to \(topicBytesMax) letters, digits, - and _")
+            throw .value(field, value, not: "1 to \(topicBytesMax) letters, digits, - and _")
         }
         return topic
     }
@@ -97,8 +97,7 @@ package struct WebMessage: Sendable, Hashable {
     private static func urgency(_ value: JSONValue?, _ field: String) throws(InvalidInput) -> Urgency? {
         guard let value, !value.isNull else { return nil }
         guard let urgency = value.stringValue.flatMap(Urgency.init) else {
-            let known = Urgency.allCases.map(\.rawValue).joined(separator: ", ")
-            throw InvalidInput(field: field, "has to be one of \(known)")
+            throw .value(field, value, notOneOf: Urgency.allCases.map(\.rawValue))
         }
         return urgency
     }
@@ -112,15 +111,9 @@ package struct WebMessage: Sendable, Hashable {
         _ value: JSONValue?, atMost limit: Int64, _ field: String
     ) throws(InvalidInput) -> Int64? {
         guard let value, !value.isNull else { return nil }
-        guard let count = value.integerValue, 0...limit ~= count else {
-            throw InvalidInput(field: field, "has to be a whole number from 0 to \(limit)")
+        guard let count = value.wholeNumber, 0...limit ~= count else {
+            throw .value(field, value, not: "a whole number from 0 to \(limit)")
         }
         return count
-    }
-}
-
-extension JSONValue {
-    fileprivate var integerValue: Int64? {
-        if case .integer(let integer) = self { integer } else { nil }
     }
 }

@@ -28,21 +28,6 @@ package struct AndroidPayload: Sendable, Hashable {
         package var collapseKey: String?
         /// The number on the app's icon.
         package var badge: BadgeChange?
-
-        /// What FCM counts of it, keys and values: the tag is the collapse key, or else the push's UUID.
-        fileprivate var bytes: Int {
-            let texts = [
-                ("title", title), ("body", body), ("image", image), ("sound", sound), ("channel_id", channel),
-                ("click_action", category), ("tag", collapseKey),
-            ]
-            let tag = collapseKey == nil ? 3 + 36 : 0
-            return texts.reduce(tag + (badge == nil ? 0 : Self.badgeBytes)) { sum, member in
-                sum + (member.1.map { $0.utf8.count + member.0.utf8.count } ?? 0)
-            }
-        }
-
-        /// `notification_count`, a number of any length, and its mark.
-        private static let badgeBytes = 18 + 10 + 8
     }
 
     /// The limit on all keys and values together.
@@ -80,13 +65,12 @@ package struct AndroidPayload: Sendable, Hashable {
         self.data = data
         collapseKey = members.own("collapse_key") ?? shared.collapseKey
         ownCategory = members.own("category")
-        isSentHigh = members.own("priority") == "high"
+        isSentHigh = AndroidPart.isHigh(members["priority"])
         dataBytes = data.texts.reduce(0) { $0 + $1.key.utf8.count + $1.text.utf8.count }
         let limit = Self.bytesMax(for: kind)
         let bytes = kind == .huawei ? Self.huaweiBytes(of: data) : dataBytes
         guard bytes <= limit else {
-            throw InvalidInput(
-                field: "message", "makes an \(kind.rawValue) payload of \(bytes) bytes, the limit is \(limit)")
+            throw .tooLarge("an \(kind.rawValue)", bytes: bytes, limit: limit)
         }
         if kind == .amazon, let key = collapseKey, key.utf8.count > Self.amazonKeyBytesMax {
             throw InvalidInput(
@@ -111,11 +95,9 @@ package struct AndroidPayload: Sendable, Hashable {
     /// Whether it is for a device that dozes too: what is shown, and data whose sender says `"priority": "high"`.
     package var isHighPriority: Bool { !isSilent || isSentHigh }
 
-    /// What the system itself shows, where the service can; nil for a silent push, and where it would not fit beside the
-    /// data, which the app then shows.
-    package var notice: Notice? {
-        isSilent || dataBytes + shown.bytes > Self.bytesMax(for: .androidFCM) ? nil : shown
-    }
+    /// What the system itself shows, where the service can; nil for a silent push. Where it does not fit beside the data, which each
+    /// service counts in its own way, the app shows them.
+    package var notice: Notice? { isSilent ? nil : shown }
 
     /// The text of the notice.
     package var notificationText: String? { notice?.body }

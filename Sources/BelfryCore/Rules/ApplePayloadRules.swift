@@ -18,6 +18,9 @@ package enum ApplePayloadRules {
                 throw InvalidInput(
                     field: "\(field).aps.\(key)", "is not a key of type \(type.rawValue)\(meant)\(type.inWords)")
             }
+            // 3.0 is 3 to whoever wrote it, and a fault to Apple.
+            let value = shape.isWhole ? value.wholeNumber.map(JSONValue.integer) ?? value : value
+            aps[key] = value
             try shape.check(value, "\(field).aps.\(key)")
         }
         if type == .liveActivity { try checkActivity(aps, "\(field).aps") }
@@ -162,7 +165,13 @@ private enum PayloadShape {
 
     fileprivate static func check(customKey key: String, _ value: JSONValue, _ field: String) throws(InvalidInput) {
         switch key {
-        case "extra", "badge", "category", "content-available", "mutable-content": return
+        case "extra", "category", "content-available", "mutable-content": return
+        case "badge":
+            // A text of digits is taken as PCF took it.
+            let number = value.stringValue.flatMap { Int64($0) } ?? value.wholeNumber
+            guard number == nil || number.map({ 0...BadgeChange.keptMax ~= $0 }) == true else {
+                throw .value("\(field).badge", value, not: BadgeChange.form)
+            }
         case "aps":
             throw InvalidInput(
                 field: "\(field).aps",
@@ -179,6 +188,8 @@ private enum PayloadShape {
             try shape.check(value, "\(field).\(key)")
         }
     }
+
+    fileprivate var isWhole: Bool { [.one, .count, .badge, .seconds].contains(self) }
 
     private static let levels = ["passive", "active", "time-sensitive", "critical"]
 
@@ -199,10 +210,7 @@ private enum PayloadShape {
         case (.activityAlert, .object(let members)): try Self.checkActivityAlert(members, field)
         case (.sound, .string): return
         case (.sound, .object(let members)): try Self.checkSound(members, field)
-        case (.level, .string(let level)):
-            let meant = Self.levels.nearest(to: level).map { " (is \($0) meant?)" } ?? ""
-            throw InvalidInput(field: field, "has to be \(expectation), it is \(value.found)\(meant)")
-        default: throw InvalidInput(field: field, "has to be \(expectation), it is \(value.found)")
+        default: throw .value(field, value, not: expectation, known: self == .level ? Self.levels : [])
         }
     }
 
@@ -255,19 +263,6 @@ private enum PayloadShape {
         case .alert: "a string or an object"
         case .activityAlert: "an object"
         case .sound: "a string, or an object for a critical alert"
-        }
-    }
-}
-
-extension JSONValue {
-    /// A human-readable form: the value where it is short, or else its type.
-    fileprivate var found: String {
-        switch self {
-        case .string(let text) where text.count <= 40: "'\(text)'"
-        case .integer(let number): "\(number)"
-        case .number(let number): "\(number)"
-        case .bool(let flag): "\(flag)"
-        default: typeName
         }
     }
 }

@@ -15,8 +15,7 @@ package struct BB10Payload: Sendable, Hashable {
         }
         guard !bytes.isEmpty else { return nil }
         guard bytes.count <= Self.bytesMax else {
-            throw InvalidInput(
-                field: "message", "makes a bb10 payload of \(bytes.count) bytes, the limit is \(Self.bytesMax)")
+            throw .tooLarge("a bb10", bytes: bytes.count, limit: Self.bytesMax)
         }
     }
 }

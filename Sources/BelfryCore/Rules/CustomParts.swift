@@ -16,14 +16,42 @@ package enum CustomParts {
 
     /// Throws `InvalidInput` with the first key that the platform of a part does not know, or whose value it does not take.
     package static func check(_ value: JSONValue, of name: String) throws(InvalidInput) {
-        guard case .object(let members) = value else { return }
         let field = "message.custom.\(name)"
+        guard case .object(let members) = value else {
+            guard isKnown(name), name != "bb10", !value.isNull else { return }
+            throw InvalidInput(field: field, "has to be an object, it is \(value.typeName)")
+        }
         switch name {
         case "ios": try ApplePayloadRules.check(custom: members, field)
         case "windows8":
             try check(members, field, known: ["type", "template_name", "template_fields", "options"])
         case "windowsPhone": try check(members, field, known: ["template", "template_fields"])
+        case "web": try checkWeb(members, field)
+        case _ where AndroidPart.names.contains(name): try AndroidPart.check(members, of: name)
         default: return
+        }
+    }
+
+    /// An object for a worker of the sender's own, of which the one that comes with the server reads some members.
+    private static func checkWeb(_ members: JSONObject, _ field: String) throws(InvalidInput) {
+        for (key, value) in members where !value.isNull {
+            let path = "\(field).\(key)"
+            switch (key, value) {
+            case ("urgency", _), ("ttl", _):
+                throw InvalidInput(
+                    field: path,
+                    "is not sent as a header: it stands in message.web; for the app it goes into message.data")
+            case ("requireInteraction", .bool), ("actions", .array), ("navigate", .string): continue
+            case ("requireInteraction", _): throw .value(path, value, not: "true or false")
+            case ("actions", _): throw .value(path, value, not: "an array")
+            case ("navigate", _): throw .value(path, value, not: "a URL")
+            case ("app_badge", _):
+                guard let number = value.wholeNumber, 0...BadgeChange.keptMax ~= number else {
+                    throw .value(
+                        path, value, not: "a whole number from 0; message.badge and message.web count by \"+1\"")
+                }
+            default: continue
+            }
         }
     }
 

@@ -53,7 +53,7 @@ package struct IOSPayload: Sendable, Hashable {
 
     private func check(_ field: String, limit: Int) throws(InvalidInput) {
         guard bytes.count <= limit else {
-            throw InvalidInput(field: field, "makes an iOS payload of \(bytes.count) bytes, APNs takes \(limit)")
+            throw .tooLarge(field: field, "an iOS", bytes: bytes.count, "APNs takes", limit: limit)
         }
     }
 
@@ -150,11 +150,14 @@ package struct IOSPayload: Sendable, Hashable {
     private static func number(_ value: JSONValue, field: String) throws(InvalidInput) -> JSONValue {
         switch value {
         case .integer: return value
+        case .number:
+            guard let number = value.wholeNumber else { throw .value(field, value, not: "a whole number") }
+            return .integer(number)
         case .string(let text):
             if let change = try BadgeChange(counting: text, field: field) { return change.inPayload }
             guard let number = Int64(text) else { fallthrough }
             return .integer(number)
-        default: throw InvalidInput(field: field, "has to be a whole number, it is \(value.typeName)")
+        default: throw .value(field, value, not: "a whole number")
         }
     }
 

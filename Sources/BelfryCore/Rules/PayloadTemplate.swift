@@ -162,7 +162,7 @@ extension [UInt8] {
     fileprivate mutating func append(_ text: String, _ escape: PayloadTemplate.Escape) {
         switch escape {
         case .none: self += text.utf8
-        case .xml: self += text.xml.utf8
+        case .xml: self += text.xmlAttribute.utf8
         case .json(let depth): append(jsonText: Array(text.utf8), depth: depth)
         }
     }

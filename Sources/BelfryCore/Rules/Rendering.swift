@@ -4,28 +4,38 @@ extension Push.Content {
     /// Renders the content once for each type of platform, so that content that a provider would refuse is refused at
     /// acceptance.
     ///
-    /// Throws `InvalidInput` with the field that a type cannot take, or with the size, stored or rendered.
+    /// Throws `InvalidInput` with the field that a type cannot take, with the size as it is stored, and with the size as it is
+    /// rendered where it is too large for all types that are meant. A push that some types can take goes to those: one old platform
+    /// among many must not keep it from the others.
     ///
     /// What differs by device is judged in its longest form, as far as that is known beforehand.
     ///
-    /// Returns the stored form.
     @discardableResult
-    package func check(for kinds: Set<PlatformKind>, receiptID: UUID) throws(InvalidInput) -> String {
+    package func check(for kinds: Set<PlatformKind>, receiptID: UUID) throws(InvalidInput) -> Checked {
         let stored = try checkStored()
         guard isPersonal else {
-            try checkRendered(for: kinds, receiptID: receiptID)
-            return stored
+            return Checked(stored: stored, tooLarge: try checkRendered(for: kinds, receiptID: receiptID))
         }
         guard try placeholders().isEmpty && !countsBadges || !kinds.contains(.apple(.broadcast)) else {
             throw InvalidInput(
                 field: "message", "differs by device, and a broadcast channel is the same for all that listen to it")
         }
         if !kinds.contains(where: \.isApple) { try IOSPayload.checkTypes(of: self) }
-        try longest().checkRendered(for: kinds, receiptID: receiptID)
-        return stored
+        return Checked(stored: stored, tooLarge: try longest().checkRendered(for: kinds, receiptID: receiptID))
     }
 
-    private func checkRendered(for kinds: Set<PlatformKind>, receiptID: UUID) throws(InvalidInput) {
+    /// What a check found.
+    package struct Checked: Sendable, Hashable {
+        /// The content as it is stored.
+        package let stored: String
+        /// The types of platform that refuse it for its size, where others take it.
+        package let tooLarge: [InvalidInput]
+    }
+
+    /// Returns the refusals of types that it is too large for.
+    private func checkRendered(
+        for kinds: Set<PlatformKind>, receiptID: UUID
+    ) throws(InvalidInput) -> [InvalidInput] {
         if let apple, !kinds.contains(where: \.isApple) {
             let known = apple.tokenUses.map { PlatformKind.apple($0).rawValue }.sorted().joined(separator: " or ")
             throw InvalidInput(
@@ -36,18 +46,33 @@ extension Push.Content {
             throw InvalidInput(field: "message.web", "is given, and no platform that is meant is of type web")
         }
         if !kinds.contains(where: \.isApple) { try IOSPayload.checkTypes(of: self) }
+        var tooLarge: [InvalidInput] = []
+        var isTaken = false
         for kind in kinds.sorted() {
-            switch kind {
-            case .apple(let use): _ = try IOSPayload(self, for: use, receiptID: receiptID, sentAt: .distantFuture)
-            case .android, .androidFCM, .androidBaidu, .huawei, .amazon:
-                _ = try AndroidPayload(self, kind: kind, receiptID: receiptID, sentAt: .distantFuture)
-            case .windows8: _ = try Windows8Payload(self)
-            case .windowsPhone: _ = try WindowsPhonePayload(self)
-            case .bb10: _ = try BB10Payload(self)
-            case .web: _ = try WebPayload(self, receiptID: receiptID)
-            case .webhook: continue
+            do throws(InvalidInput) {
+                if try isRendered(for: kind, receiptID: receiptID) { isTaken = true }
+            } catch {
+                guard error.isTooLarge else { throw error }
+                tooLarge.append(error)
             }
         }
+        if !isTaken, let first = tooLarge.first { throw first }
+        return tooLarge
+    }
+
+    /// Whether devices of a type get something of it.
+    private func isRendered(for kind: PlatformKind, receiptID: UUID) throws(InvalidInput) -> Bool {
+        switch kind {
+        case .apple(let use): _ = try IOSPayload(self, for: use, receiptID: receiptID, sentAt: .distantFuture)
+        case .android, .androidFCM, .androidBaidu, .huawei, .amazon:
+            _ = try AndroidPayload(self, kind: kind, receiptID: receiptID, sentAt: .distantFuture)
+        case .windows8: return try Windows8Payload(self) != nil
+        case .windowsPhone: return try WindowsPhonePayload(self) != nil
+        case .bb10: return try BB10Payload(self) != nil
+        case .web: _ = try WebPayload(self, receiptID: receiptID)
+        case .webhook: break
+        }
+        return true
     }
 
     /// Whether the content has anything for devices of a type. Content for Apple's devices or browsers alone goes to no other, and

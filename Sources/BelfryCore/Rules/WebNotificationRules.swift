@@ -15,6 +15,8 @@ enum WebNotificationRules {
         case anything = "any value"
     }
 
+    private static let directions = ["auto", "ltr", "rtl"]
+
     private static let shapes: [String: Shape] = [
         "title": .text, "body": .text, "icon": .url, "image": .url, "badge": .url, "actions": .actions,
         "navigate": .url, "silent": .flag, "require_interaction": .flag, "lang": .text, "dir": .direction,
@@ -29,16 +31,17 @@ enum WebNotificationRules {
     static func checked(
         _ members: JSONObject, field: String
     ) throws(InvalidInput) -> JSONObject {
-        try checked(members, by: shapes, field: field)
+        try checked(members, by: shapes, and: ["app_badge", "topic", "ttl", "urgency"], field: field)
     }
 
     private static func checked(
-        _ members: JSONObject, by shapes: [String: Shape], field: String
+        _ members: JSONObject, by shapes: [String: Shape], and others: [String] = [], field: String
     ) throws(InvalidInput) -> JSONObject {
         var checked: JSONObject = [:]
         for (name, value) in members where !value.isNull {
             guard let shape = shapes[name] else {
-                throw .unknown("\(field).\(name)", name, notOf: "a member of it", known: shapes.keys.sorted())
+                throw .unknown(
+                    "\(field).\(name)", name, notOf: "a member of it", known: (shapes.keys + others).sorted())
             }
             checked[name] = try Self.checked(value, as: shape, field: "\(field).\(name)")
         }
@@ -50,10 +53,10 @@ enum WebNotificationRules {
     ) throws(InvalidInput) -> JSONValue {
         switch (shape, value) {
         case (.anything, _), (.text, .string), (.flag, .bool): return value
-        case (.direction, .string(let text)) where ["auto", "ltr", "rtl"].contains(text): return value
+        case (.direction, .string(let text)) where directions.contains(text): return value
         case (.url, .string(let text)) where isURL(text): return value
         case (.actions, .array(let actions)): return .array(try checked(actions, field: field))
-        default: throw InvalidInput(field: field, "has to be \(shape.rawValue)")
+        default: throw .value(field, value, not: shape.rawValue, known: shape == .direction ? directions : [])
         }
     }
 

@@ -22,8 +22,7 @@ package struct WebPayload: Sendable, Hashable {
         }
         bytes = JSONValue.object(members).encoded
         guard bytes.count <= Self.bytesMax else {
-            throw InvalidInput(
-                field: "message", "makes a web payload of \(bytes.count) bytes, Web Push takes \(Self.bytesMax)")
+            throw .tooLarge("a web", bytes: bytes.count, "Web Push takes", limit: Self.bytesMax)
         }
     }
 

@@ -48,8 +48,7 @@ package struct Windows8Payload: Sendable, Hashable {
 
     private init(_ kind: Kind, bytes: [UInt8]) throws(InvalidInput) {
         guard bytes.count <= Self.bytesMax else {
-            throw InvalidInput(
-                field: "message", "makes a windows8 payload of \(bytes.count) bytes, WNS takes \(Self.bytesMax)")
+            throw .tooLarge("a windows8", bytes: bytes.count, "WNS takes", limit: Self.bytesMax)
         }
         self.kind = kind
         self.bytes = bytes
@@ -78,7 +77,7 @@ package struct Windows8Payload: Sendable, Hashable {
             }.sorted { $0.0 < $1.0 }
         }
         let images = numbered("imgSrc").map { XML.element("image", ["id": "\($0)", "src": $1]) }
-        let texts = numbered("textField").map { XML.element("text", ["id": "\($0)"], $1.xml) }
+        let texts = numbered("textField").map { XML.element("text", ["id": "\($0)"], $1.xmlText) }
         return XML.element(
             "visual", [:], XML.element("binding", ["template": name], (images + texts).joined()))
     }
@@ -139,7 +138,7 @@ extension JSONValue {
         case .string(let text): text
         case .integer(let number): String(number)
         case .bool(let flag): String(flag)
-        case .number(let number): number.text
+        case .number(let number): wholeNumber.map { String($0) } ?? number.text
         case .null, .array, .object: nil
         }
     }

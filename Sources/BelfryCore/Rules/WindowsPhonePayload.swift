@@ -42,8 +42,7 @@ package struct WindowsPhonePayload: Sendable, Hashable {
 
     private init(_ kind: Kind, bytes: [UInt8]) throws(InvalidInput) {
         guard bytes.count <= kind.bytesMax else {
-            throw InvalidInput(
-                field: "message", "makes a windowsPhone payload of \(bytes.count) bytes, MPNS takes \(kind.bytesMax)")
+            throw .tooLarge("a windowsPhone", bytes: bytes.count, "MPNS takes", limit: kind.bytesMax)
         }
         self.kind = kind
         self.bytes = bytes
@@ -77,7 +76,7 @@ package struct WindowsPhonePayload: Sendable, Hashable {
     }
 
     private static func elements(_ parts: [(String, String?)]) -> String {
-        parts.compactMap { name, text in text.map { XML.element(name, [:], $0.xml) } }.joined()
+        parts.compactMap { name, text in text.map { XML.element(name, [:], $0.xmlText) } }.joined()
     }
 
     private static func notification(_ inner: String, version: String? = nil) -> String {

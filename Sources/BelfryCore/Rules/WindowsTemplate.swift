@@ -17,7 +17,7 @@ package enum WindowsTemplate {
             try check(fields, of: name, in: toasts, field: field)
             try checkOptions(try custom.members("options", in: field), field: "\(field).options")
         case "badge": try checkBadge(fields, field: "\(field).template_fields")
-        default: throw InvalidInput(field: "\(field).type", "is '\(type)', it has to be one of tile, toast, badge, raw")
+        default: throw .value("\(field).type", .string(type), notOneOf: ["tile", "toast", "badge", "raw"])
         }
     }
 
@@ -29,15 +29,12 @@ package enum WindowsTemplate {
         let fields = try custom.members("template_fields", in: field)
         guard name != "raw" else { return }
         guard let template = phone[name] else {
-            let known = (phone.keys + ["raw"]).sorted().joined(separator: ", ")
-            throw InvalidInput(field: "\(field).template", "is '\(name)', it has to be one of \(known)")
+            throw .value("\(field).template", .string(name), notOneOf: (phone.keys + ["raw"]).sorted())
         }
         for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
             let path = "\(field).template_fields.\(key)"
             guard let kind = template[key] else { throw unknown(path, of: name, known: template.keys.sorted()) }
-            guard kind.takes(value) else {
-                throw InvalidInput(field: path, "has to be \(kind.rawValue), it is \(value.typeName)")
-            }
+            guard kind.takes(value) else { throw .value(path, value, not: kind.rawValue) }
         }
     }
 
@@ -94,7 +91,8 @@ package enum WindowsTemplate {
         _ fields: JSONObject, of name: String, in templates: [String: Slots], field: String
     ) throws(InvalidInput) {
         guard let template = templates[name] else {
-            throw InvalidInput(field: "\(field).template_name", "is '\(name)', which is not a template of its type")
+            throw .value(
+                "\(field).template_name", .string(name), not: "a template of its type", known: templates.keys.sorted())
         }
         for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
             let path = "\(field).template_fields.\(key)"
@@ -103,14 +101,23 @@ package enum WindowsTemplate {
         }
     }
 
+    /// Source: Microsoft, "Badge schema", `value`.
+    private static let glyphs = [
+        "none", "activity", "alarm", "alert", "attention", "available", "away", "busy", "error", "newMessage", "paused",
+        "playing", "unavailable",
+    ]
+
     private static func checkBadge(_ fields: JSONObject, field: String) throws(InvalidInput) {
         let known = ["badge_value_integer", "badge_value_string"]
         for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
             switch (key, value) {
-            case ("badge_value_integer", .integer(1...99)), ("badge_value_string", .string): continue
             case ("badge_value_integer", _):
-                throw InvalidInput(field: "\(field).\(key)", "has to be a whole number from 1 to 99")
-            case ("badge_value_string", _): throw mismatch("\(field).\(key)", "a string", value)
+                guard let number = value.wholeNumber, 1...99 ~= number else {
+                    throw .value("\(field).\(key)", value, not: "a whole number from 1 to 99")
+                }
+            case ("badge_value_string", .string(let glyph)) where glyphs.contains(glyph) || UInt32(glyph) != nil:
+                continue
+            case ("badge_value_string", _): throw .value("\(field).\(key)", value, notOneOf: glyphs)
             default: throw unknown("\(field).\(key)", of: "badge", known: known)
             }
         }
@@ -134,9 +141,10 @@ package enum WindowsTemplate {
             case ("audioSrc", .string(let sound)) where sounds.contains(sound): continue
             case ("launch", _): throw mismatch(path, "a string", value)
             case ("audioLoop", _), ("audioSilent", _): throw mismatch(path, "a boolean", value)
-            case ("duration", _): throw InvalidInput(field: path, "has to be short or long")
+            case ("duration", _): throw .value(path, value, notOneOf: ["short", "long"])
             case ("audioSrc", _):
-                throw InvalidInput(field: path, "has to be one of the ms-winsoundevent:Notification sounds")
+                throw .value(
+                    path, value, not: "one of the ms-winsoundevent:Notification sounds", known: sounds.sorted())
             default:
                 throw unknown(path, of: "toast", known: ["audioLoop", "audioSilent", "audioSrc", "duration", "launch"])
             }
@@ -147,12 +155,22 @@ package enum WindowsTemplate {
 
     private enum Kind: String {
         case text = "a string"
-        case number = "a whole number"
+        /// Source: Microsoft, "Tiles for Windows Phone", `Count`.
+        case number = "a whole number from 0 to 99"
+        /// Source: Microsoft, "Tiles for Windows Phone 8".
+        case color = "a color as #AARRGGBB"
         case texts = "an array of strings"
 
         func takes(_ value: JSONValue) -> Bool {
             switch (self, value) {
-            case (.text, .string), (.number, .integer): true
+            case (.text, .string): true
+            case (.number, _): value.wholeNumber.map { 0...99 ~= $0 } ?? false
+            case (.color, .string(let text)):
+                text.utf8.count == 9 && text.hasPrefix("#")
+                    && text.utf8.dropFirst().allSatisfy {
+                        UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0
+                            || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0 | 0x20
+                    }
             case (.texts, .array(let items)): items.allSatisfy { if case .string = $0 { true } else { false } }
             default: false
             }
@@ -173,7 +191,7 @@ package enum WindowsTemplate {
         "cycleTile": ["tileId": .text, "smallBackgroundImage": .text, "count": .number, "cycleImages": .texts],
         "iconicTile": [
             "tileId": .text, "count": .number, "smallIconImage": .text, "iconImage": .text, "wideContent1": .text,
-            "wideContent2": .text, "wideContent3": .text, "backgroundColor": .text,
+            "wideContent2": .text, "wideContent3": .text, "backgroundColor": .color,
         ],
     ]
 
@@ -184,7 +202,7 @@ package enum WindowsTemplate {
     }
 
     private static func mismatch(_ path: String, _ expected: String, _ value: JSONValue) -> InvalidInput {
-        InvalidInput(field: path, "has to be \(expected), it is \(value.typeName)")
+        .value(path, value, not: expected)
     }
 }
 

@@ -1,18 +1,30 @@
 extension String {
-    /// As text or as the value of an attribute in XML. Characters that XML cannot hold are left out.
+    /// As text between tags in XML: quotes need no escape there, and would count against the limit. Characters that XML cannot hold are
+    /// left out.
     ///
-    /// Source: XML 1.0 §2.2, §2.4.
-    var xml: String {
+    /// Source: XML 1.0 §2.2, §2.4, §2.11.
+    var xmlText: String {
+        // The quotation mark of a mark of `PayloadTemplate` says what place it has.
+        escaped(in: unicodeScalars.contains { $0.value == 0xFDD1 } ? .attribute : .text)
+    }
+
+    /// As the value of an attribute between double quotes. Source: XML 1.0 §2.3, §3.3.3.
+    var xmlAttribute: String { escaped(in: .attribute) }
+
+    private enum Place { case text, attribute }
+
+    private func escaped(in place: Place) -> String {
         var written = ""
         for scalar in unicodeScalars {
-            switch scalar {
-            case "&": written += "&amp;"
-            case "<": written += "&lt;"
-            case ">": written += "&gt;"
-            case "\"": written += "&quot;"
-            case "'": written += "&apos;"
-            case "\t", "\n", "\r": written += "&#\(scalar.value);"
-            case "\u{0}"..<"\u{20}", "\u{FFFE}", "\u{FFFF}": continue
+            switch (scalar, place) {
+            case ("&", _): written += "&amp;"
+            case ("<", _): written += "&lt;"
+            // The end of a CDATA section stands in no text.
+            case (">", .text) where written.hasSuffix("]]"): written += "&gt;"
+            case ("\"", .attribute): written += "&quot;"
+            case ("\r", _), ("\t", .attribute), ("\n", .attribute): written += "&#\(scalar.value);"
+            case ("\t", .text), ("\n", .text): written.unicodeScalars.append(scalar)
+            case ("\u{0}"..<"\u{20}", _), ("\u{FFFE}", _), ("\u{FFFF}", _): continue
             default: written.unicodeScalars.append(scalar)
             }
         }
@@ -26,7 +38,7 @@ enum XML {
     static func element(_ name: String, _ attributes: KeyValuePairs<String, String?> = [:], _ inner: String = "")
         -> String
     {
-        let written = attributes.compactMap { name, value in value.map { " \(name)=\"\($0.xml)\"" } }.joined()
+        let written = attributes.compactMap { name, value in value.map { " \(name)=\"\($0.xmlAttribute)\"" } }.joined()
         return inner.isEmpty ? "<\(name)\(written)/>" : "<\(name)\(written)>\(inner)</\(name)>"
     }
 }

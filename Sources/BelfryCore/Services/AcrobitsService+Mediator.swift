@@ -51,8 +51,11 @@ extension AcrobitsService {
 
     private func send(_ call: AcrobitsCall, to device: UUID, _ place: Place) async throws -> Push {
         let payload = AcrobitsPayload(call, template: place.payload)
+        let content = try payload.content(for: place.platform.kind)
+        // It goes to this platform alone, whatever others could take.
+        try content.check(for: [place.platform.kind], receiptID: device)
         let request = PushRequest(
-            content: try payload.content(for: place.platform.kind), target: try Target(devices: [device]),
+            content: content, target: try Target(devices: [device]),
             lane: .urgent, expiresAt: clock.now + payload.timeToLive)
         return try await pushes.send(request, for: place.platform.applicationKey)
     }

@@ -14,13 +14,14 @@ package struct PushService: Sendable {
     }
 
     /// Accepts the push; it is durable when this returns. Throws `InvalidInput` when a selected platform cannot take
-    /// the content.
+    /// the content. If it is only too large for some of them, the push says so.
     package func send(_ pushRequest: PushRequest, for application: Key<Application>) async throws -> Push {
         try await accept(try await newPush(pushRequest, for: application))
     }
 
     private func accept(_ draft: NewPush) async throws -> Push {
-        let push = try await store.accept(draft)
+        var push = try await store.accept(draft)
+        push.tooLarge = draft.tooLarge
         pushObserver.accepted(push.head)
         return push
     }
@@ -135,7 +136,7 @@ package struct PushService: Sendable {
         _ pushRequest: PushRequest, for application: Key<Application>, leaving left: [UUID]
     ) async throws -> NewPush {
         let receiptID = IdempotentID.make()
-        let (platforms, storedContent) = try await check(
+        let (platforms, checked) = try await check(
             pushRequest.content, for: pushRequest.target, of: application, receiptID: receiptID)
         let keys = platforms.map(\.key)
         let target = pushRequest.target
@@ -149,7 +150,7 @@ package struct PushService: Sendable {
             devices: target.isInteractiveOnly ? nil : named.flatMap { $0.isShort ? $0 : nil },
             unknownDevices: left.isEmpty
                 ? try await unknownDevices(of: target, found: named ?? [:], on: keys) : UnknownDevices(),
-            named: left, storedContent: storedContent)
+            named: left, storedContent: checked.stored, tooLarge: checked.tooLarge)
     }
 
     /// Looks for nothing where each device was found.
@@ -167,8 +168,10 @@ package struct PushService: Sendable {
     package func schedule(
         _ pushRequest: PushRequest, at dueAt: Instant, for application: Key<Application>
     ) async throws -> Schedule {
-        try await check(pushRequest.content, for: pushRequest.target, of: application)
-        return try await store.schedule(pushRequest, at: dueAt, for: application)
+        let (_, checked) = try await check(pushRequest.content, for: pushRequest.target, of: application)
+        var schedule = try await store.schedule(pushRequest, at: dueAt, for: application)
+        schedule.tooLarge = checked.tooLarge
+        return schedule
     }
 
     /// Changes a schedule; nil if it does not wait any more. Throws `InvalidInput` as `schedule` does, and `EditConflict`.
@@ -189,7 +192,7 @@ package struct PushService: Sendable {
     @discardableResult
     private func check(
         _ content: Push.Content, for target: Target, of application: Key<Application>, receiptID: UUID = UUID()
-    ) async throws -> ([Platform], String) {
+    ) async throws -> ([Platform], Push.Content.Checked) {
         let platforms = target.platforms(of: try await store.platforms(of: application))
             .filter { content.isMeant(for: $0.kind) }
         return (platforms, try content.check(for: Set(platforms.map(\.kind)), receiptID: receiptID))

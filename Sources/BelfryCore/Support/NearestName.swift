@@ -60,5 +60,7 @@ extension InvalidInput {
     private static let pathBytesMax = 160
 
     /// The same fault, and what did not happen for it.
-    package var withNothingSent: InvalidInput { InvalidInput(field: field, problem + "; nothing was sent") }
+    package var withNothingSent: InvalidInput {
+        InvalidInput(field: field, problem + "; nothing was sent", isTooLarge: isTooLarge)
+    }
 }

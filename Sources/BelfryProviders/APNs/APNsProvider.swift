@@ -38,7 +38,7 @@ struct APNsProvider: MessageTestedProvider {
         do {
             return try await outcomes(of: push, recipients, sentAt: sentAt)
         } catch {
-            return refusals(of: push, recipients, error)
+            return Outcome.refusals(of: push, recipients, error, logger)
         }
     }
 
@@ -56,7 +56,7 @@ struct APNsProvider: MessageTestedProvider {
                 fitting.append(made.fitting)
                 places.append(place)
             } catch {
-                outcomes[place] = refusals(of: part.push, part.recipients, error)
+                outcomes[place] = Outcome.refusals(of: part.push, part.recipients, error, logger)
             }
         }
         let isUrgent = pushes.contains { $0.push.lane == .urgent }
@@ -65,11 +65,6 @@ struct APNsProvider: MessageTestedProvider {
             outcomes[place] = fitting[index].outcomes(self.outcomes(answers[index], sentAt: sentAt))
         }
         return outcomes
-    }
-
-    private func refusals(of push: Push, _ recipients: [Recipient], _ error: any Error) -> [Outcome] {
-        logger.error("push cannot be rendered for APNs", metadata: ["push.key": "\(push.key)", "error": "\(error)"])
-        return recipients.map { _ in .refused(.other) }
     }
 
     /// Uses a token that no device has: APNs checks the credentials before it looks up the device.

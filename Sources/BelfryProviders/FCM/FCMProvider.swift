@@ -46,9 +46,7 @@ struct FCMProvider: MessageTestedProvider {
                 fitting.append(made.fitting)
                 places.append(place)
             } catch {
-                logger.error(
-                    "push cannot be rendered for FCM", metadata: ["push.key": "\(part.push.key)", "error": "\(error)"])
-                outcomes[place] = part.recipients.map { _ in .refused(.other) }
+                outcomes[place] = Outcome.refusals(of: part.push, part.recipients, error, logger)
             }
         }
         let isUrgent = pushes.contains { $0.push.lane == .urgent }

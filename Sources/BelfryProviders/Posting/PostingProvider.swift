@@ -25,9 +25,7 @@ extension PostingProvider {
             if push.content.isTemplate, !Self.splices { return try await deliverFilled(push, to: recipients) }
             return try await deliver(push, to: recipients) ?? recipients.map { _ in .refused(.payloadEmpty) }
         } catch {
-            inFlight.logger.error(
-                "push cannot be rendered", metadata: ["push.key": "\(push.key)", "error": "\(error)"])
-            return recipients.map { _ in .refused(.other) }
+            return Outcome.refusals(of: push, recipients, error, inFlight.logger)
         }
     }
 
@@ -73,6 +71,19 @@ extension PostingProvider {
     func retire() async {}
 
     func shutdown(within deadline: Duration) async {}
+}
+
+extension Outcome {
+    /// The outcomes of a push that cannot be rendered. One that is too large for this platform was accepted for others.
+    static func refusals(
+        of push: Push, _ recipients: [Recipient], _ error: any Error, _ logger: Logger
+    ) -> [Outcome] {
+        let isTooLarge = (error as? InvalidInput)?.isTooLarge ?? false
+        logger.log(
+            level: isTooLarge ? .debug : .error, "push cannot be rendered",
+            metadata: ["push.key": "\(push.key)", "error": "\(error)"])
+        return recipients.map { _ in .refused(isTooLarge ? .payloadTooLarge : .other) }
+    }
 }
 
 /// The number of devices that a provider is sending to.

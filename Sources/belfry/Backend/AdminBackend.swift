@@ -105,4 +105,6 @@ struct CreatedPush: Codable, Sendable {
     var schedule_id: String?
     /// Names of the target that no device has.
     var unmatched: Admin.UnmatchedReply?
+    /// The platforms that refuse it for its size.
+    var too_large: [String]?
 }

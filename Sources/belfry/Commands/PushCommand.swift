@@ -85,6 +85,7 @@ struct PushCommand: AsyncParsableCommand {
             if !follow || output.json, let absence = try? await backend.serverAbsence() {
                 Notice.show("\(absence): it is sent once one starts")
             }
+            created.too_large?.forEach(Notice.show)
             // Names of the target that no device has are usually mistyped.
             if !follow { created.unmatched?.warnings.forEach(Notice.show) }
             guard follow, let id = created.receipt_id.flatMap({ UUID(uuidString: $0) }) else {

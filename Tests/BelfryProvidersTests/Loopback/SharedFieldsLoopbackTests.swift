@@ -52,12 +52,12 @@ import Testing
         ),
         (
             .wns,
-            #"<?xml version="1.0" encoding="utf-8"?><toast launch="{&quot;link&quot;:&quot;https://shop.example/c?x=1&amp;y=2&quot;,&quot;story&quot;:17,&quot;tags&quot;:[&quot;a&quot;,&quot;b&quot;]}"><visual><binding template="ToastImageAndText02"><image id="1" src="https://shop.example/c.jpg"/><text id="1">جبن 🧀</text><text id="2">Fresh &quot;cheese&quot; &lt;&amp;&gt;</text></binding></visual><audio src="ms-winsoundevent:Notification.Default"/></toast>"#,
+            #"<?xml version="1.0" encoding="utf-8"?><toast launch="{&quot;link&quot;:&quot;https://shop.example/c?x=1&amp;y=2&quot;,&quot;story&quot;:17,&quot;tags&quot;:[&quot;a&quot;,&quot;b&quot;]}"><visual><binding template="ToastImageAndText02"><image id="1" src="https://shop.example/c.jpg"/><text id="1">جبن 🧀</text><text id="2">Fresh "cheese" &lt;&amp;></text></binding></visual><audio src="ms-winsoundevent:Notification.Default"/></toast>"#,
             ["x-wns-type": "wns/toast", "x-wns-tag": "cheese"]
         ),
         (
             .mpns,
-            #"<?xml version="1.0" encoding="utf-8"?><wp:Notification xmlns:wp="WPNotification"><wp:Toast><wp:Text1>جبن 🧀</wp:Text1><wp:Text2>Fresh &quot;cheese&quot; &lt;&amp;&gt;</wp:Text2><wp:Param>?link=https%3A%2F%2Fshop.example%2Fc%3Fx%3D1%26y%3D2&amp;story=17&amp;tags=%5B%22a%22%2C%22b%22%5D</wp:Param></wp:Toast></wp:Notification>"#,
+            #"<?xml version="1.0" encoding="utf-8"?><wp:Notification xmlns:wp="WPNotification"><wp:Toast><wp:Text1>جبن 🧀</wp:Text1><wp:Text2>Fresh "cheese" &lt;&amp;></wp:Text2><wp:Param>?link=https%3A%2F%2Fshop.example%2Fc%3Fx%3D1%26y%3D2&amp;story=17&amp;tags=%5B%22a%22%2C%22b%22%5D</wp:Param></wp:Toast></wp:Notification>"#,
             ["x-windowsphone-target": "toast"]
         ),
         (.adm, #"{"consolidationKey":"cheese","data":{\#(dataTexts)}}"#, [:]),
@@ -189,6 +189,33 @@ import Testing
                 #expect(message["data"]?["title"] == .string(title))
                 #expect(message["android"]?["notification"]?["notification_count"] == .integer(Int64(place) + 7))
             }
+        }
+    }
+
+    /// It was accepted for other platforms: each of these devices has an answer.
+    @Test(arguments: [Posted.web, .wns, .mpns, .adm, .pap, .gcm, .hms])
+    func `a push that is too large for a service is refused`(service: Posted) async throws {
+        let content = Push.Content(body: String(repeating: "x", count: 8_200))
+        try await TestProviders.run { providers in
+            try await service.play { simulator in
+                let provider = try simulator.provider(providers)
+                let outcomes = await provider.send(
+                    Self.push(content, at: providers.clock.now), to: providers.recipients([simulator.token]))
+                #expect(outcomes == [.refused(.payloadTooLarge)])
+                #expect(simulator.last() == nil)
+            }
+            #expect(providers.errors.isEmpty)
+        }
+    }
+
+    @Test func `a push that is too large for APNs or FCM is refused`() async throws {
+        let content = Push.Content(body: String(repeating: "x", count: 4_200))
+        try await Self.withFCM(.androidFCM) { fixture, _ in
+            #expect(await fixture.send(["t"], content: content) == [.refused(.payloadTooLarge)])
+        }
+        try await Self.withAPNs { fixture, _ in
+            let token = String(repeating: "a", count: 32)
+            #expect(await fixture.send([token], content: content) == [.refused(.payloadTooLarge)])
         }
     }
 

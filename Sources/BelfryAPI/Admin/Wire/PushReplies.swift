@@ -9,10 +9,13 @@ extension Admin {
         package let receipt_id: String
         /// Names of the target that no device has, which are usually mistyped; nil where there are none.
         package let unmatched: UnmatchedReply?
+        /// The platforms that refuse it for its size; nil where there are none.
+        package let too_large: [String]?
 
         package init(_ push: Push, unmatched: UnmatchedNames? = nil) {
             receipt_id = push.receiptID.lowercased
             self.unmatched = unmatched.map(UnmatchedReply.init)
+            too_large = push.tooLarge.isEmpty ? nil : push.tooLarge.map(\.ofDevices)
         }
     }
 
@@ -29,6 +32,13 @@ extension Admin {
 
     package struct CreatedScheduleReply: Codable, Sendable {
         package let schedule_id: String
+        /// The platforms that would refuse it for its size today; nil where there are none.
+        package let too_large: [String]?
+
+        init(_ schedule: Schedule) {
+            schedule_id = schedule.key.id
+            too_large = schedule.tooLarge.isEmpty ? nil : schedule.tooLarge.map(\.ofDevices)
+        }
     }
 
     /// The status of a push.

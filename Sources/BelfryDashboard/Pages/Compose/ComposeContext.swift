@@ -58,6 +58,8 @@ struct ComposeContext: Sendable {
         let sample: [Device]
         /// The kinds of platform that it is rendered for.
         let kinds: Set<PlatformKind>
+        /// The kinds that refuse it for its size.
+        let tooLarge: [InvalidInput]
     }
 
     func audience(of request: PushRequest) async throws -> Audience {
@@ -67,7 +69,7 @@ struct ComposeContext: Sendable {
         let (count, sample) = try await visit.searching(application) {
             (try await AudienceCount.of(draft, in: store), try await AudienceSample.of(draft, in: store))
         }
-        return Audience(count: count, sample: sample, kinds: Set(meant.map(\.kind)))
+        return Audience(count: count, sample: sample, kinds: Set(meant.map(\.kind)), tooLarge: draft.tooLarge)
     }
 
     /// The device that the person names for a test.

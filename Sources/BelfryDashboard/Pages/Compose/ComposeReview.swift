@@ -49,6 +49,7 @@ extension ComposeContext {
             Fact("When", .time(written.sendAt.flatMap { $0 > now ? $0 : nil }, none: "now")),
             Fact("Counted", .time(now)),
         ]
+        before.facts += audience.tooLarge.map { Fact("Too large", .badge($0.ofDevices, .warn)) }
         let names = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0.name) })
         before.table = Table(
             "A sample of the devices", ["Device", "Platform", "User", "System"],

@@ -110,7 +110,8 @@ private struct PreviewMaker {
             payload.isSilent
             ? "Nothing is shown: the app gets the data."
             : notice == nil
-                ? "The app gets the data and shows it." : "The system shows it; the app gets the data."
+                ? "The app gets the data and shows it."
+                : "The system shows it; the app gets the data, and shows them where both are too large."
         var shown: JSONObject = ["data": .object(payload.data)]
         shown["collapse_key"] = payload.collapseKey.map(JSONValue.string)
         shown["notification"] = notice.map { notice in
