@@ -11,6 +11,8 @@ package struct DerivationBudget {
     private let most: (each: Int, total: Int)
     private var spent = 0
 
+    var totalMax: Int { most.total }
+
     package init(each: Int = Self.iterationsMax, total: Int = Self.totalMax) { most = (each, total) }
 
     /// Counts the derivation of a key. Throws when it is beyond the limits.

@@ -193,7 +193,9 @@ private struct Contents {
                     || !spellings[..<place].contains(where: { $0.utf8 == spelling.utf8 })
             else { continue }
             // Other spellings are tried for as long as the file is cheap enough.
-            guard place == 0 || (try? budget.charge(integrity.derivation.iterations, blocks: 1)) != nil else { break }
+            guard place == 0 || (try? budget.charge(integrity.derivation.iterations, blocks: 1)) != nil else {
+                throw .spellings(tried: place, of: spellings.count, budget)
+            }
             if integrity.matches(spelling) { return [spelling] }
         }
         throw .passphrase(isGiven: !text.isEmpty)
@@ -209,7 +211,9 @@ private struct Contents {
         _ part: (encryption: Encryption, bytes: [UInt8]), _ spellings: [Passphrase], _ isGiven: Bool
     ) throws(KeyFileError) -> [UInt8] {
         for (place, spelling) in spellings.enumerated() {
-            guard place == 0 || (try? part.encryption.charge(&budget)) != nil else { break }
+            guard place == 0 || (try? part.encryption.charge(&budget)) != nil else {
+                throw .spellings(tried: place, of: spellings.count, budget)
+            }
             // A wrong key leaves a padding that looks right once in 256 times.
             if let plain = part.encryption.decrypt(part.bytes, spelling), plain.first == BERValue.sequence {
                 return plain
@@ -271,6 +275,14 @@ enum KeyPair {
 }
 
 extension KeyFileError {
+    /// Not all spellings of a passphrase were tried.
+    fileprivate static func spellings(tried: Int, of count: Int, _ budget: DerivationBudget) -> KeyFileError {
+        KeyFileError(
+            .cost,
+            "the passphrase was tried in \(tried) of the \(count) ways to write its characters, and more would take over "
+                + "\(budget.totalMax) iterations; export the p12 file again with fewer, or with a passphrase in ASCII")
+    }
+
     fileprivate static func passphrase(isGiven: Bool) -> KeyFileError {
         KeyFileError(
             .passphrase,

@@ -53,6 +53,32 @@ import Testing
         }
     }
 
+    /// Another spelling costs as much as the first, and more than is left of the budget.
+    @Test(arguments: [[], ["-nomac"]])
+    func `a budget that ends between two spellings is named`(options: [String]) throws {
+        try OpenSSLFiles.with { files in
+            try files.makePair()
+            try files.openssl(
+                [
+                    "pkcs12", "-export", "-in", files.path("own.pem"), "-inkey", files.path("own.key"), "-out",
+                    files.path("own.p12"), "-iter", "1000", "-passout", "pass:pa\u{308}sswo\u{308}rd",
+                ] + options)
+            let bytes = try files.bytes("own.p12")
+            var limits: [KeyFileError.Kind?: Int] = [:]
+            for total in stride(from: 500, through: 40_000, by: 500) {
+                let budget = DerivationBudget(each: 1_000_000, total: total)
+                do {
+                    _ = try PKCS12File(bytes, passphrase: "p\u{E4}ssw\u{F6}rd", budget: budget)
+                    limits[nil, default: 0] += 1
+                } catch let error as KeyFileError {
+                    limits[error.kind, default: 0] += 1
+                    #expect(error.reason.contains("\(total) iterations"), "\(total): \(error.reason)")
+                }
+            }
+            #expect(Set(limits.keys) == [nil, .cost], "\(limits)")
+        }
+    }
+
     @Test func `a file is read as base64 prints it and in PEM`() throws {
         try OpenSSLFiles.with { files in
             let bytes = try files.p12("x")
