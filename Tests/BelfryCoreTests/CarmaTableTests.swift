@@ -100,6 +100,13 @@ import Testing
     }
 
     @Test func `two spellings of one language are refused`() throws {
+        for (first, second, kept) in [("pt-BR", "pt_BR", "a"), ("pt_BR", "pt-BR", "b"), ("pt-BR", "PT-BR", "b")] {
+            let old = try JSONValue(
+                json: #"{"languages":{"\#(first)":{"alert":"a"},"\#(second)":{"alert":"b"}}}"#.utf8)
+            #expect(throws: InvalidInput.self) { try CarmaTemplate(old) }
+            let stored = try CarmaTemplate(old, isStored: true)
+            #expect(try stored.texts(in: "pt-BR", values: [:]).alert == kept, "\(first), \(second)")
+        }
         let value = try JSONValue(json: #"{"languages":{"pt-BR":{"alert":"a"},"pt_br":{"alert":"b"}}}"#.utf8)
         #expect(throws: InvalidInput.self) { try CarmaTemplate(value) }
     }

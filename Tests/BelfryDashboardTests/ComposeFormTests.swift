@@ -98,6 +98,27 @@ import Testing
         }
     }
 
+    /// They go through the form, its JSON, a draft and the form again.
+    @Test func `data of the form are sent as they were typed`() throws {
+        let data =
+            #"{"price":12.50,"one":1.0,"zero":-0,"id":123456789012345678901234567890,"z":[1E+2],"\#u{E9}":1,"e\#u{301}":2,"a":{"b":1.10}}"#
+        let form = ComposeForm([.ios, .androidFCM, .web], action: "")
+        var typed = FormData()
+        for (name, value) in [
+            ("body", "Hello"), ("data", data), ("message.custom.ios.extra", data), ("audience", "everyone"),
+            ("on-ios", "yes"), ("on-android-fcm", "yes"), ("on-web", "yes"),
+        ] { typed.put(name, value) }
+        for _ in 0..<3 {
+            let request = try form.request(typed)
+            for value in [request["message"]?["data"], request["message"]?["custom"]?["ios"]?["extra"]] {
+                #expect(try #require(value).storedText.utf8.elementsEqual(data.utf8))
+            }
+            let written = try ComposedPush(try JSONValue(json: request.pretty.utf8))
+            #expect(JSONValue.object(written.request.content.shared.data).encoded == Array(data.utf8))
+            typed = form.form(form.data(of: written.request, sendAt: nil)).sent
+        }
+    }
+
     @Test func `every field of a message has one in the form`() throws {
         let form = ComposeForm([.ios, .androidFCM, .web], action: "")
         var data = FormData()

@@ -19,7 +19,10 @@ package struct CarmaTemplate: Sendable, Hashable {
     package static let filledBytesMax = 65_536
 
     /// From `{"name": …, "default_language": "en", "languages": {"en": {"alert": …, "message": …, "html": …}}}`.
-    package init(_ value: JSONValue, field: String = "template") throws(InvalidInput) {
+    ///
+    /// - Parameter isStored: whether it may be from a time in which `pt_BR` and `pt-BR` were two languages. Of those the one in the form of
+    ///   language tags counts, or else the later.
+    package init(_ value: JSONValue, field: String = "template", isStored: Bool = false) throws(InvalidInput) {
         name = value["name"]?.stringValue ?? ""
         guard case .object(let members)? = value["languages"], 1...Self.languagesMax ~= members.count else {
             throw InvalidInput(
@@ -28,7 +31,8 @@ package struct CarmaTemplate: Sendable, Hashable {
         var languages: [String: Texts] = [:]
         for (language, texts) in members {
             let tag = language.languageTag
-            guard languages[tag] == nil else {
+            if languages[tag] != nil, isStored, language.utf8.contains(UInt8(ascii: "_")) { continue }
+            guard languages[tag] == nil || isStored else {
                 throw InvalidInput(
                     field: "\(field).languages", "has \(tag) twice, which case and '_' for '-' do not tell apart")
             }

@@ -68,7 +68,7 @@ extension CarmaTrigger {
         self.init(
             key: Key(row.integer(0)), app: Key(row.integer(1)),
             template: try StoreError.reading("carma trigger \(row.integer(0))") {
-                try CarmaTemplate(try JSONValue(json: row.text(2).utf8))
+                try CarmaTemplate(try JSONValue(json: row.text(2).utf8), isStored: true)
             })
     }
 }

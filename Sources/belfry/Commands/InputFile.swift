@@ -11,10 +11,18 @@ enum InputFile {
     ///   - option: what named it.
     static func contents(of path: String, for option: String) throws -> Data {
         do throws(FileFault) {
-            return try path == "-" ? StandardInput.contents() : path.contents()
+            return inUTF8(try path == "-" ? StandardInput.contents() : path.contents())
         } catch {
             throw ValidationError("\(option): \(path == "-" || error.isTooLarge ? "\(error)" : fault(of: path))")
         }
+    }
+
+    /// A text that Windows wrote in UTF-16, as PowerShell does, in UTF-8; anything else as it is. No other file that commands take begins
+    /// with a byte order mark.
+    private static func inUTF8(_ data: Data) -> Data {
+        let marks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF]]
+        guard marks.contains(where: data.starts), let text = String(data: data, encoding: .utf16) else { return data }
+        return Data(text.utf8)
     }
 
     /// Why a path cannot be read.

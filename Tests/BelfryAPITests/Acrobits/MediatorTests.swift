@@ -198,6 +198,25 @@ import Testing
         }
     }
 
+    @Test func `numbers of an operator's payload keep their digits`() async throws {
+        try await SoftphoneServer.with { server in
+            let voip = try #require(server.platforms[.apple(.voip)])
+            let data =
+                #""price":12.50,"one":1.0,"zero":-0,"id":123456789012345678901234567890,"z":[1E+2],"é":1,"e"#
+                + "\u{301}\":2,\"a\":{\"b\":1.10}"
+            let template = try AcrobitsPayloadTemplate("{\"*\":{\(data),\"aps\":{\"badge\":7}}}")
+            try await server.store.set(
+                AcrobitsAppID(
+                    name: SoftphoneServer.callsAppID, applicationKey: server.application.key, platformKey: voip.key,
+                    payload: template))
+            Self.expectSent(try await server.post("/pnm2/send", Self.json, Self.call("Other", calls: true)))
+            let content = try #require(server.pushes.first?.content)
+            let stored = try Push.Content(stored: Array(content.storedText.utf8))
+            let payload = try IOSPayload(stored, for: .voip, receiptID: nil, sentAt: .zero).bytes
+            #expect(payload.firstRange(of: Array(data.utf8)) != nil, "\(String(decoding: payload, as: UTF8.self))")
+        }
+    }
+
     @Test func `a field that a template repeats may not make a payload without bounds`() async throws {
         try await SoftphoneServer.with { server in
             let voip = try #require(server.platforms[.apple(.voip)])

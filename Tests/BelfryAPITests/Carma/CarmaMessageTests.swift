@@ -51,6 +51,20 @@ import Testing
         }
     }
 
+    /// Properties are the texts of templates: a number is the text of its digits.
+    @Test(arguments: ["12.50", "1.0", "-0", "1E+2", "123456789012345678901234567890", "0.10000000000000000000001"])
+    func `a number in a trigger's message keeps its digits`(number: String) async throws {
+        try await CarmaServer.with { server in
+            try await Self.register(server)
+            let body = #"{"originalId":"o","properties":{"food":\#(number)}}"#
+            #expect(try await server.send("POST", Self.trigger(server), body).status == 200)
+            let push = try #require(Self.pushes(server).first)
+            #expect(push.content.custom["android"]?["message"] == .string("\(number) and tea"))
+            let stored = try Push.Content(stored: Array(push.content.storedText.utf8))
+            #expect(stored.custom["ios"]?["extra"]?["message"] == .string("\(number) and tea"))
+        }
+    }
+
     @Test func `a trigger with a member that nothing reads sends nothing`() async throws {
         try await CarmaServer.with { server in
             try await Self.register(server)

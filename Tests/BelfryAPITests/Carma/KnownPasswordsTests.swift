@@ -1,5 +1,6 @@
 import BelfryCore
 import BelfryTesting
+import HTTPTypes
 import Synchronization
 import Testing
 
@@ -40,5 +41,30 @@ import Testing
         _ = try await known.matches("correct horse", hash, for: .local)
         #expect(known.isKnown("correct horse", hash) && !known.isKnown("wrong horse", hash))
         #expect(counting.derivations.withLock { $0 } == 1)
+    }
+}
+
+/// Passwords that are baked into apps, which an operator moves in as they are.
+@Suite struct ShortCarmaPasswordTests {
+    private static let words = "299 - \"the password has 5 bytes; one of 8 or more is guessed less soon\""
+
+    @Test func `a short password of an operator is taken with a warning`() async throws {
+        let server = try await TestAdminServer()
+        let made = try await server.send(
+            .post, "carma/accounts", #"{"customer_id":9,"user":"app","password":"lunch"}"#)
+        #expect(made.status == 201 && made.headers[.warning] == Self.words, "\(made)")
+        let long = try await server.send(
+            .post, "carma/accounts", #"{"customer_id":10,"user":"app","password":"eight888"}"#)
+        #expect(long.status == 201 && long.headers[.warning] == nil, "\(long)")
+    }
+
+    @Test func `an empty password is refused`() async throws {
+        let server = try await TestAdminServer()
+        let made = try await server.send(
+            .post, "carma/accounts", #"{"customer_id":9,"user":"app","password":"a"}"#)
+        #expect(made.status == 201 && made.headers[.warning]?.contains("has 1 bytes") == true, "\(made)")
+        let empty = try await server.send(
+            .post, "carma/accounts", #"{"customer_id":11,"user":"app","password":""}"#)
+        #expect(empty.status == 400, "\(empty)")
     }
 }

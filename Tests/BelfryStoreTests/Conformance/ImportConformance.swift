@@ -44,6 +44,20 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a device that was seen after now was seen now`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, platform) = (fixture.store, fixture.platform)
+            for (uuid, ahead) in [(Self.old, Duration.seconds(86_400)), (Self.other, .seconds(-60))] {
+                let time = fixture.clock.now + ahead
+                _ = try await store.importDevices(
+                    [try Self.device(uuid.lowercased, uuid, lastSeenAt: time)], on: platform)
+                let device = try #require(try await store.device(uuid, on: platform.key))
+                #expect(device.registeredAt == min(time, fixture.clock.now))
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a badge and a language come with a device, and what is kept of one that was there stays`(
         engine: Engine
     ) async throws {
