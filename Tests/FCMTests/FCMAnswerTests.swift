@@ -23,6 +23,15 @@ import Testing
     private static let violation =
         #"{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"message.token","description":"d"}]}"#
 
+    @Test func `a page with 200 is no acceptance`() {
+        let page = Array("\n<!DOCTYPE html><title>Log in to this network</title>".utf8)
+        guard case .rejected(let rejection) = FCMAnswer(status: 200, body: page[...]) else {
+            Issue.record("nobody took the message")
+            return
+        }
+        #expect(rejection.code == .unavailable && rejection.words == "not an answer of FCM")
+    }
+
     @Test func `an accepted message has a name`() {
         let body = #"{"name":"projects/p/messages/0:1500415314455276%31bd1c9631bd1c96"}"#
         guard case .accepted(let receipt) = FCMAnswer(status: 200, body: Array(body.utf8)[...]) else {
