@@ -1,7 +1,7 @@
 /// The fields of `message.custom.android` and its kin that have a meaning, beside which everything is data for the app.
 ///
 /// A value that a field does not take would arrive as data, and do nothing. So would a field of the provider's own API that is said
-/// elsewhere here. Source: Firebase, REST reference, `AndroidConfig` and `AndroidNotification`; Huawei, Push Kit, `AndroidConfig`;
+/// elsewhere here. Source: Firebase, REST reference, AndroidConfig and AndroidNotification; Huawei, Push Kit, AndroidConfig;
 /// Amazon, ADM, "Sending a message".
 package enum AndroidPart {
     static let names = ["android", "android-fcm", "androidFcm", "android-baidu", "huawei", "amazon"]
