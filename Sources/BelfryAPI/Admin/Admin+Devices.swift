@@ -67,11 +67,9 @@ extension Admin {
             let device = try await factory.admin.register(
                 try body.registration(for: platform.kind), on: platform, of: application, by: call.author)
             registered.increment()
-            var response = Response(status: .created, json: Self.json(device, on: platform))
             var ignored = IgnoredFields()
             ignored.remark(device.token, on: platform)
-            if !ignored.isEmpty { response.headers[.warning] = ignored.warning }
-            return response
+            return Response(status: .created, json: Self.json(device, on: platform)).warning(of: ignored)
         }
 
         /// Fields that are left out stay as they are.

@@ -34,9 +34,7 @@ extension Admin {
 
         private func create(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: PushBody.self)
-            var response = try await create(body, call, application)
-            if !body.corrections.isEmpty { response.headers[.warning] = body.corrections.warning }
-            return response
+            return try await create(body, call, application).warning(of: body.corrections)
         }
 
         private func create(_ body: PushBody, _ call: Call, _ application: Application) async throws -> Response {
