@@ -119,6 +119,11 @@ extension FormData {
     package func instant(_ name: String) throws(InvalidInput) -> Instant? {
         self[name].isEmpty ? nil : try Instant(local: self[name], field: name)
     }
+
+    /// The beginning of a day in UTC; nil for an empty field.
+    package func day(_ name: String) throws(InvalidInput) -> Instant? {
+        self[name].isEmpty ? nil : try Instant(day: self[name], field: name)
+    }
 }
 
 extension String {

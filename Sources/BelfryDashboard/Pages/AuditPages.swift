@@ -38,14 +38,10 @@ struct AuditPages {
     private func query(_ visit: Visit, limit: Int) throws(InvalidInput) -> AuditQuery {
         let who = visit.query["who"].lowercased()
         return AuditQuery(
-            bounds: visit.person.bounds, keyID: who.isEmpty ? nil : who, from: try day(visit, "from") ?? .distantPast,
-            until: try day(visit, "until").map { $0 + .seconds(86_400) } ?? .distantFuture,
+            bounds: visit.person.bounds, keyID: who.isEmpty ? nil : who,
+            from: try visit.query.day("from") ?? .distantPast,
+            until: try visit.query.day("until").map { $0 + .seconds(86_400) } ?? .distantFuture,
             before: visit.number("before").map { Key($0) }, limit: limit)
-    }
-
-    private func day(_ visit: Visit, _ name: String) throws(InvalidInput) -> Instant? {
-        let text = visit.query[name]
-        return text.isEmpty ? nil : try Instant(day: text, field: name)
     }
 
     static func page(_ entries: [AuditEntry], _ form: Form, csv: String) -> PageView {

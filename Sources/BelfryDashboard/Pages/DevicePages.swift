@@ -66,16 +66,11 @@ struct DevicePages {
         default: break
         }
         filter.customUserID = query["user"].isEmpty ? nil : query["user"]
-        filter.seenFrom = try day(query["seen_from"], "seen_from")
-        filter.seenBefore = try day(query["seen_before"], "seen_before")
+        filter.seenFrom = try query.day("seen_from")
+        filter.seenBefore = try query.day("seen_before")
         filter.osVersion = query["os_version"].isEmpty ? nil : query["os_version"]
         filter.isUnseen = query.isChecked("unseen")
         return filter
-    }
-
-    /// The beginning of a day in UTC.
-    private static func day(_ text: String, _ field: String) throws(InvalidInput) -> Instant? {
-        text.isEmpty ? nil : try Instant(day: text, field: field)
     }
 
     private static func address(_ visit: Visit, _ application: Application, _ more: [(String, String)]) -> String {

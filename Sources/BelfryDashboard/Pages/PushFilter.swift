@@ -42,13 +42,9 @@ struct PushFilter: Sendable {
     init(_ query: FormData) throws(InvalidInput) {
         state = State(rawValue: query["state"])
         lane = Lane.allCases.first { $0.word == query["urgency"] }
-        from = try Self.day(query["from"], "from")
-        until = try Self.day(query["until"], "until").map { $0 + .seconds(86_400) }
+        from = try query.day("from")
+        until = try query.day("until").map { $0 + .seconds(86_400) }
         text = query["q"].caseFolded
-    }
-
-    private static func day(_ text: String, _ field: String) throws(InvalidInput) -> Instant? {
-        text.isEmpty ? nil : try Instant(day: text, field: field)
     }
 
     static func form(_ query: FormData, _ address: String) -> Form {
