@@ -90,6 +90,40 @@ import Testing
         #expect(try await Self.tenants(dashboard) == 1)
     }
 
+    @Test func `results of a person take a bounded room`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await Self.browser(dashboard)
+        var paths: [String] = []
+        for number in 0...SingleUse.resultsMax {
+            let fields = [
+                ("name", "key \(number)"), ("role", "operator"), ("scope", "operator"), ("key", SingleUse.newKey()),
+            ]
+            let posted = try await browser.post("/admin/keys", fields)
+            paths.append(String(posted.location.dropFirst("/dashboard".count)))
+            dashboard.clock.advance(by: .seconds(1))
+        }
+        #expect(try await browser.get(paths[0]).status == .notFound)
+        #expect(try await browser.get(paths[1]).contains("Shown this once"))
+        let kept = dashboard.store.contents.idempotency.values.compactMap { $0.answer(at: dashboard.clock.now) }
+        #expect(kept.reduce(0) { $0 + $1.content.bytes.count } < 2 * SingleUse.resultsMax * SingleUse.resultBytesMax)
+    }
+
+    @Test func `a long result is shown at once, and leads back afterwards`() async throws {
+        let dashboard = try TestDashboard()
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let browser = try await Self.browser(dashboard)
+        let app = "/apps/\(contents.application.uuid.lowercased)"
+        let fields = [
+            ("body", String(repeating: "x", count: 3_500)), ("audience", "everyone"), ("action", "test"),
+            ("my_device", contents.device.uuid.lowercased), ("form_page", "/dashboard\(app)/compose?draft=7"),
+            ("draft", "7"), ("key", SingleUse.newKey()),
+        ]
+        let shown = try await browser.post("\(app)/compose", fields)
+        #expect(shown.status == .ok && shown.contains("Your device"), "\(shown.text)")
+        let again = try await browser.post("\(app)/compose", fields)
+        #expect(again.status == .seeOther && again.location == "/dashboard\(app)/compose?draft=7&again=1")
+    }
+
     @Test func `other values after Back are asked about`() async throws {
         let dashboard = try TestDashboard()
         let browser = try await Self.browser(dashboard)

@@ -12,4 +12,6 @@ package protocol IdempotencyStore: Sendable {
     /// Releases a name: for good when the request had no effect, otherwise only so that the request may run again with
     /// its idempotent id.
     func release(_ name: [UInt8], idempotentID: UUID, hadNoEffect: Bool) async throws
+    /// Deletes the oldest records of a caller beyond this number.
+    func deleteOldest(of caller: Principal, beyond count: Int) async throws
 }

@@ -19,8 +19,8 @@ struct SingleUse: Sendable {
     static let doneOnce = "You sent this form twice. It was done once, and this is what came of it."
     static let doneBefore =
         "You sent this form before, and that was done. Send it again and it is done a second time; passwords and files are to be given again."
-    /// The most that is kept of a result.
-    private static let resultBytesMax = 262_144
+    /// The most that is kept of a result, and of a person; the oldest give way.
+    static let (resultBytesMax, resultsMax) = (16_384, 32)
     /// When a second click looks for the result of the first: after ever longer pauses, some 13 s in all.
     private static let pauses: [Duration] = (0..<7).map { .milliseconds(100 << $0) }
 
@@ -66,9 +66,9 @@ struct SingleUse: Sendable {
             return answer
         case .outcome(let page):
             let html = show(page)
-            // What repeats a long message back is shown once, and found again by its own pages.
+            // What repeats a long message back is shown once; a post of the same form leads to the page that it stood on.
             guard html.utf8.count <= Self.resultBytesMax, let path = try await keep(page, html, visit) else {
-                await keep(visit.request.uri.path, for: holder)
+                await keep(Address.checked(next: visit.form.raw(HeldForm.pageField)), for: holder)
                 return .response(.html(html))
             }
             await keep(path, for: holder)
@@ -95,10 +95,12 @@ struct SingleUse: Sendable {
         let id = UUID.timeOrdered()
         let part = (page.sections.contains { $0.isSecret } ? Self.oncePrefix : "") + id.lowercased
         let name = Self.resultName(part, visit)
-        let reservation = Reservation(
-            name: name, caller: Self.caller(visit), request: name, idempotentID: id, hold: DoneOnce.hold)
+        let owner = Self.resultOwner(visit)
+        let reservation = Reservation(name: name, caller: owner, request: name, idempotentID: id, hold: DoneOnce.hold)
         guard case .first = try await once.store.reserve(reservation) else { throw APIError.none("page") }
-        return await keep(html, for: .init(name, id, visit.context.logger)) ? Address.path("result", part) : nil
+        guard await keep(html, for: .init(name, id, visit.context.logger)) else { return nil }
+        try await once.store.deleteOldest(of: owner, beyond: Self.resultsMax)
+        return Address.path("result", part)
     }
 
     /// The page of a result. One with a secret is shown once, and not to a second click, which is told first.
@@ -110,14 +112,13 @@ struct SingleUse: Sendable {
         }
         let name = Self.resultName(part, visit)
         guard let answer = try await once.store.answer(to: name) else {
-            throw APIError(.notFound, "There is no such page any more: results are kept for a day")
+            throw APIError(
+                .notFound, "There is no such page any more: the last \(Self.resultsMax) results are kept, for a day")
         }
         if visit.query[Self.repeated] == "1" { return .page(Self.donePage(visit, isSecret: isSecret)) }
-        if isSecret {
-            let mark = Self.hash("shown \(id.lowercased)", visit)
-            let shown = Reservation(
-                name: mark, caller: Self.caller(visit), request: mark, idempotentID: id,
-                hold: IdempotencyRecord.lifetime)
+        // HEAD shows nothing.
+        if isSecret, visit.request.method == .get {
+            let shown = Self.mark("shown \(id.lowercased)", visit)
             guard case .first = try await once.store.reserve(shown) else { return .page(Self.shownPage) }
         }
         return .response(.html(try text(of: answer, name)))
@@ -138,12 +139,25 @@ struct SingleUse: Sendable {
         hash("result \(part.lowercased())", visit)
     }
 
+    /// For what a person does once, by another name than that of a form: held for a day.
+    static func mark(_ text: String, _ visit: Visit) -> Reservation {
+        let name = hash(text, visit)
+        return Reservation(
+            name: name, caller: caller(visit), request: name, idempotentID: .timeOrdered(),
+            hold: IdempotencyRecord.lifetime)
+    }
+
     /// A person's names are their own.
     private static func hash(_ text: String, _ visit: Visit) -> [UInt8] {
         Array(SHA256.hash(data: Array("person \(visit.person.key) \(text)".utf8)))
     }
 
     private static func caller(_ visit: Visit) -> Principal { Principal(.admin, -visit.person.key.rawValue) }
+
+    /// Whose results are counted: the person, apart from the keys of their forms.
+    private static func resultOwner(_ visit: Visit) -> Principal {
+        Principal(.admin, .min + visit.person.key.rawValue)
+    }
 
     private static func marked(_ path: String) -> String {
         path + (path.contains("?") ? "&" : "?") + "\(repeated)=1"

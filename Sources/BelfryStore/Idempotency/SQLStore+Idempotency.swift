@@ -59,6 +59,14 @@ extension SQLStore {
             }
         }
     }
+
+    package func deleteOldest(of caller: Principal, beyond count: Int) async throws {
+        try await write { session in
+            try session.prepared(IdempotencyStatements.deleteOldest).each(
+                Int64(caller.kind.rawValue), caller.id, count
+            ) { session.noteForgotten($0) }
+        }
+    }
 }
 
 extension WriteSession {
@@ -136,6 +144,14 @@ enum IdempotencyStatements {
 
     static let forget: SQLText = """
         DELETE FROM idempotency /* idempotency.forget */ WHERE name = $1 AND idempotent_id = $2 AND status IS NULL
+        RETURNING coalesce(caller_kind, 0), coalesce(caller_id, 0)
+        """
+
+    /// Scans `idempotency_caller`.
+    static let deleteOldest: SQLText = """
+        DELETE FROM idempotency /* idempotency.delete_oldest */
+         WHERE name IN (SELECT name FROM idempotency WHERE caller_kind = $1 AND caller_id = $2
+                         ORDER BY created_at_ms DESC LIMIT 1000 OFFSET $3)
         RETURNING coalesce(caller_kind, 0), coalesce(caller_id, 0)
         """
 

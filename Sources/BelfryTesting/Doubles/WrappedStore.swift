@@ -209,6 +209,9 @@ extension WrappedStore {
     package func release(_ name: [UInt8], idempotentID: UUID, hadNoEffect: Bool) async throws {
         try await base.release(name, idempotentID: idempotentID, hadNoEffect: hadNoEffect)
     }
+    package func deleteOldest(of caller: Principal, beyond count: Int) async throws {
+        try await base.deleteOldest(of: caller, beyond: count)
+    }
 
     package func deleteExpired(_ kind: Retention.Kind, before: Instant) async throws -> DeletedRows {
         try await base.deleteExpired(kind, before: before)

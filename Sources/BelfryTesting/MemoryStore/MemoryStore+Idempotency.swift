@@ -42,6 +42,15 @@ extension MemoryStore {
             }
         }
     }
+
+    package func deleteOldest(of caller: Principal, beyond count: Int) async throws {
+        transaction { contents in
+            let own = contents.idempotency.filter { contents.idempotencyCallers[$0.key] == caller }
+            for old in own.sorted(by: { $0.value.createdAt > $1.value.createdAt }).dropFirst(count) {
+                contents.idempotency[old.key] = nil
+            }
+        }
+    }
 }
 
 extension Contents {

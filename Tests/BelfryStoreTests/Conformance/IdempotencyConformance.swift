@@ -93,6 +93,28 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `of a caller's records the oldest go`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let bytes = [UInt8](repeating: 8, count: 32)
+            let other = Reservation(
+                name: bytes, caller: Principal(.sender, 2), request: bytes, idempotentID: UUID(), hold: .seconds(30))
+            _ = try await fixture.store.reserve(other)
+            for number: UInt8 in 1...4 {
+                let one = Self.reservation(number)
+                _ = try await fixture.store.reserve(one)
+                try await fixture.store.complete(one.name, idempotentID: one.idempotentID, with: Self.answer)
+                fixture.clock.advance(by: .seconds(1))
+            }
+            try await fixture.store.deleteOldest(of: Principal(.sender, 1), beyond: 2)
+            for number: UInt8 in 1...4 {
+                let answer = try await fixture.store.answer(to: Self.reservation(number).name)
+                #expect((answer == nil) == (number < 3), "\(number)")
+            }
+            #expect(try await fixture.store.reserve(other) == .busy(for: .seconds(26)))
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a receipt id has one push, however often it is accepted`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             _ = try await fixture.registerMany(2)

@@ -154,6 +154,7 @@ import Testing
         Plan(CountStatements.deleteExpiredGeofences, "bigint, bigint", "using geofence_count_last"),
         Plan(CountStatements.deleteExpiredHeartbeats, "bigint, bigint", "using heartbeat_last"),
         Plan(IdempotencyStatements.byName, "bytea", "using idempotency_pkey"),
+        Plan(IdempotencyStatements.deleteOldest, "bigint, bigint, bigint", "using idempotency_caller"),
         Plan(IdempotencyStatements.clear, "bigint, bigint, bytea", "using idempotency_created"),
         Plan(PostgresQuotaStatements.userDevices, "bigint[], text[], bigint", "using device_custom_user"),
         Plan(QuotaStatements.topics, "bigint, bigint", "using topic_name"),

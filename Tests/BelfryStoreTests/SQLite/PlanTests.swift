@@ -144,6 +144,7 @@ import Testing
         Plan(ReceiptStatements.openWhole, "INDEX batch_open"),
         Plan(RetentionStatements.deleteExpiredBatches, "INDEX batch_device (push_id=?)"),
         Plan(RetentionStatements.deleteExpiredAudit, "USING COVERING INDEX audit_at (at_ms<?)"),
+        Plan(IdempotencyStatements.deleteOldest, "COVERING INDEX idempotency_caller (caller_kind=? AND caller_id=?)"),
         Plan(IdempotencyStatements.clear, "USING COVERING INDEX idempotency_created (created_at_ms<?)"),
         Plan(QuotaStatements.devices, "USING PRIMARY KEY (platform_id=?)"),
         Plan(QuotaStatements.devices, "USING INTEGER PRIMARY KEY (rowid>?)"),
