@@ -197,13 +197,13 @@ package struct DashboardRoutes: Sendable {
 
 extension Router<APIContext> {
     /// As `serve`, for handlers that render a page: that takes milliseconds, and would hold up what else an event loop serves.
-    func servePages(_ path: RouterPath, _ handlers: [HTTPRequest.Method: Handler]) {
+    func servePages(_ path: RouterPath, isSafe: Bool = true, _ handlers: [HTTPRequest.Method: Handler]) {
         let beside = handlers.mapValues { handler -> Handler in
             { request, context in
                 try await withTaskExecutorPreference(globalConcurrentExecutor) { try await handler(request, context) }
             }
         }
-        serve(path, beside)
+        serve(path, isSafe: isSafe, beside)
     }
 }
 

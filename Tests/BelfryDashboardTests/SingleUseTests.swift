@@ -59,6 +59,9 @@ import Testing
         let told = try await browser.get(String(again.location.dropFirst("/dashboard".count)))
         #expect(told.text.contains("You sent this form twice") && told.text.contains("href=\"/dashboard\(path)\""))
         #expect(!told.text.contains("bfy_"))
+        // Whatever tries the link shows nothing, and uses nothing up.
+        let tried = try await browser.head(path)
+        #expect(tried.status == .ok && tried.text.isEmpty)
         let shown = try await browser.get(path)
         #expect(shown.status == .ok && shown.text.contains("Shown this once"))
         let reloaded = try await browser.get(path)

@@ -100,7 +100,14 @@ struct TestBrowser: Sendable {
     let session: String
 
     func get(_ path: String) async throws -> TestPage {
-        try await dashboard.send(.get, "/dashboard" + path, [.cookie: "belfry_session=\(session)"])
+        let page = try await send(.get, "/dashboard" + path)
+        return page.location.contains("/compose?") ? try await send(.get, page.location) : page
+    }
+
+    func head(_ path: String) async throws -> TestPage { try await send(.head, "/dashboard" + path) }
+
+    private func send(_ method: HTTPRequest.Method, _ path: String) async throws -> TestPage {
+        try await dashboard.send(method, path, [.cookie: "belfry_session=\(session)"])
     }
 
     /// Posts a form as a page of the dashboard does.

@@ -48,8 +48,8 @@ package struct CarmaRoutes: Sendable {
         router.serve(
             RouterPath("\(customer)/triggers/:trigger_id/messages"), [.post: answering(send)])
         addLists(to: router, customer)
-        router.serve("carma/content/:page", [.get: page { $0 }])
-        router.serve("carma/read/:page", [.get: page { _ in nil }])
+        router.serve("carma/content/:page", isSafe: false, [.get: page { $0 }])
+        router.serve("carma/read/:page", isSafe: false, [.get: page { _ in nil }])
     }
 
     /// A request whose sender is known.

@@ -14,7 +14,7 @@ extension LoginRoutes {
                 RouterPath(path),
                 [.get: { request, context in try await depart(to: client, request, context) }])
             router.servePages(
-                RouterPath("\(path)/callback"),
+                RouterPath("\(path)/callback"), isSafe: false,
                 [.get: { request, context in try await arrive(from: client, request, context) }])
         }
     }

@@ -92,8 +92,12 @@ import Testing
             let before = try await first()
             #expect(before["read"] == .bool(false) && before["readTimestamp"] == .null)
             #expect(before["name"] == .string("Dinner"))
+            let path = String(try #require(url.firstMatch(of: #/\/carma\/.*/#)).0)
+            // What tries links sends HEAD, and has read nothing.
+            let tried = try await server.send("HEAD", path, credentials: "")
+            let untouched = try await first()
+            #expect(tried.status == 200 && untouched["read"] == .bool(false))
             for _ in 1...2 {
-                let path = String(try #require(url.firstMatch(of: #/\/carma\/.*/#)).0)
                 let answer = try await server.send("GET", path, credentials: "")
                 #expect(answer.status == 200 && answer.body.isEmpty == (field == "pushreadurl"))
                 server.clock.advance(by: .seconds(1))
