@@ -124,25 +124,33 @@ struct TopicPages {
         }
     }
 
-    /// Schedules that are looked through for those that mean the topic.
-    private static let schedulesMax = 500
+    /// Schedules that are looked through for those that mean the topic, and how many of them are in memory at a time.
+    private static let (schedulesMax, schedulesStep) = (500, 50)
+
+    /// The waiting schedules that name the topic, among the first `schedulesMax`.
+    private func schedules(naming topic: Topic, _ visit: Visit, _ application: Application) async throws -> Fact {
+        var (meant, looked, last) = (0, 0, Schedule?.none)
+        repeat {
+            let some = try await visit.services.store.schedules(
+                of: application.key, after: last, limit: Self.schedulesStep)
+            meant += some.count { $0.pushRequest.target.topics.contains(topic.name) }
+            looked += some.count
+            last = some.count == Self.schedulesStep ? some.last : nil
+        } while last != nil && looked < Self.schedulesMax
+        return Fact("Schedules that name it", .number(meant), .text(last == nil ? "" : "or more"))
+    }
 
     private func question(
         before topic: Topic, _ visit: Visit, _ application: Application
     ) async throws -> PageAnswer? {
         guard visit.form[Visit.confirmed].isEmpty else { return nil }
         let count = try await subscribers(of: topic, visit, application)
-        let waiting = try await visit.services.store.schedules(
-            of: application.key, after: nil, limit: Self.schedulesMax)
-        let meant = waiting.count { $0.pushRequest.target.words.contains(topic.name) }
+        let naming = try await visit.searching(application) { try await schedules(naming: topic, visit, application) }
         return visit.question(
             "Delete the topic “\(topic.name)”?",
             "Its devices are unsubscribed for good: nothing brings them back but their apps.",
-            [
-                Fact("Subscribers", .number(count)),
-                Fact(
-                    "Schedules that name it", .number(meant), .text(waiting.count < Self.schedulesMax ? "" : "or more")),
-            ], yes: "Delete it", no: Address.of(application, "topics", topic.name))
+            [Fact("Subscribers", .number(count)), naming], yes: "Delete it",
+            no: Address.of(application, "topics", topic.name))
     }
 
     private static func deleteForm(_ topic: Topic, _ application: Application, _ count: Int) -> Form {
