@@ -394,7 +394,7 @@ import Testing
         ).key
         let page = try await root.get("/admin/people/\(boss.key)")
         #expect(page.contains("name=\"issued\" value=\"stay\""))
-        let fields = endsIssued ? [] : [("issued", "stay")]
+        let fields = [("confirmed", "yes")] + (endsIssued ? [] : [("issued", "stay")])
         #expect(try await root.post("/admin/people/\(boss.key)/disable", fields).status == .seeOther)
         #expect((try await dashboard.people.invitation(token: token) == nil) == endsIssued)
         for one in [key, next] {

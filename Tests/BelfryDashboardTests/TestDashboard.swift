@@ -67,6 +67,10 @@ final class TestDashboard: Sendable {
         return TestBrowser(dashboard: self, session: login.token)
     }
 
+    func person(of browser: TestBrowser) async throws -> Person {
+        try #require(try await people.login(token: browser.session)).person
+    }
+
     /// - Parameter setup: `.live` for requests that come from an address.
     func send(
         _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields, _ body: String? = nil,

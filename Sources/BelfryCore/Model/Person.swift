@@ -14,6 +14,14 @@ package struct Person: Sendable, Hashable {
     /// Whether a login needs a code besides the password.
     package let hasTwoFactor: Bool
 
+    /// The admin keys that are not revoked, and the links that may be used, of those that a person made.
+    package struct Issued: Sendable, Hashable {
+        package let keys: Int
+        package let links: Int
+
+        package init(keys: Int, links: Int) { (self.keys, self.links) = (keys, links) }
+    }
+
     package init(
         key: Key<Person>, email: EmailAddress, name: String, scope: AdminKey.Scope, bounds: AdminKey.Bounds,
         passwordHash: String, createdAt: Instant, lastLoginAt: Instant?, disabledAt: Instant?,

@@ -29,6 +29,8 @@ package protocol PersonStore: Sendable {
     func setDisabled(
         _ isDisabled: Bool, _ person: Key<Person>, keepsOperator: Bool, endsIssued: Bool
     ) async throws
+    /// What `setDisabled` ends where `endsIssued`.
+    func issued(by person: Key<Person>) async throws -> Person.Issued
     /// Gives the person another role, which their sessions have from now on.
     ///
     /// Links for a new password of theirs are deleted: who made them may not have been allowed to for the new role. Keys and links that

@@ -222,8 +222,25 @@ struct PeoplePages {
     @Sendable private func disable(_ visit: Visit) async throws -> PageAnswer {
         let person = try await person(visit)
         let endsIssued = visit.form["issued"] != "stay"
+        if let question = try await question(before: person, endsIssued: endsIssued, visit) { return question }
         try await visit.services.admin.setDisabled(true, person, endsIssued: endsIssued, by: visit.author)
         return .redirect(Address.query(Address.path("admin", "people"), [("done", "saved")]))
+    }
+
+    private func question(before person: Person, endsIssued: Bool, _ visit: Visit) async throws -> PageAnswer? {
+        guard visit.form[Visit.confirmed].isEmpty else { return nil }
+        let store = visit.services.store
+        let issued = try await store.issued(by: person.key)
+        return visit.question(
+            "Shut out \(person.name)?",
+            endsIssued
+                ? "What ends now does not come back when they are let in again: programs that use the keys need new ones."
+                : "They can log in no more. What they made for others goes on working.",
+            [
+                Fact("Sessions that end", .number(try await store.sessions(of: person.key).count)),
+                Fact("Admin keys that \(endsIssued ? "are revoked" : "stay")", .number(issued.keys)),
+                Fact("Links for others that \(endsIssued ? "end" : "stay")", .number(issued.links)),
+            ], yes: "Shut them out", no: Self.address(of: person))
     }
 
     @Sendable private func enable(_ visit: Visit) async throws -> PageAnswer {

@@ -52,6 +52,16 @@ extension SQLStore {
 }
 
 extension SQLStore {
+    package func issued(by person: Key<Person>) async throws -> Person.Issued {
+        let now = clock.now
+        return try await read { db in
+            Person.Issued(
+                keys: Int(try db.prepared(AdminKeyStatements.countOfAuthor).first(person) { $0.integer(0) } ?? 0),
+                links: Int(
+                    try db.prepared(InvitationStatements.countOfAuthor).first(person, now) { $0.integer(0) } ?? 0))
+        }
+    }
+
     package func setRole(of person: Person, to role: SignOn.Role) async throws -> Person {
         try await write { write in
             let operators = try write.operators()

@@ -259,6 +259,11 @@ enum InvitationStatements {
         DELETE FROM invitation /* invitations.delete_of_author */ WHERE author_id = $1
         """
 
+    /// Scans `invitation_author`.
+    static let countOfAuthor: SQLText = """
+        SELECT count(*) /* invitations.count_of_author */ FROM invitation WHERE author_id = $1 AND expires_at_ms > $2
+        """
+
     /// Scans `invitation_email`.
     static let openOf: SQLText = """
         SELECT id, email, person_id, scope, tenant_id, application_id, expires_at_ms /* invitations.open_of */

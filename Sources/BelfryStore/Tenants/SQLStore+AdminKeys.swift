@@ -155,6 +155,12 @@ enum AdminKeyStatements {
          WHERE author_id = $1 AND revoked_at_ms IS NULL
         """
 
+    /// Scans `admin_key_author`.
+    static let countOfAuthor: SQLText = """
+        SELECT count(*) /* admin_keys.count_of_author */ FROM admin_key
+         WHERE author_id = $1 AND revoked_at_ms IS NULL
+        """
+
     static let rotate: SQLText = """
         UPDATE admin_key /* admin_keys.rotate */
            SET previous_hash = CASE WHEN $2 IS NOT NULL THEN secret_hash END, previous_until_ms = $2, secret_hash = $1

@@ -17,6 +17,7 @@ extension WrappedStore {
     ) async throws {
         try await base.setDisabled(isDisabled, person, keepsOperator: keepsOperator, endsIssued: endsIssued)
     }
+    package func issued(by person: Key<Person>) async throws -> Person.Issued { try await base.issued(by: person) }
     package func setRole(of person: Person, to role: SignOn.Role) async throws -> Person {
         try await base.setRole(of: person, to: role)
     }

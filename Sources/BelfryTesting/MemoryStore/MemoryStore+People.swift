@@ -48,6 +48,15 @@ extension MemoryStore {
         }
     }
 
+    package func issued(by person: Key<Person>) async throws -> Person.Issued {
+        let (now, contents) = (clock.now, contents)
+        return Person.Issued(
+            keys: contents.adminKeys.values.count { $0.author == person && $0.revokedAt == nil },
+            links: contents.people.invitations.count {
+                contents.people.authors[$0.key] == person && $0.value.expiresAt > now
+            })
+    }
+
     package func setRole(of person: Person, to role: SignOn.Role) async throws -> Person {
         let now = clock.now
         return try transaction { contents in

@@ -101,7 +101,10 @@ import Testing
             }
             _ = try await store.create(try Self.key(9))
             #expect(try await store.adminKey("key0")?.author == people[0].key)
+            #expect(try await store.issued(by: people[0].key) == Person.Issued(keys: 1, links: 1))
             try await store.setDisabled(true, people[0].key, keepsOperator: false, endsIssued: endsIssued)
+            let left = endsIssued ? 0 : 1
+            #expect(try await store.issued(by: people[0].key) == Person.Issued(keys: left, links: left))
             #expect((try await store.adminKey("key0")?.revokedAt != nil) == endsIssued)
             #expect(try await store.invitations(of: EmailAddress("p0@a.example")).isEmpty == endsIssued)
             #expect(try await store.adminKey("key1")?.revokedAt == nil)
