@@ -1,5 +1,6 @@
 package import BelfryAPI
 import BelfryCore
+import FoundationEssentials
 import HTTPTypes
 package import Hummingbird
 import Logging
@@ -122,7 +123,9 @@ package struct DashboardRoutes: Sendable {
         _ posted: Visit, _ notice: String, _ status: HTTPResponse.Status, _ resume: HeldForm.Resume
     ) async -> Response? {
         let request = posted.request
-        guard var held = HeldForm(posted.form, to: request.uri.path) else { return nil }
+        guard var held = HeldForm(posted.form, to: request.uri.path, by: services.people),
+            held.person == posted.person.key
+        else { return nil }
         held.notice = notice
         guard var response = try? await resume(held, held.request(like: request), posted.context),
             response.status == .ok
@@ -169,6 +172,8 @@ package struct DashboardRoutes: Sendable {
         shell.csrf = FormToken.of(login.token)
         shell.key = SingleUse.newKey()
         shell.page = request.method == .get ? request.uri.string : request.uri.path
+        shell.proof =
+            (try? services.people.pageProof(for: login.person.key, page: shell.page)).map { Data($0).base64URL } ?? ""
         shell.release = services.options.release
         return templates.page(page, in: shell)
     }

@@ -40,6 +40,9 @@ package enum VaultPurpose {
     /// The cookie of a visit before the login.
     package static let visit = "visit"
 
+    /// What the forms of a page carry, so that they are known as ours when their session is over.
+    package static func page(_ address: String) -> String { "page/\(address)" }
+
     /// What a browser keeps of the accounts that logged in with it.
     package static let knownBrowser = "known-browser"
 

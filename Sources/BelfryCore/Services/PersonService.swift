@@ -179,6 +179,22 @@ extension PersonService {
     }
 }
 
+// MARK: - Pages
+
+extension PersonService {
+    /// What the forms of a page carry: that this server made them for this person. It outlives the session, and gives no right but
+    /// to have the form shown again, filled in.
+    package func pageProof(for person: Key<Person>, page: String) throws -> [UInt8] {
+        try vault.seal(Array("\(person)".utf8), for: VaultPurpose.page(page)).bytes
+    }
+
+    /// The person whom the page was made for; nil where this server did not make it.
+    package func person(ofPageProof proof: [UInt8], page: String) -> Key<Person>? {
+        (try? vault.open(Sealed(bytes: proof), for: VaultPurpose.page(page)))
+            .flatMap { Int64(String(decoding: $0, as: UTF8.self)) }.map { Key($0) }
+    }
+}
+
 // MARK: - Browsers that were let in
 
 extension PersonService {

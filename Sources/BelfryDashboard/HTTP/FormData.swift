@@ -37,7 +37,7 @@ package struct FormData: Sendable {
     var typed: [(name: String, value: String)] { pairs.filter { !Self.ownFields.contains($0.name) } }
 
     /// What every form has.
-    static let ownFields: Set = ["csrf", SingleUse.field, HeldForm.pageField, HeldForm.field]
+    static let ownFields: Set = ["csrf", SingleUse.field, HeldForm.pageField, HeldForm.proofField, HeldForm.field]
 
     static func urlEncoded(_ fields: [(name: String, value: String)]) -> String {
         fields.map { "\($0.name.percentEncoded)=\($0.value.percentEncoded)" }.joined(separator: "&")

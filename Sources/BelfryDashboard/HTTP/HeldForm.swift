@@ -13,9 +13,12 @@ struct HeldForm: Sendable {
     /// Where it was posted to.
     let action: String
     let data: FormData
+    /// Whose page it stood on: nobody else is shown it.
+    let person: Key<Person>
+    private let proof: String
 
-    /// The hidden field of every form that names its page.
-    static let pageField = "form_page"
+    /// The hidden fields of every form that name its page, and prove that this server made it (`PersonService.pageProof`).
+    static let (pageField, proofField) = ("form_page", "form_proof")
     /// The hidden field of the login that carries one.
     static let field = "held"
     /// Of its fields, URL-encoded: what is longer is not held, since nobody is known yet whose memory it would take.
@@ -32,6 +35,11 @@ struct HeldForm: Sendable {
     var notice =
         "You had been logged out, so nothing was done. Here is the form as you sent it; passwords and files are to be given again."
 
+    static let isTooLong =
+        "You had been logged out, so nothing was done, and what you sent is too long to be kept until you have logged in. "
+        + "Log in in another tab, then go back here: most browsers still have what you typed."
+    static let wasButton = "You had been logged out, so nothing was done. Log in, and do it again."
+
     static let ofAnEarlierLogin =
         "The form was of an earlier login, so nothing was done. Here it is as you sent it; passwords and files are to be given again."
 
@@ -42,19 +50,25 @@ struct HeldForm: Sendable {
         return Request(head: head, body: RequestBody(buffer: ByteBuffer()))
     }
 
-    /// nil where nothing was typed.
-    init?(_ form: FormData, to action: String) {
-        let page = Address.checked(next: form.raw(Self.pageField))
-        guard !form.typed.isEmpty else { return nil }
-        (self.page, self.action, data) = (page, action, form)
+    /// nil for a form of another site, which nobody is to be shown as theirs.
+    init?(_ form: FormData, to action: String, by people: PersonService) {
+        let (page, proof) = (form.raw(Self.pageField), form.raw(Self.proofField))
+        guard proof.utf8.count <= 1_024, let sealed = Data(base64URL: proof),
+            let person = people.person(ofPageProof: Array(sealed), page: page)
+        else { return nil }
+        (self.page, self.action, data) = (Address.checked(next: page), action, form)
+        (self.person, self.proof, written) = (person, proof, page)
     }
+
+    /// The page as the form names it.
+    private let written: String
 
     // MARK: In the browser
 
     /// nil where it is too long.
     func sealed(by people: PersonService, for visit: String) throws -> String? {
-        let fields =
-            [(Self.pageField, page), (Self.actionField, action)] + data.typed.filter { !Self.secrets.contains($0.name) }
+        let own = [(Self.pageField, written), (Self.proofField, proof), (Self.actionField, action)]
+        let fields = own + data.typed.filter { !Self.secrets.contains($0.name) }
         let text = FormData.urlEncoded(fields)
         guard text.utf8.count <= Self.bytesMax else { return nil }
         return Data(try people.seal(text, visit: visit)).base64URL
@@ -72,7 +86,7 @@ struct HeldForm: Sendable {
             let opened = people.open(state: Array(bytes), visit: visit),
             let form = try? FormData(urlEncoded: opened)
         else { return nil }
-        self.init(form, to: form.raw(Self.actionField))
+        self.init(form, to: form.raw(Self.actionField), by: people)
     }
 
     // MARK: On its page

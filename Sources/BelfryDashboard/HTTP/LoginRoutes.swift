@@ -27,17 +27,27 @@ struct LoginRoutes: Sendable {
         return .seeOther(Address.query(Address.path("login"), [("next", next == Address.path() ? "" : next)]))
     }
 
-    /// The login, with the form that was posted, to be shown again after it.
+    /// The login, with the form that was posted, to be shown again after it, or word of what is lost.
     func askForLogin(holding request: Request, _ context: APIContext) async throws -> Response {
         try await failing(request, context) {
-            guard (try? services.demandOwnPage(request, context)) != nil,
-                let length = request.headers[.contentLength].flatMap(Int.init), length <= HeldForm.bodyBytesMax,
-                let form = try? await PostedForm.fields(of: request, atMost: HeldForm.bodyBytesMax),
-                let held = HeldForm(form, to: request.uri.path)
-            else { return askForLogin(request) }
+            guard (try? services.demandOwnPage(request, context)) != nil else { return askForLogin(request) }
+            let form: FormData
+            do {
+                form = try await PostedForm.fields(of: request, atMost: HeldForm.bodyBytesMax)
+            } catch let error as APIError where error.status == .contentTooLarge {
+                return try askForLogin(saying: HeldForm.isTooLong, next: "", request, context)
+            } catch is InvalidInput {
+                return askForLogin(request)
+            }
+            guard let held = HeldForm(form, to: request.uri.path, by: services.people) else {
+                return askForLogin(request)
+            }
+            guard !form.typed.isEmpty || form.hasFiles else {
+                return try askForLogin(saying: HeldForm.wasButton, next: held.page, request, context)
+            }
             let (visit, isNew) = try visitOrNew(of: request)
             guard let sealed = try held.sealed(by: services.people, for: visit) else {
-                return .seeOther(Address.query(Address.path("login"), [("next", held.page)]))
+                return try askForLogin(saying: HeldForm.isTooLong, next: held.page, request, context)
             }
             let problem = "You had been logged out. Log in, and the form comes back as you filled it in."
             let page = loginPage(email: "", next: held.page, problem: problem, held: sealed)
@@ -47,12 +57,20 @@ struct LoginRoutes: Sendable {
         }
     }
 
+    private func askForLogin(
+        saying problem: String, next: String, _ request: Request, _ context: APIContext
+    ) throws -> Response {
+        try plain(loginPage(email: "", next: next, problem: problem), request, context, status: .unauthorized)
+    }
+
     /// Where somebody goes who has logged in: to the page that was asked for, or to the one with the form that was held.
     private func welcome(
         _ login: PersonService.Login, _ form: FormData, _ visit: String, _ request: Request, _ context: APIContext,
         _ resume: HeldForm.Resume
     ) async throws -> Response {
-        guard let held = HeldForm(sealed: form.raw(HeldForm.field), by: services.people, for: visit) else {
+        guard let held = HeldForm(sealed: form.raw(HeldForm.field), by: services.people, for: visit),
+            held.person == login.person.key
+        else {
             return try signedIn(login, request, context, next: form["next"])
         }
         let asked = held.request(like: request)

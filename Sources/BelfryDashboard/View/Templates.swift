@@ -81,6 +81,8 @@ package struct Shell: Sendable {
     package var key = ""
     /// Where the page stands, with its query.
     package var page = ""
+    /// See `PersonService.pageProof`.
+    package var proof = ""
     package var person = ""
     package var role = ""
     package var isSignedIn = false
