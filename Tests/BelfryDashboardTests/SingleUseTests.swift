@@ -130,9 +130,9 @@ import Testing
     @Test func `other values after Back are asked about`() async throws {
         let dashboard = try TestDashboard()
         let browser = try await Self.browser(dashboard)
-        let fields = [
-            ("form_page", "/dashboard/admin/tenants"), ("key", try Self.key(in: await browser.get("/admin/tenants"))),
-        ]
+        let ann = try await dashboard.person(of: browser)
+        let key = ("key", try Self.key(in: await browser.get("/admin/tenants")))
+        let fields = try dashboard.formFields("/dashboard/admin/tenants", of: ann) + [key]
         _ = try await browser.post("/admin/tenants", fields + [("name", "Bakery")])
         let other = try await browser.post("/admin/tenants", fields + [("name", "Mill")])
         #expect(other.status == .unprocessableContent && other.text.contains("it is done a second time"))
@@ -150,10 +150,9 @@ import Testing
         let browser = try await Self.browser(dashboard)
         let path = "/apps/\(contents.application.uuid.lowercased)/platforms/new"
         let page = try await browser.get("\(path)?type=ios")
-        let fields = [
-            ("type", "ios"), ("form_page", "/dashboard\(path)?type=ios"), ("key", try Self.key(in: page)),
-            ("mode", "production"), ("topic", "org.example.app"),
-        ]
+        let own = try dashboard.formFields("/dashboard\(path)?type=ios", of: try await dashboard.person(of: browser))
+        let key = ("key", try Self.key(in: page))
+        let fields = own + [("type", "ios"), key, ("mode", "production"), ("topic", "org.example.app")]
         let first = try await browser.post(path, fields + [("name", "Mine"), ("passphrase", "first-secret")])
         #expect(first.status == .seeOther)
         let other = try await browser.post(path, fields + [("name", "Other"), ("passphrase", "second-secret")])
@@ -161,7 +160,7 @@ import Testing
         #expect(!other.text.contains("second-secret"))
         #expect(other.text.contains("name=\"passphrase\"") && other.text.contains("value=\"Other\""))
         // Nor where its page is not known.
-        let bare = try await browser.post(path, [("type", "ios"), fields[2], ("passphrase", "third-secret")])
+        let bare = try await browser.post(path, [("type", "ios"), key, ("passphrase", "third-secret")])
         #expect(bare.status == .unprocessableContent && !bare.text.contains("third-secret"))
     }
 

@@ -71,6 +71,12 @@ final class TestDashboard: Sendable {
         try #require(try await people.login(token: browser.session)).person
     }
 
+    /// What the forms of a page have beside what is typed.
+    func formFields(_ page: String, of person: Person) throws -> [(String, String)] {
+        let proof = try people.pageProof(for: person.key, page: page)
+        return [("form_page", page), ("form_proof", Data(proof).base64URL)]
+    }
+
     /// - Parameter setup: `.live` for requests that come from an address.
     func send(
         _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPFields, _ body: String? = nil,
@@ -103,6 +109,7 @@ struct TestBrowser: Sendable {
     let dashboard: TestDashboard
     let session: String
 
+    /// A page; of Compose, the one with the number of its draft.
     func get(_ path: String) async throws -> TestPage {
         let page = try await send(.get, "/dashboard" + path)
         return page.location.contains("/compose?") ? try await send(.get, page.location) : page

@@ -6,10 +6,24 @@ package struct ComposeDraft: Sendable, Hashable {
         package let application: Key<Application>
         /// The schedule that it changes; nil for a new push.
         package let schedule: Key<Schedule>?
+        /// Tells new pushes apart, each tab has its own; 0 for a schedule.
+        package let number: Int64
 
-        package init(_ person: Key<Person>, _ application: Key<Application>, _ schedule: Key<Schedule>? = nil) {
+        package init(
+            _ person: Key<Person>, _ application: Key<Application>, _ schedule: Key<Schedule>? = nil, number: Int64 = 0
+        ) {
             (self.person, self.application, self.schedule) = (person, application, schedule)
+            self.number = schedule == nil ? number : 0
         }
+    }
+
+    /// A draft of a new push, in a list.
+    package struct Entry: Sendable, Hashable {
+        /// See `Place.number`.
+        package let number: Int64
+        package let savedAt: Instant
+
+        package init(number: Int64, savedAt: Instant) { (self.number, self.savedAt) = (number, savedAt) }
     }
 
     /// The fields of the form, URL-encoded.

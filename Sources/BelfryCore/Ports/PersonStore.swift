@@ -88,6 +88,8 @@ package protocol PersonStore: Sendable {
 package protocol DraftStore: Sendable {
     /// Keeps a text in the place of the one before. Beyond `ComposeDraft.perPersonMax` the person's oldest gives way.
     func keepDraft(_ text: String, at place: ComposeDraft.Place) async throws
+    /// The person's drafts of new pushes, the newest first.
+    func drafts(of person: Key<Person>, in application: Key<Application>) async throws -> [ComposeDraft.Entry]
     /// nil where there is none, or it has expired.
     func draft(at place: ComposeDraft.Place) async throws -> ComposeDraft?
     /// Returns false when there is none.

@@ -9,6 +9,18 @@ extension SQLStore {
         }
     }
 
+    package func drafts(
+        of person: Key<Person>, in application: Key<Application>
+    ) async throws -> [ComposeDraft.Entry] {
+        let since = clock.now + (.zero - ComposeDraft.lifetime)
+        return try await readCommitted { db in
+            try db.prepared(DraftStatements.ofPushes).all(person, application, since, ComposeDraft.perPersonMax) {
+                row in
+                ComposeDraft.Entry(number: -row.integer(0), savedAt: Instant(milliseconds: row.integer(1)))
+            }
+        }
+    }
+
     package func draft(at place: ComposeDraft.Place) async throws -> ComposeDraft? {
         let since = clock.now + (.zero - ComposeDraft.lifetime)
         return try await readCommitted { db in
@@ -27,7 +39,8 @@ extension SQLStore {
 }
 
 extension ComposeDraft.Place {
-    fileprivate var scheduleColumn: Key<Schedule> { schedule ?? Key(0) }
+    /// Below zero, or zero, for a new push.
+    fileprivate var scheduleColumn: Key<Schedule> { schedule ?? Key(-number) }
 }
 
 enum DraftStatements {
@@ -44,6 +57,12 @@ enum DraftStatements {
            AND (application_id, schedule_id) NOT IN (
                    SELECT application_id, schedule_id FROM compose_draft WHERE person_id = $1
                     ORDER BY saved_at_ms DESC, application_id DESC, schedule_id DESC LIMIT $2)
+        """
+
+    static let ofPushes: SQLText = """
+        SELECT schedule_id, saved_at_ms /* drafts.of_pushes */ FROM compose_draft
+         WHERE person_id = $1 AND application_id = $2 AND schedule_id <= 0 AND saved_at_ms >= $3
+         ORDER BY saved_at_ms DESC, schedule_id DESC LIMIT $4
         """
 
     static let one: SQLText = """

@@ -225,6 +225,9 @@ extension WrappedStore {
     package func keepDraft(_ text: String, at place: ComposeDraft.Place) async throws {
         try await base.keepDraft(text, at: place)
     }
+    package func drafts(
+        of person: Key<Person>, in application: Key<Application>
+    ) async throws -> [ComposeDraft.Entry] { try await base.drafts(of: person, in: application) }
     package func draft(at place: ComposeDraft.Place) async throws -> ComposeDraft? { try await base.draft(at: place) }
     package func deleteDraft(at place: ComposeDraft.Place) async throws -> Bool {
         try await base.deleteDraft(at: place)

@@ -26,6 +26,29 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `drafts of new pushes stand beside one another, the newest first`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, app) = (fixture.store, fixture.application.key)
+            let ann = try await store.create(try NewPerson.sample("ann@a.example"))
+            let bob = try await store.create(try NewPerson.sample("bob@a.example"))
+            let start = fixture.clock.now
+            for number in [7, 0, Int64.max] {
+                try await store.keepDraft("\(number)", at: ComposeDraft.Place(ann.key, app, number: number))
+                fixture.clock.advance(by: .seconds(1))
+            }
+            try await store.keepDraft("edit", at: ComposeDraft.Place(ann.key, app, Key(7)))
+            #expect(try await store.draft(at: ComposeDraft.Place(ann.key, app, number: 7))?.text == "7")
+            #expect(try await store.drafts(of: ann.key, in: app).map(\.number) == [.max, 0, 7])
+            #expect(try await store.drafts(of: ann.key, in: app).last?.savedAt == start)
+            #expect(try await store.drafts(of: bob.key, in: app).isEmpty)
+            #expect(try await store.deleteDraft(at: ComposeDraft.Place(ann.key, app, number: 0)))
+            #expect(try await store.drafts(of: ann.key, in: app).map(\.number) == [.max, 7])
+            fixture.clock.advance(by: ComposeDraft.lifetime - .seconds(2))
+            #expect(try await store.drafts(of: ann.key, in: app).map(\.number) == [.max])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `a person's oldest draft gives way, and those of a deleted application go`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let (store, app) = (fixture.store, fixture.application)

@@ -1,6 +1,8 @@
 import BelfryAPI
 import BelfryCore
 import FoundationEssentials
+import HTTPTypes
+import Hummingbird
 
 /// What the pages of a push need of its application, and the pages themselves.
 struct ComposeContext: Sendable {
@@ -10,6 +12,8 @@ struct ComposeContext: Sendable {
     /// The one that is edited.
     let schedule: Schedule?
     let form: ComposeForm
+    /// Of the draft that the form is kept in; see `ComposeDraft.Place`.
+    var draftNumber: Int64
 
     init(_ visit: Visit, _ application: Application, _ schedule: Schedule?) async throws {
         let store = visit.services.store
@@ -25,6 +29,19 @@ struct ComposeContext: Sendable {
             ?? Address.of(application, "compose")
         form = ComposeForm(platforms, action: action, places: places, schedule: schedule)
         (self.visit, self.application, self.schedule) = (visit, application, schedule)
+        draftNumber = visit.request.method == .post ? visit.form.draftNumber ?? 0 : .random(in: 1...Int64.max)
+    }
+
+    /// The form as it was posted when the session was over.
+    var held: FormData? { HeldForm.current.flatMap { $0.action == form.action ? $0.data : nil } }
+
+    var draftPlace: ComposeDraft.Place {
+        ComposeDraft.Place(visit.person.key, application.key, schedule?.key, number: draftNumber)
+    }
+
+    /// What every form that concerns the draft carries.
+    var draftFields: [Form.Hidden] {
+        schedule == nil ? [.init(name: FormData.draftField, value: "\(draftNumber)")] : []
     }
 
     /// The form, under the review if there is one.
@@ -40,6 +57,7 @@ struct ComposeContext: Sendable {
         var section = Section(review.isEmpty ? "" : "Send it, or change it")
         section.form = form
         section.form?.draft = draftAddress("draft")
+        section.form?.hidden += draftFields
         page.sections = review + [section]
         return page
     }

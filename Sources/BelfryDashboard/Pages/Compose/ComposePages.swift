@@ -23,7 +23,7 @@ struct ComposePages {
             }.taking(bytes: Self.bodyBytesMax),
             make.application(.post, "compose/discard", .send) { visit, application in
                 _ = try await visit.services.store.deleteDraft(at: visit.draftPlace(application, nil))
-                return .redirect(Address.of(application, "compose"))
+                return .redirect(Self.anew(application))
             },
             make.schedule(.post, "/draft", .send) { visit, schedule, application in
                 try await keepDraft(visit, application, schedule)
@@ -44,7 +44,7 @@ struct ComposePages {
     // MARK: The form
 
     private func show(_ visit: Visit, _ application: Application, _ schedule: Schedule?) async throws -> PageAnswer {
-        let context = try await ComposeContext(visit, application, schedule)
+        var context = try await ComposeContext(visit, application, schedule)
         guard !context.platforms.isEmpty else { return .page(Self.withoutPlatforms(application)) }
         if let schedule {
             guard schedule.ending == nil else { return .redirect(Self.late(application)) }
@@ -52,26 +52,63 @@ struct ComposePages {
             return .page(
                 context.page(context.form.form(context.form.data(of: schedule.pushRequest, sendAt: schedule.dueAt))))
         }
-        let begun = try await earlier(visit, application) ?? visit.query.asRequest
-        if begun == nil, let draft = try await draft(context) { return .page(draft) }
-        return .page(context.page(context.form.form(begun.map { context.form.data(of: $0) } ?? FormData())))
+        let drafts = try await visit.services.store.drafts(of: visit.person.key, in: application.key)
+        // The address has the number of the draft: F5 and Back lead to it, whatever other tabs have begun.
+        guard let number = context.held?.draftNumber ?? visit.query.draftNumber else {
+            let isBegun = ["from", "schedule", "device", "topic", "user", FormData.draftField].contains {
+                visit.query.isChecked($0)
+            }
+            let newest = isBegun ? nil : drafts.first?.number
+            let query = visit.query.pairs.filter { $0.name != FormData.draftField }
+            let named = (FormData.draftField, "\(newest ?? context.draftNumber)")
+            return .redirect(Address.query(Address.of(application, "compose"), query + [named]))
+        }
+        context.draftNumber = number
+        var page: PageView
+        if let draft = try await draft(context) {
+            page = draft
+        } else {
+            let begun = try await earlier(visit, application) ?? visit.query.asRequest
+            page = context.page(context.form.form(begun.map { context.form.data(of: $0) } ?? FormData()))
+        }
+        let others = drafts.filter { $0.number != number }
+        if !others.isEmpty { page.sections.append(Self.list(others, application)) }
+        return .page(page)
     }
 
     /// The form as the person left it; nil where there is nothing, or a schedule was changed since.
     private func draft(_ context: ComposeContext) async throws -> PageView? {
-        let place = context.visit.draftPlace(context.application, context.schedule)
-        let kept = try await context.visit.services.store.draft(at: place)
-        let held = HeldForm.current.flatMap { $0.action == context.form.action ? $0.data : nil }
-        guard let data = try held ?? kept.map({ try FormData(urlEncoded: $0.text) }) else { return nil }
+        let kept = try await context.visit.services.store.draft(at: context.draftPlace)
+        guard let data = try context.held ?? kept.map({ try FormData(urlEncoded: $0.text) }) else { return nil }
         if let schedule = context.schedule, data["version"] != "\(schedule.version)" { return nil }
         var page = context.page(
             data["mode"] == "json" ? context.form.jsonForm(data.raw("json")) : context.form.form(data))
-        guard held == nil, let kept else { return page }
+        guard context.held == nil, let kept else { return page }
         let text = Value.time(kept.savedAt).text
         var section = Section(text: "You wrote this until \(text) and have not sent it. It is kept for a week.")
-        section.buttons = [.button(context.draftAddress("discard"), "Discard it, and begin anew")]
+        var discard = Form.button(context.draftAddress("discard"), "Discard it, and begin anew")
+        discard.hidden = context.draftFields
+        section.buttons = [discard]
+        if context.schedule == nil {
+            section.links = [Link("Keep it, and write another", Self.anew(context.application))]
+        }
         page.sections.insert(section, at: 0)
         return page
+    }
+
+    /// Other pushes that the person has begun.
+    private static func list(_ drafts: [ComposeDraft.Entry], _ application: Application) -> Section {
+        var section = Section("Also begun and not sent")
+        section.links = drafts.map {
+            Link(
+                "Until \(Value.time($0.savedAt).text)",
+                Address.query(Address.of(application, "compose"), [("draft", "\($0.number)")]))
+        }
+        return section
+    }
+
+    private static func anew(_ application: Application) -> String {
+        Address.query(Address.of(application, "compose"), [("draft", "new")])
     }
 
     /// Keeps what was typed; nothing where there is nothing.
@@ -87,25 +124,32 @@ struct ComposePages {
     private func takingDraft(
         _ visit: Visit, _ context: ComposeContext, _ work: () async throws -> PageAnswer
     ) async throws -> PageAnswer {
+        let store = visit.services.store
         let place = visit.draftPlace(context.application, context.schedule)
-        let isThere = try await visit.services.store.deleteDraft(at: place)
         // A schedule has a version, which says more.
-        guard isThere || visit.form["draft"].isEmpty || context.schedule != nil else {
+        let isMarked = place.number > 0 && visit.form[FormData.resendField].isEmpty
+        let mark = SingleUse.mark("draft \(place.number)", visit)
+        if isMarked, try await store.reserve(mark) != .first(idempotentID: mark.idempotentID) {
             return .invalid(Self.sentElsewhere(visit, context))
         }
-        do { return try await work() } catch {
-            _ = try await keepDraft(visit, context.application, context.schedule)
+        do {
+            let answer = try await work()
+            _ = try await store.deleteDraft(at: place)
+            return answer
+        } catch {
+            if isMarked { try? await store.release(mark.name, idempotentID: mark.idempotentID, hadNoEffect: true) }
             throw error
         }
     }
 
     private static func sentElsewhere(_ visit: Visit, _ context: ComposeContext) -> PageView {
-        var page = PageView("Sent or discarded in another tab")
+        var page = PageView("Sent in another tab")
         page.lead =
-            "What you wrote here was sent, or discarded, in another tab. If you send this too, it is sent a second time."
+            "The push that you began here was sent in another tab. If you send this too, it is sent a second time."
         page.actions = [Link("See the pushes", Address.of(context.application, "pushes"))]
         var form = Form(context.form.action, "Send it all the same")
-        form.hidden = visit.form.typed.filter { $0.name != "draft" }.map { Form.Hidden(name: $0.name, value: $0.value) }
+        form.hidden = visit.form.typed.map { Form.Hidden(name: $0.name, value: $0.value) }
+        form.hidden.append(.init(name: FormData.resendField, value: "yes"))
         var section = Section("Again")
         section.form = form
         page.sections = [section]
@@ -262,7 +306,7 @@ struct ComposePages {
 
 extension Visit {
     fileprivate func draftPlace(_ application: Application, _ schedule: Schedule?) -> ComposeDraft.Place {
-        ComposeDraft.Place(person.key, application.key, schedule?.key)
+        ComposeDraft.Place(person.key, application.key, schedule?.key, number: form.draftNumber ?? 0)
     }
 }
 
@@ -275,7 +319,14 @@ extension FormData {
         return text.utf8.count <= ComposeDraft.bytesMax ? text : nil
     }
 
-    private static let ofReview: Set = ["action", "reviewed", "confirm", "draft"]
+    private static let ofReview: Set = ["action", "reviewed", "confirm", draftField, resendField]
+
+    /// The hidden fields with the number of a draft, and of a draft that is sent once more.
+    fileprivate static let resendField = "resend"
+    static let draftField = "draft"
+
+    /// nil where the form is of no draft.
+    var draftNumber: Int64? { Int64(self[Self.draftField]).flatMap { $0 >= 0 ? $0 : nil } }
 
     /// Fields that are never empty.
     private static func isChoice(_ name: String) -> Bool {

@@ -8,7 +8,6 @@ extension ComposeContext {
         var form = isJSON ? self.form.jsonForm(visit.form.raw("json")) : self.form.form(visit.form)
         (form.submit, form.isQuiet) = ("Review again", true)
         form.hidden.append(.init(name: "reviewed", value: String(audience.count.devices)))
-        if visit.form.draft != nil { form.hidden.append(.init(name: "draft", value: "kept")) }
         var own = FieldGroup(
             "Try it first",
             [
@@ -86,7 +85,6 @@ extension ComposeContext {
         var form = self.form.form(visit.form)
         (form.submit, form.isQuiet) = ("Review again", true)
         form.foldedAs = "The form"
-        if visit.form.draft != nil { form.hidden.append(.init(name: "draft", value: "kept")) }
         form.others.append(.init(name: "action", value: "send", label: "Make the geofence", isMain: true))
         var section = Section(
             "Before you make it",
