@@ -19,6 +19,8 @@ BY_HAND = {
     "recovery_code": "INSERT INTO recovery_code (person_id, code_hash) SELECT id, {blob} FROM person LIMIT 1",
     "dashboard_session": "INSERT INTO dashboard_session (person_id, token_hash, created_at_ms, last_seen_at_ms, address, agent) "
                          "SELECT id, {blob}, 1764000000000, 1764000000000, NULL, 'a browser' FROM person LIMIT 1",
+    "compose_draft": "INSERT INTO compose_draft (person_id, application_id, schedule_id, form, saved_at_ms) "
+                     "SELECT person.id, application.id, 0, 'body=Hello', 1764000000000 FROM person, application LIMIT 1",
     "connection_fault": "INSERT INTO connection_fault (platform_id, kind, detail, at_ms) SELECT id, 'dns', 'no such host', 1764000000000 FROM platform LIMIT 1",
     "gateway_feedback": "INSERT INTO gateway_feedback (platform_id, device_id, since_ms) SELECT platform_id, id, 1764000000000 FROM device LIMIT 1",
     "command_count": "INSERT INTO command_count (metric, labels, amount) VALUES ('belfry_pushes_accepted_total', '', 1)",

@@ -75,7 +75,8 @@ extension FCMAnswer {
     public init(status: Int, body: ArraySlice<UInt8>, retryAfter: Duration? = nil) {
         guard status != 200 else {
             // A page of whoever stands between: FCM answers with an object.
-            let isOther = body.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }.map { $0 != UInt8(ascii: "{") } ?? false
+            let isOther =
+                body.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }.map { $0 != UInt8(ascii: "{") } ?? false
             self =
                 isOther
                 ? .rejected(FCMRejection(status: 200, code: .unavailable, message: "not an answer of FCM"))
