@@ -16,6 +16,8 @@ package enum Carma {
     static let bodyBytesMax = 65_536
     /// The limit on a list of contacts, in bytes.
     static let listBytesMax = 4 << 20
+    /// And in lines: it is answered when its contacts are written, which has to be within a request's time.
+    static let listLinesMax = 100_000
 
     /// An error in the form that Carma's clients decode. Source: carmaclient, carmaclient.go.
     static func response(_ error: APIError) -> Response {

@@ -100,6 +100,11 @@ extension CarmaRoutes {
         try Carma.refuseDryRun(try call.request.query.bool("dryRun"))
         guard let uuid = UUID(uuidString: call.part("import_id")) else { throw APIError.missing("import") }
         let bytes = try await call.request.bytes(atMost: Carma.listBytesMax)
+        let lines = bytes.count { $0 == UInt8(ascii: "\n") }
+        guard lines <= Carma.listLinesMax else {
+            throw APIError(
+                .contentTooLarge, "the list has \(lines) lines, the limit is \(Carma.listLinesMax): send it in parts")
+        }
         return try await shares.holding(.batches, for: try await .of(app.applicationKey, in: store)) {
             let list = try await carma.run(uuid, in: app, bytes)
             return Self.reply(.object(["batchId": .integer(list.key.rawValue)]))

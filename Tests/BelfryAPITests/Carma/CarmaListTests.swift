@@ -228,6 +228,9 @@ import Testing
             let id = try #require(made["id"]?.stringValue)
             let text = "originalId\n" + String(repeating: "1", count: Carma.listBytesMax)
             #expect(try await server.send("POST", "\(Self.list)/recipients/\(id)", text).status == 413)
+            let rows = "originalId\n" + String(repeating: "1\n", count: Carma.listLinesMax)
+            let refused = try await server.send("POST", "\(Self.list)/recipients/\(id)", rows)
+            #expect(refused.status == 413 && refused.body.contains("the limit is 100000"))
         }
     }
 }
