@@ -8,7 +8,7 @@ func fcmAnswers(_ bytes: [UInt8]) {
             precondition(status == 200)
             _ = receipt.name
         case .rejected(let rejection):
-            precondition(status != 200 && rejection.status == status)
+            precondition(rejection.status == status && (status != 200 || rejection.code == .unavailable))
             let words = [rejection.code.text] + rejection.fields
             precondition(words.allSatisfy { $0.utf8.allSatisfy { 0x21...0x7E ~= $0 } })
             _ = rejection.isAboutToken
