@@ -4,13 +4,11 @@ import NIOCore
 final class SenderChecks: Sendable {
     private final class Check: Sendable {
         let certificate: [UInt8]
-        let channel: any Channel
         let promise: EventLoopPromise<Bool>
 
-        init(certificate: [UInt8], channel: any Channel) {
+        init(certificate: [UInt8], promise: EventLoopPromise<Bool>) {
             self.certificate = certificate
-            self.channel = channel
-            promise = channel.eventLoop.makePromise()
+            self.promise = promise
         }
 
         /// A check that is dropped has found nothing; what was answered stays as it is.
@@ -32,10 +30,10 @@ final class SenderChecks: Sendable {
     }
 
     /// Whether a certificate in DER chooses a platform; false where that cannot be found out.
-    func isKnown(_ certificate: [UInt8], on channel: any Channel) -> EventLoopFuture<Bool> {
-        let check = Check(certificate: certificate, channel: channel)
-        asked.yield(check)
-        return check.promise.futureResult
+    func isKnown(_ certificate: [UInt8], on eventLoop: any EventLoop) -> EventLoopFuture<Bool> {
+        let promise = eventLoop.makePromise(of: Bool.self)
+        asked.yield(Check(certificate: certificate, promise: promise))
+        return promise.futureResult
     }
 
     /// Answers until no more are asked for.
@@ -43,7 +41,6 @@ final class SenderChecks: Sendable {
         await withTaskGroup(of: Void.self) { group in
             var running = 0
             for await check in checks {
-                guard check.channel.isActive else { continue }
                 if running == Self.widthMax { _ = await group.next() } else { running += 1 }
                 group.addTask { [senders] in
                     let platform = try? await senders.platform(of: check.certificate)

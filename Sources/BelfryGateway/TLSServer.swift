@@ -42,7 +42,7 @@ enum TLSServer {
                             customVerificationCallback: { certificates, promise in
                                 bound.value.holdReads()
                                 let certificate = (try? certificates.first?.toDERBytes()) ?? []
-                                checks.isKnown(certificate, on: channel).whenComplete { found in
+                                checks.isKnown(certificate, on: channel.eventLoop).whenComplete { found in
                                     let isKnown = if case .success(true) = found { true } else { false }
                                     promise.succeed(isKnown ? .certificateVerified : .failed)
                                     bound.value.readOn()

@@ -85,13 +85,19 @@ extension ServerTests.BackupTests {
             #expect(try await installation.run("backup", "--to", copy).status == 0)
             let elsewhere = ["--data-directory", data]
             #expect(try await Program.run(["restore", "--from", copy] + elsewhere, in: scratch).status == 0)
-            let before = try files.contentsOfDirectory(atPath: data).sorted()
+            /// Without those that SQLite makes beside its file.
+            func names() throws -> [String] {
+                try files.contentsOfDirectory(atPath: data).sorted().filter {
+                    !$0.contains("-wal") && !$0.contains("-shm")
+                }
+            }
+            let before = try names()
             let ring = try Data(contentsOf: URL(fileURLWithPath: data + "/key-ring"))
             let ended = try await Program.run(
                 ["restore", "--from", copy, "--force"] + elsewhere, ["BELFRY_KEY_RING_FILE": "/proc/version"],
                 in: scratch)
             #expect(ended.status != 0)
-            #expect(try files.contentsOfDirectory(atPath: data).sorted() == before)
+            #expect(try names() == before)
             #expect(try Data(contentsOf: URL(fileURLWithPath: data + "/key-ring")) == ring)
         }
     }

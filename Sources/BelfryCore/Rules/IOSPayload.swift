@@ -101,7 +101,7 @@ package struct IOSPayload: Sendable, Hashable {
                 }
             members.append((key, value))
         }
-        var aps = JSONObject(members)
+        var aps = JSONObject(members.sorted { $0.key < $1.key })
         if aps["alert"] == nil, let body { aps["alert"] = .string(body) }
         return aps
     }
