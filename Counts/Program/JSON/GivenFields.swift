@@ -1,0 +1,1 @@
+../../../Sources/BelfryAPI/HTTP/GivenFields.swift
