@@ -58,7 +58,12 @@ extension SocketAddress {
     fileprivate var site: [UInt8] {
         switch self {
         case .v4(let address): withUnsafeBytes(of: address.address) { Array($0[4..<8]) }
-        case .v6(let address): withUnsafeBytes(of: address.address) { Array($0[8..<16]) }
+        case .v6(let address):
+            withUnsafeBytes(of: address.address) { bytes in
+                // An IPv4 address at a listener for both. Source: RFC 4291 §2.5.5.2.
+                let isMapped = bytes[8..<18].allSatisfy { $0 == 0 } && bytes[18] == 0xFF && bytes[19] == 0xFF
+                return Array(isMapped ? bytes[20..<24] : bytes[8..<16])
+            }
         case .unixDomainSocket: []
         }
     }

@@ -16,7 +16,7 @@ package enum UserAttribute: Sendable, Hashable {
         case .integer, .number:
             guard let number = value.exactNumber else {
                 throw InvalidInput(
-                    field: field, "is a number with more digits than are kept, which is 15: as a text it keeps them all"
+                    field: field, "is a number with more digits than are kept, which is 17: as a text it keeps them all"
                 )
             }
             self = .number(number)
@@ -42,7 +42,7 @@ package enum UserAttribute: Sendable, Hashable {
 }
 
 extension JSONValue {
-    /// The number, of which a double keeps every digit. Source: IEEE 754, 15 decimal digits come back from binary64.
+    /// The number; nil where it has more digits than any double is written with. Source: IEEE 754, 17 decimal digits tell doubles apart.
     fileprivate var exactNumber: Double? {
         switch self {
         case .integer(let integer):
@@ -50,7 +50,7 @@ extension JSONValue {
         case .number(let number):
             let digits = number.text.utf8.prefix { $0 | 0x20 != UInt8(ascii: "e") }.filter { 0x30...0x39 ~= $0 }
             let significant = digits.drop { $0 == 0x30 }.reversed().drop { $0 == 0x30 }
-            return significant.count <= 15 ? number.double : nil
+            return significant.count <= 17 ? number.double : nil
         default: return nil
         }
     }

@@ -101,12 +101,6 @@ package enum WindowsTemplate {
         }
     }
 
-    /// Source: Microsoft, "Badge schema", `value`.
-    private static let glyphs = [
-        "none", "activity", "alarm", "alert", "attention", "available", "away", "busy", "error", "newMessage", "paused",
-        "playing", "unavailable",
-    ]
-
     private static func checkBadge(_ fields: JSONObject, field: String) throws(InvalidInput) {
         let known = ["badge_value_integer", "badge_value_string"]
         for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
@@ -115,9 +109,8 @@ package enum WindowsTemplate {
                 guard let number = value.wholeNumber, 1...99 ~= number else {
                     throw .value("\(field).\(key)", value, not: "a whole number from 1 to 99")
                 }
-            case ("badge_value_string", .string(let glyph)) where glyphs.contains(glyph) || UInt32(glyph) != nil:
-                continue
-            case ("badge_value_string", _): throw .value("\(field).\(key)", value, notOneOf: glyphs)
+            case ("badge_value_string", .string): continue
+            case ("badge_value_string", _): throw mismatch("\(field).\(key)", "a string", value)
             default: throw unknown("\(field).\(key)", of: "badge", known: known)
             }
         }
@@ -155,22 +148,13 @@ package enum WindowsTemplate {
 
     private enum Kind: String {
         case text = "a string"
-        /// Source: Microsoft, "Tiles for Windows Phone", `Count`.
-        case number = "a whole number from 0 to 99"
-        /// Source: Microsoft, "Tiles for Windows Phone 8".
-        case color = "a color as #AARRGGBB"
+        case number = "a whole number"
         case texts = "an array of strings"
 
         func takes(_ value: JSONValue) -> Bool {
             switch (self, value) {
             case (.text, .string): true
-            case (.number, _): value.wholeNumber.map { 0...99 ~= $0 } ?? false
-            case (.color, .string(let text)):
-                text.utf8.count == 9 && text.hasPrefix("#")
-                    && text.utf8.dropFirst().allSatisfy {
-                        UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0
-                            || UInt8(ascii: "a")...UInt8(ascii: "f") ~= $0 | 0x20
-                    }
+            case (.number, _): value.wholeNumber != nil
             case (.texts, .array(let items)): items.allSatisfy { if case .string = $0 { true } else { false } }
             default: false
             }
@@ -191,7 +175,7 @@ package enum WindowsTemplate {
         "cycleTile": ["tileId": .text, "smallBackgroundImage": .text, "count": .number, "cycleImages": .texts],
         "iconicTile": [
             "tileId": .text, "count": .number, "smallIconImage": .text, "iconImage": .text, "wideContent1": .text,
-            "wideContent2": .text, "wideContent3": .text, "backgroundColor": .color,
+            "wideContent2": .text, "wideContent3": .text, "backgroundColor": .text,
         ],
     ]
 

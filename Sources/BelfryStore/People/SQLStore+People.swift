@@ -143,13 +143,12 @@ extension WriteSession {
         guard person.disabledAt == nil else { throw person.isShutOut }
     }
 
-    /// Throws where the author of a key or link was shut out, or got a narrower role, since the request was let in.
+    /// Throws where the author of a key or link got a narrower role since the request was let in.
     func checkMayIssue(_ scope: AdminKey.Scope, _ bounds: AdminKey.Bounds, _ author: Key<Person>?) throws {
         guard let author else { return }
         guard let person = try prepared(PersonStatements.byKey).first(author, as: Person.init) else {
             throw StoreError.unknown("person \(author)")
         }
-        guard person.disabledAt == nil else { throw person.isShutOut }
         guard person.role?.covers(scope, bounds) == true else { throw person.roleHasChanged }
     }
 

@@ -321,7 +321,6 @@ extension Contents {
     func checkMayIssue(_ scope: AdminKey.Scope, _ bounds: AdminKey.Bounds, _ author: Key<Person>?) throws {
         guard let author else { return }
         guard let person = people.people[author] else { throw StoreError.unknown("person \(author)") }
-        guard person.disabledAt == nil else { throw person.isShutOut }
         guard person.role?.covers(scope, bounds) == true else { throw person.roleHasChanged }
     }
 

@@ -132,14 +132,14 @@ struct ComposePages {
         if isMarked, try await store.reserve(mark) != .first(idempotentID: mark.idempotentID) {
             return .invalid(Self.sentElsewhere(visit, context))
         }
-        do {
-            let answer = try await work()
-            _ = try await store.deleteDraft(at: place)
-            return answer
-        } catch {
+        let answer: PageAnswer
+        do { answer = try await work() } catch {
             if isMarked { try? await store.release(mark.name, idempotentID: mark.idempotentID, hadNoEffect: true) }
             throw error
         }
+        // The push is accepted, whatever becomes of its draft.
+        _ = try? await store.deleteDraft(at: place)
+        return answer
     }
 
     private static func sentElsewhere(_ visit: Visit, _ context: ComposeContext) -> PageView {
