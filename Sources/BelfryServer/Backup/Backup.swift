@@ -90,30 +90,22 @@ package struct Backup: Sendable {
             atPath: storage.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         // The copies stand ready, with the owners of what they replace, before that is moved.
         let database = try FileReplacement(of: storage.databaseFile)
+        defer { database.discard() }
         try database.copy(file(Self.database))
+        let owner = files.fileExists(atPath: storage.databaseFile) ? storage.databaseFile : storage.directory
+        let ring = try FileReplacement(of: storage.keyRingFile, like: owner)
+        defer { ring.discard() }
+        try ring.copy(file(Self.keyRing))
+        var aside = FilesAside(in: "\(storage.directory)/before-restore-\(now.milliseconds)")
         do {
-            let owner = files.fileExists(atPath: storage.databaseFile) ? storage.databaseFile : storage.directory
-            let ring = try FileReplacement(of: storage.keyRingFile, like: owner)
-            do {
-                try ring.copy(file(Self.keyRing))
-                var aside = FilesAside(in: "\(storage.directory)/before-restore-\(now.milliseconds)")
-                do {
-                    for path in storage.filesToReplace { try aside.put(path) }
-                    try ring.commit()
-                    try database.commit()
-                } catch {
-                    aside.putBack()
-                    throw error
-                }
-                return (manifest, aside.isEmpty ? nil : aside.folder)
-            } catch {
-                ring.discard()
-                throw error
-            }
+            for path in storage.filesToReplace { try aside.put(path) }
+            try ring.commit()
+            try database.commit()
         } catch {
-            database.discard()
+            aside.putBack()
             throw error
         }
+        return (manifest, aside.isEmpty ? nil : aside.folder)
     }
 
     /// Throws unless the folder contains what its list says, the database is intact, and the ring opens its seals.

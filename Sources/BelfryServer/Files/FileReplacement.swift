@@ -5,10 +5,12 @@ import SystemPackage
 ///
 /// The draft beside the file gets both before anything is written. What cannot be is refused there, and nothing has changed. A symbolic
 /// link stays one: the file that it leads to is replaced.
-package struct FileReplacement {
+package final class FileReplacement {
     private let path: String
     private let draft: String
     private let file: FileDescriptor
+    /// Whether the draft is still there, and open.
+    private var isOpen = true
 
     /// Throws `FileFault`, with the draft taken away.
     ///
@@ -112,8 +114,10 @@ package struct FileReplacement {
         }
     }
 
-    /// Takes the draft away.
+    /// Takes the draft away; nothing once it was put in place, or taken away before.
     func discard() {
+        guard isOpen else { return }
+        isOpen = false
         try? file.close()
         unlink(draft)
     }
@@ -122,6 +126,7 @@ package struct FileReplacement {
     package func commit() throws {
         do {
             try draft.move(to: path)
+            isOpen = false
             try file.close()
         } catch {
             discard()
