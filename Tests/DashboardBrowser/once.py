@@ -9,7 +9,9 @@ CLICK_TWICE = """
     const button = [...document.querySelectorAll("main button")].find(one => one.innerText.trim().startsWith(arguments[0]));
     const form = button.form, copy = new FormData(form, button);
     document.isLeft = true;
-    const second = fetch(form.getAttribute("action"), { method: "POST", body: new URLSearchParams(copy), redirect: "manual" });
+    const second = fetch(form.getAttribute("action"), {
+        method: "POST", redirect: "manual",
+        body: form.enctype === "multipart/form-data" ? copy : new URLSearchParams(copy) });
     button.click();
 """
 

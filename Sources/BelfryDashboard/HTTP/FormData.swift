@@ -52,8 +52,7 @@ package struct FormData: Sendable {
         }
         for (name, value) in pairs where !left.contains(name) {
             add(Array(name.utf8)[...])
-            // Browsers end a line by CR and LF in a form of theirs, scripts by LF.
-            add(value.utf8.filter { $0 != 0x0D }[...])
+            add(Array(value.utf8)[...])
         }
         for (name, file) in files.sorted(by: { $0.key < $1.key }) {
             add(Array(name.utf8)[...])
