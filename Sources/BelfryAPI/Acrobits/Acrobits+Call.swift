@@ -1,7 +1,7 @@
 import BelfryCore
 
 extension AcrobitsCall {
-    /// Of the JSON interface: the selector is required, except for a text that is just shown.
+    /// Reads a call of the JSON interface. The selector is required, except for a text that is just shown.
     init(json value: JSONValue) throws(InvalidInput) {
         guard case .object(let members) = value else {
             throw InvalidInput(field: "body", "has to be an object, it is \(value.typeName)")
@@ -12,7 +12,7 @@ extension AcrobitsCall {
         if verb.needsSelector, selector == nil { throw InvalidInput.missing("Selector") }
     }
 
-    /// Of the form interface, whose clients may leave the selector out. Source: smsglue.
+    /// Reads a call of the form interface, whose clients may leave the selector out. Source: smsglue.
     init(form text: Substring) throws(InvalidInput) {
         var fields: [String: String] = [:]
         for parameter in text.split(separator: "&") {

@@ -13,10 +13,10 @@ extension Acrobits {
         private static let realm = "Belfry"
         static let lifetime = Duration.seconds(300)
 
-        /// What a header is worth.
+        /// The verdict on an `Authorization` header.
         enum Verdict: Hashable {
             case wrong
-            /// The password is right, and the challenge is over: the softphone answers another without asking a person.
+            /// The password is right, but the challenge is over: the softphone answers a new one without asking its user.
             case stale
             case right(DigestNonces.Use)
         }

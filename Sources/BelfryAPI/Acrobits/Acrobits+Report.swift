@@ -30,7 +30,7 @@ extension Acrobits {
 
         init(template: Template) { self.template = template }
 
-        /// What the template names counts more than a name that is usual, and a surer name more than another.
+        /// Ranks, of which the lowest wins: names of the template, then usual names, then places in the path.
         private static let byTemplate = -1
         private static let byPlace = 100
 

@@ -1,4 +1,4 @@
-/// What Acrobits' softphones (Cloud Softphone, Groundwire) and their back ends speak: the push token reporter, and the mediator's
+/// The protocols of Acrobits' softphones (Cloud Softphone, Groundwire) and their back ends: the push token reporter, and the mediator's
 /// interface for senders.
 ///
 /// Source: docs/compatibility/acrobits.md.
@@ -6,11 +6,11 @@ package enum Acrobits {
     static let root = "acrobits"
     /// A report is small.
     static let reportBytesMax = 16_384
-    /// Of a message, and of a batch of them.
+    /// The limit of a message, and of a batch of them.
     static let callBytesMax = 65_536
     static let callsPerBatch = 100
 
-    /// What a value of a report is.
+    /// The meaning of a value in a report.
     enum Field: Hashable, Sendable {
         case account, selector
         case callsToken, callsAppID, otherToken, otherAppID

@@ -119,7 +119,7 @@ package struct AcrobitsRoutes: Sendable {
     }
 }
 
-/// What the options of endpoints for softphones are called.
+/// Names of the options of endpoints for softphones.
 enum AcrobitsOption {
     /// See `Acrobits.Template`.
     static let template = "template"

@@ -31,14 +31,14 @@ extension Acrobits {
 
         private struct Held {
             var seen: [Nonce: Seen] = [:]
-            /// What was made before or then is over.
+            /// Nonces made at or before this time are over.
             var floor: Instant
         }
 
         private let held: Mutex<Held>
         private let most: Int
 
-        /// - Parameter start: of this process. Of what a nonce from before was used for nothing is known.
+        /// - Parameter start: when this process started. How older nonces were used is not known.
         init(since start: Instant, most: Int = 16_384) {
             self.most = most
             held = Mutex(Held(floor: start + .milliseconds(-1)))

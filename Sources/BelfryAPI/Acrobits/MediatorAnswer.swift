@@ -3,10 +3,10 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// What the mediator answers: a code and words, as JSON.
+/// An answer of the mediator: a code and a message, as JSON.
 ///
-/// Some senders read the code of the body alone, others the status of HTTP alone, so both say what has to be done again or
-/// forgotten. Source: docs/compatibility/acrobits.md.
+/// Some senders read only the code in the body, others only the HTTP status, so both say whether to send again or to forget. Source:
+/// docs/compatibility/acrobits.md.
 struct MediatorAnswer: Sendable, Hashable {
     let status: Int
     let code: Int
@@ -30,7 +30,7 @@ struct MediatorAnswer: Sendable, Hashable {
 
     init(_ error: InvalidInput) { self.init(400, 400, error.description) }
 
-    /// What another mediator said.
+    /// Passes on the answer of another mediator.
     init(_ relayed: RelayedAnswer) {
         switch relayed {
         case .answered(let status, let code, let words): self.init(status, code, words)

@@ -46,7 +46,7 @@ package struct MediatorRoutes: Sendable {
     /// The mediators that serve the caller.
     private struct Served: Sendable {
         let applications: Set<Key<Application>>
-        /// Those that answer 404 in HTTP too.
+        /// Applications for which a dead token is a 404 in HTTP too.
         let strict: Set<Key<Application>>
         /// Whether the application was charged for the request as its key was looked at.
         let isAdmitted: Bool

@@ -3,8 +3,8 @@ import FoundationEssentials
 import Hummingbird
 
 extension Admin {
-    /// What Acrobits' softphones and their back ends need: `/admin/v1/apps/:app_uuid/acrobits/…`. Reporters and mediators are
-    /// open endpoints, which are listed and closed as such.
+    /// Routes for Acrobits' softphones and their back ends: `/admin/v1/apps/:app_uuid/acrobits/…`. Reporters and mediators are open
+    /// endpoints, which are listed and closed as such.
     struct AcrobitsPhones: Sendable {
         let factory: RouteFactory
 

@@ -47,7 +47,7 @@ extension Admin {
 }
 
 extension APIError {
-    /// The same message whether there is no such thing or the caller cannot see it.
+    /// A 404 with the same message whether the thing does not exist or the caller cannot see it.
     static func missing(_ thing: String) -> APIError { APIError(.notFound, "There is no such \(thing)") }
 }
 

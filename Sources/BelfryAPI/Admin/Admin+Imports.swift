@@ -76,7 +76,7 @@ extension Admin {
             }
         }
 
-        /// What has judged the rows of a dry run so far; nil where none is judged, or the import is a real one.
+        /// The service that has judged the rows of a dry run so far; nil where no row is judged, or the import is a real one.
         private func trial(of job: ImportJob) throws(APIError) -> ImportService? {
             guard job.source.isDryRun, job.tally.rows > 0, !job.state.isEnded else { return nil }
             if let service = factory.importTrials.service(of: job.key) { return service }
@@ -213,7 +213,7 @@ extension Admin {
         private static let rowMax = 1_000_000_000_000
     }
 
-    /// What one request brings of the list of an import, and what came of it.
+    /// The part of an import's list that one request brings, with its results.
     struct ImportPart: Sendable {
         /// The row of the list that the body begins with, from 1.
         var firstRow = 1
@@ -247,8 +247,8 @@ extension Admin {
     }
 }
 
-/// What the rows of dry runs so far would have changed, while other requests may go on with them: of a few, for each takes a file and
-/// the memory to read it.
+/// Keeps what the rows of dry runs would have changed, so that later requests continue them. Keeps few, since each takes a file and the
+/// memory to read it.
 final class ImportTrials: Sendable {
     private struct Trial {
         let job: Key<ImportJob>
@@ -258,7 +258,7 @@ final class ImportTrials: Sendable {
 
     private let kept = Mutex<[Trial]>([])
 
-    /// For another the oldest of the same tenant is forgotten, and the oldest of all where it has none.
+    /// One more replaces the oldest of the same tenant, or the oldest of all where the tenant has none.
     static let countMax = 8
 
     func service(of job: Key<ImportJob>) -> ImportService? {

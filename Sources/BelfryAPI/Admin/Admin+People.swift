@@ -107,7 +107,7 @@ extension Admin {
             return role
         }
     }
-    /// What becomes of the links and the keys that a person made, when they are shut out.
+    /// Says whether the links and keys that a person made end when the person is shut out.
     private struct ShutOutBody: Body {
         enum Issued: String, CaseIterable { case end, stay }
 

@@ -13,7 +13,7 @@ extension Admin {
         private var expiresAt: Instant?
         private var urgency: Urgency?
         private var isAtMostOnce: Bool?
-        /// What is given as null.
+        /// Fields that the body gives as null.
         private var removed: Set<Schedule.Change.Part> = []
 
         fileprivate enum Urgency: String, CaseIterable { case urgent, normal, bulk }
@@ -35,7 +35,7 @@ extension Admin {
             }
         }
 
-        /// What was corrected as it was read.
+        /// Remarks on values that were corrected while reading.
         var corrections: IgnoredFields {
             var corrections = IgnoredFields()
             for words in CustomParts.corrections(in: content?.custom ?? [:]) { corrections.remark(words) }
@@ -69,7 +69,7 @@ extension Admin {
             try PushTimes.check(expiresAt: expiry, sendAt: sendAt ?? schedule?.dueAt, now: now)
         }
 
-        /// What a schedule is to be otherwise: what is not said stays as it is.
+        /// The change of a schedule. Fields that the body leaves out stay as they are.
         ///
         /// - Parameters:
         ///   - devices: the devices that stand for the channels.

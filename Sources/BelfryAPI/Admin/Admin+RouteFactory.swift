@@ -37,8 +37,7 @@ extension Admin {
             return route
         }
 
-        /// The same route, marked as repeatable: its handler uses the id of `IdempotentID`, or changes nothing when it
-        /// runs again.
+        /// A copy of the route, marked as repeatable: its handler uses the id of `IdempotentID`, or changes nothing when it runs again.
         var repeatable: Route {
             var route = self
             route.isRepeatable = true

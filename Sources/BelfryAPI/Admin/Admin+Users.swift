@@ -23,7 +23,7 @@ extension Admin {
             ]
         }
 
-        /// Those with a profile and those whom only devices name, in the order of the bytes of their ids.
+        /// Lists users with a profile and users whom only devices name, in the byte order of their ids.
         private func list(_ call: Call, _ application: Application) async throws -> Response {
             let query = try Query(call, Query.paging + ["q", "attribute", "value"])
             let limit = try query.limit()
@@ -39,7 +39,7 @@ extension Admin {
                     next_cursor: found.count == limit ? found.last.map { TextCursor.encode($0.id) } : nil))
         }
 
-        /// Those whose attribute has a value, in the order in which they were made.
+        /// Lists the users whose attribute has a value, in the order in which they were made.
         private func list(
             _ call: Call, _ application: Application, _ name: String, _ query: Query, _ limit: Int
         ) async throws -> Response {
@@ -64,7 +64,7 @@ extension Admin {
             return try Response(UserReply(user, devices: devices.map { UserDeviceReply($0, on: $1) }))
         }
 
-        /// What is left out stays.
+        /// Changes the given fields of a profile. The others stay.
         private func set(_ call: Call, _ application: Application) async throws -> Response {
             let change = try await call.body(as: ProfileBody.self).change
             return try Response(

@@ -12,7 +12,7 @@ package struct LocalAdminAPI: Sendable {
     private let author: AuditAuthor
     private let logger: Logger
 
-    /// What a command sends at most.
+    /// The longest body of a command.
     private static let bodyBytesMax = 1 << 24
 
     /// - Parameter absence: why nothing is sent at present; nil while a server runs.
@@ -67,7 +67,7 @@ extension Admin.Route {
 }
 
 extension AdminKey {
-    /// What the local operator may do: everything.
+    /// The key of the local operator, who may do everything.
     fileprivate static let local = AdminKey(
         key: Key(0), id: "", name: "local operator", scope: .operator, bounds: .everything, secretHash: [],
         previous: nil,

@@ -16,7 +16,7 @@ extension Broker {
             self.description = description
         }
 
-        /// What the caller gets to read of an error.
+        /// The reply that an error becomes.
         init(cause: any Error, isDeletion: Bool) {
             switch cause {
             case let refusal as Refusal: self = refusal

@@ -9,7 +9,7 @@ extension Broker {
         private(set) var organization: String?
         private(set) var space: String?
         private(set) var parameters: JSONObject = [:]
-        /// What the platform calls the instance, where it says so.
+        /// The platform's name for the instance; nil where it sends none.
         private(set) var instanceName: String?
         private(set) var maintenanceVersion: String?
 
@@ -37,7 +37,7 @@ extension Broker {
             try Broker.plan(service: service, plan: plan)
         }
 
-        /// What the parameters call the application; nil where they do not.
+        /// The application's name in the parameters; nil where they have none.
         func name() throws(InvalidInput) -> Name? {
             for key in parameters.keys.sorted() where key != "name" {
                 throw InvalidInput(field: "parameters.\(key)", "is no parameter, there is name alone")

@@ -11,7 +11,7 @@ package enum Broker {
         package let user: String
         /// SHA-256 of the password.
         package let passwordHash: [UInt8]
-        /// What bound applications send their pushes to.
+        /// The address to which bound applications send their pushes.
         package let apiURL: String
 
         package init(user: String, password: String, apiURL: String) {

@@ -34,7 +34,7 @@ extension Genero {
                 failure(of: command), Self.words(for: StoreError.overloaded(retryAfter: .zero)), token: message.token)
         }
 
-        /// Those of a token that is registered already change nothing, not even its user.
+        /// Registers a token. Nothing changes where it is registered already, not even its user.
         private func register(_ message: Message) async throws -> CommandResult {
             try message.checkType()
             let name = message.isApple ? "APNS" : "FCM"
@@ -104,7 +104,7 @@ extension Genero {
             return inactive
         }
 
-        /// Those for production first.
+        /// The Apple or Android platforms of the application; of each kind, those for production first.
         private func platforms(isApple: Bool) async throws -> [Platform] {
             let kinds: [PlatformKind] = isApple ? [.ios] : [.androidFCM, .android]
             let all = try await store.platforms(of: application.key)

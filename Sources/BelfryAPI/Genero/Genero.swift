@@ -34,7 +34,7 @@ enum Genero {
         case badgeNotStored = -4
     }
 
-    /// What every command sends, whether it means anything to it or not. Of apps of the days of GCM, `sender_id` stands for
+    /// The parameters that every command sends, whether it needs them or not. Apps from the days of GCM send `sender_id` in place of
     /// `notification_type`.
     struct Message: Sendable {
         private(set) var type: String?

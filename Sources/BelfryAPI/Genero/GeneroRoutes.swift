@@ -96,10 +96,10 @@ package struct GeneroRoutes: Sendable {
 // MARK: - The port of its own
 
 extension GeneroRoutes {
-    /// What is served on a port of its own, for apps that have `http://host:9999` built in: any path that ends as the
-    /// original's, for one application.
+    /// The router of a port of its own, for apps that have `http://host:9999` built in. It serves any path that ends as the original's, for
+    /// one application.
     ///
-    /// - Parameter application: has to have an endpoint of Genero open; the callers whom that lets in are let in here.
+    /// - Parameter application: has to have an open endpoint for Genero; callers that are admitted there are admitted here.
     package func plainRouter(
         for application: @escaping @Sendable () async throws -> BelfryCore.Application?
     ) -> Router<APIContext> {

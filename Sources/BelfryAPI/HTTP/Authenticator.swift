@@ -48,7 +48,7 @@ struct Authenticator: Sendable {
         return application
     }
 
-    /// What has the UUID; the database is asked too before it is refused, since a command beside this server may have just made it.
+    /// Finds the thing with a UUID. Asks the database too before it refuses one, since a command beside this server may have just made it.
     private func known<Thing>(
         _ uuid: UUID, _ request: Request, _ context: APIContext, _ find: (UUID) async throws -> Thing?
     ) async throws -> Thing? {

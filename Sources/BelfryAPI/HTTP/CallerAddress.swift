@@ -36,7 +36,7 @@ extension NetworkAddress {
     }
 }
 
-/// What proxies say of a request beside its caller's address.
+/// Headers in which proxies pass on the scheme and the host of a request.
 package enum ForwardedWord: String, Sendable {
     case scheme = "X-Forwarded-Proto"
     case host = "X-Forwarded-Host"

@@ -3,7 +3,7 @@ package import FoundationEssentials
 import HTTPTypes
 package import Logging
 
-/// What is done once under a name, and its result, which is kept sealed.
+/// Does work once under a name, and keeps its result sealed.
 ///
 /// The name is reserved first (`IdempotencyStore`). Work that was refused, and so had no effect, frees it.
 package struct DoneOnce: Sendable {

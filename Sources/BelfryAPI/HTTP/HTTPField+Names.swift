@@ -43,8 +43,8 @@ extension HTTPFields {
         return values.count > 1 ? self[name] : values.first
     }
 
-    /// What the caller authenticates with. Apps that set the header beside their SDK send it twice, and proxies join it with a
-    /// comma; the same twice is one. Throws a 401 where they differ: which one counts would be a guess.
+    /// The `Authorization` header. Apps that set it beside their SDK send it twice, and proxies join both with a comma; equal values count
+    /// as one. Throws a 401 where they differ: which one counts would be a guess.
     func authorization() throws(APIError) -> String? {
         let values = self[values: .authorization]
         guard let first = values.first else { return nil }

@@ -23,7 +23,7 @@ package struct HostGuard: RouterMiddleware {
         throw APIError(.misdirectedRequest, address.refusal(of: request.head.authority ?? ""))
     }
 
-    /// Of the route that was found, so that no spelling of a path passes by.
+    /// Whether a route is guarded. Takes the route that was found, so that no spelling of a path gets past.
     private static func isGuarded(_ route: String) -> Bool {
         let first = route.split(separator: "/", maxSplits: 1).first
         return first == "dashboard" || first == "admin"

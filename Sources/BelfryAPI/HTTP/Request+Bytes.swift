@@ -3,7 +3,7 @@ package import Hummingbird
 import NIOCore
 
 extension Request {
-    /// The request with its whole body here: before it takes what others wait for.
+    /// The request with its whole body read, before the handler takes anything that others wait for.
     package func whole(atMost limit: Int) async throws -> Request {
         var request = self
         request.body = RequestBody(buffer: ByteBuffer(bytes: try await bytes(atMost: limit)))
@@ -28,7 +28,7 @@ extension Request {
         return "Content-Encoding: \(coding.prefix(32))"
     }
 
-    /// What a transfer has beside its chunks. One of a known length has none.
+    /// A coding of the transfer other than `chunked`; nil for a body of known length.
     private var transferCoding: String? {
         guard headers.value(.contentLength) == nil, let codings = headers.value(.transferEncoding),
             codings.lowercased() != "chunked"

@@ -31,7 +31,7 @@ package final class RequestLimiter: Sendable {
     private let nodes = Atomic(1)
     private let buckets = Mutex(Generations<Principal, TokenBucket>(countMax: 65_536))
     private let lookUps = Mutex(Generations<NetworkAddress, TokenBucket>(countMax: 16_384))
-    /// Of addresses that stand for callers whom only the database knows.
+    /// Buckets of addresses, for callers whom only the database knows.
     private let sites = Mutex(Generations<NetworkAddress, TokenBucket>(countMax: 16_384))
     private let strayProxyIsReported = Atomic(false)
 
@@ -168,7 +168,7 @@ package final class RequestLimiter: Sendable {
         return caller
     }
 
-    /// What the last trusted proxy says of the request that it got; nil without such a proxy, and where it says nothing.
+    /// A value that the last trusted proxy forwards; nil without such a proxy, and where it sends none.
     package func forwarded(_ word: ForwardedWord, of request: Request, _ context: APIContext) -> String? {
         guard let peer = context.peer.flatMap(NetworkAddress.init), options.proxies.contains(peer) else { return nil }
         // What stands further left may be the caller's own.
@@ -177,7 +177,7 @@ package final class RequestLimiter: Sendable {
         }
     }
 
-    /// What limits of addresses apply to. Callers without an address, such as those of a Unix socket, share one.
+    /// The address range that shares a limit. Callers without an address, such as those of a Unix socket, share one.
     func site(of request: Request, _ context: APIContext) -> NetworkAddress {
         address(of: request, context)?.site ?? Self.unknown
     }

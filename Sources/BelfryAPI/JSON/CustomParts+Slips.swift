@@ -1,6 +1,6 @@
 import BelfryCore
 
-/// What is probably a slip of the pen in a part of `message.custom` that is otherwise data for the app.
+/// Finds probable slips of the pen in parts of `message.custom` that are otherwise data for the app.
 extension CustomParts {
     /// The fields that a server or a service worker reads by name. Other names that are data as likely, such as `title`, are not judged.
     private static func ownFields(of part: String) -> [String] {
@@ -27,7 +27,7 @@ extension CustomParts {
         }
     }
 
-    /// What was corrected as it was read, in plain ASCII.
+    /// Remarks on values that were corrected while reading, in plain ASCII.
     static func corrections(in custom: JSONObject) -> [String] {
         custom["ios"]?["mutable-content"] == .bool(true)
             ? ["message.custom.ios.mutable-content is 1 in Apple's words, true was taken as 1"] : []

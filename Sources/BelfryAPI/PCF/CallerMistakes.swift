@@ -4,8 +4,8 @@ import Logging
 import Metrics
 
 extension PCFv1 {
-    /// What callers seem to have got wrong, although their requests are good: a line in the log for each application or platform,
-    /// a header for the caller, and a count.
+    /// Reports probable mistakes in requests that are valid: a log line for each application or platform, a header for the caller, and a
+    /// count.
     struct CallerMistakes: Sendable {
         private let ignored = FirstTimes<String>()
         private let strangers = FirstTimes<Key<Platform>>()

@@ -4,10 +4,10 @@ import BelfryCore
 ///
 /// Old senders send some; a caller whose `expires_at` does nothing had better hear of it.
 struct IgnoredFields: Sendable, Hashable {
-    /// What the caller wrote, and the field it may have meant.
+    /// The fields as the caller wrote them, with those that may have been meant.
     private var fields: [Field] = []
     private var examined = 0
-    /// How many more were not looked at.
+    /// The number of fields that were not examined.
     private var others = 0
     private var remarks: [String] = []
 
@@ -32,7 +32,7 @@ struct IgnoredFields: Sendable, Hashable {
         "model": "device_model", "url": "link", "deeplink": "link", "clickaction": "link", "icon": "image",
         "picture": "image", "extra": "data", "all": "everyone",
     ]
-    /// What the admin API calls the fields of PCF's.
+    /// The admin API's names for fields of PCF.
     private static let adminNames = ["expiryTime": "expires_at", "scheduleAt": "send_at", "scheduleIn": "send_at"]
 
     var isEmpty: Bool { fields.isEmpty && others == 0 && remarks.isEmpty }
@@ -117,11 +117,11 @@ struct IgnoredFields: Sendable, Hashable {
 }
 
 extension PCFv1 {
-    /// What becomes of a field that nothing reads.
+    /// The treatment of fields that nothing reads.
     package enum UnknownFields: Sendable {
-        /// It refuses the request.
+        /// Refuses the request.
         case refused
-        /// It is ignored, as PCF did, and the caller is told.
+        /// Ignores the field, as PCF did, and tells the caller.
         case ignored
 
         init(of application: BelfryCore.Application) { self = application.ignoresUnknownFields ? .ignored : .refused }

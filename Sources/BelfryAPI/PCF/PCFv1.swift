@@ -22,7 +22,7 @@ package enum PCFv1 {
         /// How long a request with an `Idempotency-Key` may run; longer than any request takes.
         package var idempotencyHold: Duration = .seconds(35)
 
-        /// Whose registrations are kept for an old server too.
+        /// Applications whose registrations are kept for an old server too.
         package var mirrored = MirroredApplications.none
 
         package init() {}

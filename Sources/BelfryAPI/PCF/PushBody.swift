@@ -19,7 +19,7 @@ extension PCFv1 {
             return Self(message: message, target: target, times: try draft.times(), ignored: draft.ignored)
         }
 
-        /// What is asked for, whenever it is to be sent.
+        /// The push request, without its time to be sent.
         package var pushRequest: PushRequest {
             PushRequest(content: message, target: target, expiresAt: times.expiresAt)
         }

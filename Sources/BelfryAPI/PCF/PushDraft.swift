@@ -25,23 +25,23 @@ extension PCFv1 {
 
         private struct Message {
             var body: String?
-            /// What PCF does not have: fields for all platforms, as the admin API takes them.
+            /// Fields for all platforms, as the admin API takes them. PCF has none.
             var shared = SharedFields()
             var custom: JSONObject = [:]
-            /// What PCF does not have: a notification for browsers, as the admin API takes it.
+            /// A notification for browsers, as the admin API takes it. PCF has none.
             var web: WebMessage?
-            /// What PCF does not have either; see `Push.Content`.
+            /// The change of the badge; see `Push.Content`. PCF has none.
             var badge: BadgeChange?
             var isTemplate = false
         }
 
-        /// With what the caller may have meant.
+        /// The error for a missing message, with the fields that the caller may have meant.
         var messageIsMissing: InvalidInput {
             InvalidInput(
                 field: "message", "needs a body or a custom part, a title or data, it has none\(ignored.hint)"
             ).withNothingSent
         }
-        /// With what the caller may have meant.
+        /// The error for a missing target, with the fields that the caller may have meant.
         var targetIsMissing: InvalidInput {
             InvalidInput(
                 field: "target",
@@ -208,7 +208,7 @@ extension PCFv1 {
             self = names
         }
 
-        /// What is for some must not go to everyone for a slip of the pen.
+        /// Throws where a misspelt field would send a push for some devices to everyone.
         func demandNobodyElse() throws(InvalidInput) {
             guard let misspelt, devices == nil, topics.isEmpty, customUserIDs.isEmpty else { return }
             throw InvalidInput(

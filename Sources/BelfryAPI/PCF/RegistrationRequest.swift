@@ -8,12 +8,12 @@ extension PCFv1 {
         package private(set) var tags: Tags?
         /// As the app sent it: signed, unless the operator switched that off. `""` clears; nil does so in a POST alone.
         package private(set) var customUserID: String?
-        /// What the device is set to, and where it is. Neither is PCF's.
+        /// The language and the time zone of the device. PCF has neither.
         private var language: String?
         private var timeZone: String?
         private(set) var ignored = IgnoredFields()
 
-        /// What is kept beside the device. Throws where it is no tag.
+        /// The details to keep beside the device. Throws where one of them is not valid.
         func detail() throws(InvalidInput) -> DeviceDetail.Change {
             try DeviceDetail.Change(told: language, timeZone: timeZone)
         }

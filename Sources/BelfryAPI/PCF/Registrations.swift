@@ -146,8 +146,8 @@ extension PCFv1 {
             return nil
         }
 
-        /// What the app wants to be known as, once its signature is checked. A body without an id means none in a POST: the
-        /// iOS SDK leaves it out when its user has logged out. In a PUT it leaves the id as it is.
+        /// The change of the device's user, once the signature is checked. A POST without an id clears it: the iOS SDK leaves it out when
+        /// its user has logged out. A PUT without an id keeps it.
         private func customUserID(
             _ sent: String?, isNew: Bool, on platform: Platform
         ) async throws -> Registration.Change<String> {

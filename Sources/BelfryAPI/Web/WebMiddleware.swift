@@ -2,7 +2,7 @@ import BelfryCore
 import HTTPTypes
 import Hummingbird
 
-/// What precedes every handler that web pages call: the rate of their address, the registration key, the origin.
+/// Checks each call of a web page before its handler: the rate of its address, the registration key, the origin.
 ///
 /// Source: WHATWG Fetch, "HTTP-network-or-cache fetch" and "CORS protocol".
 struct WebMiddleware: Sendable {
@@ -11,7 +11,7 @@ struct WebMiddleware: Sendable {
     private let address: ServerAddress
     private let errorResponses: ErrorResponses
 
-    /// What browsers remember a preflight for at most: Chromium two hours, Firefox a day.
+    /// The longest time that browsers remember a preflight: Chromium two hours, Firefox a day.
     private static let preflightSeconds = 7_200
 
     init(store: any ApplicationStore, limiter: RequestLimiter, address: ServerAddress, clock: any WallClock) {

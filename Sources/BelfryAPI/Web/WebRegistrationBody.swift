@@ -38,7 +38,7 @@ extension Web {
             return subscription
         }
 
-        /// What is kept beside the device. Throws where it is no tag.
+        /// The details to keep beside the device. Throws where one of them is not valid.
         func detail() throws(InvalidInput) -> DeviceDetail.Change {
             try DeviceDetail.Change(told: language, timeZone: timeZone)
         }

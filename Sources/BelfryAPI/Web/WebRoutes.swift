@@ -54,7 +54,7 @@ package struct WebRoutes: Sendable {
             ])
     }
 
-    /// What a page needs before it can subscribe.
+    /// Answers with what a page needs before it can subscribe.
     private func publicPart(of platform: Platform, _ access: WebAccess) async throws -> Response {
         guard let key = try await credentials.facts(of: platform, in: store).published["vapid_public_key"] else {
             throw APIError(.serviceUnavailable, "the platform has no VAPID key that can be used")

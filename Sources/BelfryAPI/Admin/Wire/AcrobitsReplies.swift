@@ -7,8 +7,7 @@ extension Admin {
     package struct AcrobitsReporterReply: Codable, Sendable {
         package let endpoint_id: Int64
         package let key: String
-        /// What to write into `pushTokenReporterUrl`, behind the address of this server; with the usual names where no template
-        /// was given.
+        /// The end of `pushTokenReporterUrl`, behind the address of this server; has the usual names where no template was given.
         package let url: String
         /// The account's user name and password for web services, where the reporter asks for Digest authentication.
         @OrNull package var username: String?

@@ -52,9 +52,9 @@ extension Admin {
         package let name: String
         package let description: String
         package let devices: Int
-        /// Those of them that are inactive; null where they are too many to count.
+        /// The number of inactive devices; null where there are too many to count.
         @OrNull package var inactive_devices: Int?
-        /// Those that were imported and have not registered since.
+        /// The number of imported devices that have not registered since.
         package let unseen_devices: Int
         /// `active` or `parked`.
         package let state: String
@@ -64,7 +64,7 @@ extension Admin {
         package let parked_services: [ParkedServiceReply]
         /// The public part of its credentials, such as the VAPID public key.
         package let `public`: [String: String]
-        /// What lets web pages register browsers; null while they may not.
+        /// The access of web pages that register browsers; null while they may not.
         @OrNull package var web: WebAccessReply?
         @OrNull package var credentials_expire_at: String?
         package let created_at: String
@@ -98,7 +98,7 @@ extension Admin {
         }
     }
 
-    /// What web pages need to register browsers. None of it is secret.
+    /// The values that web pages need to register browsers. None of them is secret.
     package struct WebAccessReply: Codable, Sendable {
         package let registration_key: String
         package let origins: [String]

@@ -61,12 +61,12 @@ extension Admin {
         /// When the first device of its batch was answered.
         @OrNull package var answered_at: String?
         @OrNull package var next_attempt_at: String?
-        /// What comes next.
+        /// The next step, as a sentence.
         package let next: String
-        /// What a person can do.
+        /// Advice for a person, as a sentence.
         @OrNull package var help: String?
 
-        /// An attempt, and what came of it.
+        /// An attempt and its answer.
         package struct Attempt: Codable, Sendable {
             package let number: Int64
             package let at: String

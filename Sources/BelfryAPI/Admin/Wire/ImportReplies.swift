@@ -28,7 +28,7 @@ extension Admin {
         @OrNull package var ended_at: String?
         /// The first of the rows of this request that were refused; nil where none was brought.
         package var refusals: [Refusal]?
-        /// What came of the first `verdictsMax` rows of this request, where that was asked for.
+        /// Verdicts on the first `verdictsMax` rows of this request, where the caller asked for them.
         package var verdicts: [Verdict]?
         /// The columns of a CSV that nothing reads, and those of which only the first is read.
         package var unread_columns: [String]?
@@ -40,7 +40,7 @@ extension Admin {
             package let reason: String
         }
 
-        /// What came of a row.
+        /// The verdict on a row.
         package struct Verdict: Codable, Sendable {
             package let row: Int
             @OrNull package var id: String?

@@ -65,9 +65,9 @@ extension Admin {
         package var connection_faults: [ConnectionFaultReply]?
         /// Names of its target that no device has; for one push, not in lists.
         package var unmatched: UnmatchedReply?
-        /// What providers said of devices that they did not accept at once, each sentence once; for one push, not in lists.
+        /// Sentences of providers on devices that they did not accept at once, each sentence once; for one push, not in lists.
         package var provider_words: [String]?
-        /// What of the nodes keeps the rest of it waiting, a sentence each; for one push, not in lists.
+        /// Reasons why the nodes keep the rest of it waiting, a sentence each; for one push, not in lists.
         package var waits: [String]?
 
         package init(
@@ -131,7 +131,7 @@ extension Admin {
         }
     }
 
-    /// What cancelling a push changed.
+    /// The numbers of devices and fan-outs that a cancellation changed.
     package struct CancellationReply: Codable, Sendable {
         package let devices: Int
         package let devices_in_flight: Int

@@ -6,7 +6,7 @@ extension PCFv1 {
         private var name: String?
         private var expireAt: Int64?
         private var timeToLive: Int64?
-        /// What nothing reads.
+        /// Keys that nothing reads.
         private(set) var ignored = IgnoredFields()
 
         /// Reads a body; `null` counts as missing.

@@ -11,7 +11,7 @@ extension PCFv1 {
         private var data: GeofenceData?
         private var startsAt: Instant?
         private var expiresAt: Instant?
-        /// What nothing reads.
+        /// Keys that nothing reads.
         private var ignored = IgnoredFields()
 
         /// Reads a body; `null` counts as missing.
@@ -28,7 +28,7 @@ extension PCFv1 {
         private static let fields = [
             "locations", "location_groups", "trigger_type", "platform", "tags", "data", "start_time", "expiry_time",
         ]
-        /// What an answer has besides, for callers that change an answer and send it back.
+        /// Further fields of an answer, for callers that change an answer and send it back.
         private static let answered: Set = ["id", "created_at", "updated_at"]
 
         private mutating func read(
@@ -53,8 +53,8 @@ extension PCFv1 {
             }
         }
 
-        /// What the caller had better hear of, since a geofence that no device shows is taken, as PCF did. Throws on a key that is
-        /// misspelt, unless such keys are ignored.
+        /// Mistakes that the caller should learn of, since a geofence that no device shows is accepted, as PCF did. Throws on a misspelt
+        /// key, unless such keys are ignored.
         func mistakes(in plan: GeofencePlan, _ unknown: UnknownFields, at now: Instant) throws(InvalidInput)
             -> IgnoredFields
         {
