@@ -127,7 +127,7 @@ enum DeviceStatements {
          WHERE imported_uuid = $1 AND imported_uuid IS NOT NULL AND platform_id \(among: "$2")
         """
 
-    /// Of devices that were imported alone: others are never written these columns, so that they cost nothing.
+    /// Marks imported devices. Other devices never write these columns, so the columns cost them nothing.
     static let mark: SQLText = """
         UPDATE device /* devices.mark */ SET imported_uuid = $1, imported_at_ms = $2, import_stage = $3 WHERE id = $4
         """

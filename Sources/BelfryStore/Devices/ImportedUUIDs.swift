@@ -4,7 +4,7 @@ import FoundationEssentials
 // Devices that another server named. Where a platform has no imports, nothing is looked up.
 
 extension SQLStore {
-    /// What a UUID may stand for on a platform.
+    /// The device that a UUID may name on a platform; nil where it can name none.
     func name(_ uuid: UUID, on platform: Key<Platform>) async throws -> DeviceName? {
         if let key = secrets.naming.device(of: uuid) { return .own(key) }
         return try await self.platform(platform)?.hasImports == true ? .imported(uuid) : nil
@@ -12,9 +12,9 @@ extension SQLStore {
 }
 
 extension SQLStore {
-    /// What those of the devices are called outside that go by the UUID of another server, by their own UUIDs.
+    /// The UUIDs that another server gave to devices, by the devices' own UUIDs.
     ///
-    /// - Parameter platforms: where they are. Where those have no imports, nothing is looked up.
+    /// - Parameter platforms: where the devices are. Where those have no imports, nothing is looked up.
     func namesOutside(of uuids: [UUID], on platforms: Set<Key<Platform>>) async throws -> [UUID: UUID] {
         var hasImports = false
         for key in platforms where !hasImports { hasImports = try await platform(key)?.hasImports == true }
@@ -33,14 +33,14 @@ extension SQLStore {
     }
 }
 
-/// What a UUID may stand for, as far as that is known without the database.
+/// The device that a UUID may name, as far as that is known without the database.
 enum DeviceName: Sendable, Hashable {
     /// One that this database gave.
     case own(Key<Device>)
     /// One that another server may have given.
     case imported(UUID)
 
-    /// - Parameter hasImports: of the platform where the device is.
+    /// - Parameter hasImports: whether the device's platform has imports.
     init?(_ uuid: UUID, naming: DeviceNaming, hasImports: Bool) {
         if let key = naming.device(of: uuid) {
             self = .own(key)
@@ -81,7 +81,7 @@ extension SQLConnection {
 }
 
 extension WriteSession {
-    /// To be told before devices of another server are written, so that all look for their UUIDs.
+    /// Notes that the platform has imports. Comes before devices of another server are written, so that all look for their UUIDs.
     func noteImports(on platform: Platform) throws {
         guard !platform.hasImports, try prepared(PlatformStatements.noteImports).run(platform.key) > 0 else { return }
         registryChanged()

@@ -20,20 +20,20 @@ extension SQLStore {
 }
 
 enum DeviceDeletionStatements {
-    /// Of a platform `$1` and its device `$2`.
+    /// Deletes rows of a device by its platform `$1` and its key `$2`.
     static let byKey: [SQLText] = [
         "DELETE FROM device_detail /* device_deletion.detail */ WHERE platform_id = $1 AND device_id = $2",
         "DELETE FROM heartbeat /* device_deletion.heartbeat */ WHERE platform_id = $1 AND device_id = $2",
         "DELETE FROM gateway_feedback /* device_deletion.feedback */ WHERE platform_id = $1 AND device_id = $2",
     ]
 
-    /// Of an application `$1` and the UUID `$2` of its device.
+    /// Deletes rows of a device by its application `$1` and its UUID `$2`.
     static let byUUID: [SQLText] = [
         "DELETE FROM acrobits_registration /* device_deletion.acrobits */ WHERE application_id = $1 AND device_uuid = $2",
         "DELETE FROM carma_device /* device_deletion.carma */ WHERE application_id = $1 AND device_uuid = $2",
     ]
 
-    /// What an old server was to hear of the device during a dual run.
+    /// Deletes changes of the device that an old server has yet to get during a dual run.
     static let mirrorEntries: SQLText = """
         DELETE FROM mirror_entry /* device_deletion.mirror */
          WHERE application_id = $1 AND platform_id = $2 AND device_id = $3

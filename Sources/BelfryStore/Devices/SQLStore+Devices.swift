@@ -137,7 +137,7 @@ extension SQLStore {
     }
 }
 
-/// Whose devices a push looks for, and where.
+/// The users and the platforms whose devices a push looks for.
 struct UsersOnPlatforms: Sendable {
     let ids: [String]
     let platforms: [Key<Platform>]

@@ -35,7 +35,7 @@ extension SQLStore {
 }
 
 extension SQLConnection {
-    /// Those of the devices that are on the platform.
+    /// The given devices, without those that are on another platform.
     fileprivate func devices(
         _ keys: [Key<Device>], on platform: Key<Platform>, naming: DeviceNaming, at now: Instant
     ) throws -> [Key<Device>: Device] {

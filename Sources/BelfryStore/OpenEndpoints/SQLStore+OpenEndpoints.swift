@@ -101,7 +101,7 @@ enum OpenEndpointStatements {
          ORDER BY open_endpoint.id
         """
 
-    /// Those of other tenants than the application's. Scans `open_endpoint_plain`.
+    /// Endpoints of other tenants than the application's. Scans `open_endpoint_plain`.
     static let plainOfOthers: SQLText = """
         SELECT open_endpoint.id, application_id, kind, allowed, options, open_endpoint.created_at_ms, is_plain
                /* open_endpoints.plain_of_others */

@@ -81,7 +81,7 @@ extension SQLStore {
 }
 
 extension WriteSession {
-    /// Those who may log in. Locked in one order: two operators cannot take the role from each other at the same moment.
+    /// Operators who may log in. Locks them in one order: two operators cannot take the role from each other at the same moment.
     fileprivate func operators() throws -> [Key<Person>] {
         try prepared(PersonStatements.operators).all { Key<Person>($0.integer(0)) }
     }
@@ -267,7 +267,7 @@ enum PersonStatements {
         UPDATE person /* people.set_disabled */ SET disabled_at_ms = $1 WHERE id = $2
         """
 
-    /// Those who may log in. Walks all people: this is done by hand, now and then.
+    /// Operators who may log in. Walks all people: this is done by hand, now and then.
     static let operators: SQLText = """
         SELECT id /* people.operators */ FROM person
          WHERE scope = 'operator' AND disabled_at_ms IS NULL

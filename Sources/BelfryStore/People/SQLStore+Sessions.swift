@@ -199,7 +199,7 @@ enum InvitationStatements {
         DELETE FROM invitation /* invitations.delete_earlier */ WHERE expires_at_ms <= $1 OR email = $2
         """
 
-    /// Whoever is a person now uses no link that makes one.
+    /// Deletes the links that have served once a person exists: those of the e-mail address, and the first operator's.
     static let deleteOfPerson: SQLText = """
         DELETE FROM invitation /* invitations.delete_of_person */ WHERE email = $1 OR email IS NULL
         """

@@ -44,7 +44,7 @@ extension WriteSession {
             disabledAt: person.disabledAt, hasTwoFactor: person.hasTwoFactor)
     }
 
-    /// Revokes the admin keys and deletes the links of somebody that allow more than the role that they have from now on.
+    /// Revokes the admin keys and deletes the links of a person that allow more than the person's new role.
     private func endIssued(by person: Key<Person>, beyond role: SignOn.Role) throws {
         for id in try prepared(AdminKeyStatements.livingOfAuthor).all(person, as: role.beyond).compactMap(\.self) {
             try prepared(AdminKeyStatements.revoke).send(now, id)
@@ -54,16 +54,16 @@ extension WriteSession {
         }
     }
 
-    /// Gives somebody known the role of an issuer. One that is wider than theirs comes with the issuer's word alone: a password that
-    /// whoever may do less set, or made a link for, does not open it.
+    /// Gives a known person the role of an issuer. A wider role than before needs a login by the issuer: a password that a person with
+    /// fewer rights set, or made a link for, does not open it.
     fileprivate func raise(_ person: Person, to role: SignOn.Role?) throws -> Person {
         guard let role, let old = person.role, role.isWider(than: old) else { return try give(role, to: person) }
         try endOtherWaysIn(of: person)
         return try give(role, to: person.knownByIssuer)
     }
 
-    /// Ends the password, the second factor, the sessions and the links of somebody who gets a role elsewhere, or whom an issuer vouches
-    /// for from now on: whoever made the account with the e-mail address need not be the same.
+    /// Ends the password, the second factor, the sessions and the links of a person who gets a role elsewhere, or whom an issuer vouches
+    /// for from now on: the account may have been made by another person with that e-mail address.
     func endOtherWaysIn(of person: Person) throws {
         try change(PersonStatements.setPassword, "", person.key, of: "person \(person.key)")
         try change(PersonStatements.removeTwoFactor, person.key, of: "person \(person.key)")

@@ -98,7 +98,7 @@ package final class PostgresStore: SQLStore {
         }
     }
 
-    /// What migrations the database has.
+    /// Compares the migrations of the database with those of this program.
     package static func schemaVersion(of connection: String) async throws -> SchemaVersion {
         try await once(ConnectionOptions(connection)) { try PostgresSchema.version(of: $0) }
     }

@@ -68,7 +68,7 @@ struct Acceptance<Session: WriteSession> {
     /// Whether the pushes were promised before, so that their content is not too much now.
     var arePromised = false
 
-    /// What came of each, in order. A push that is refused changes nothing.
+    /// Writes pushes, and returns the result of each, in order. A push that is refused changes nothing.
     ///
     /// - Parameter drafts: no two with the same receipt id.
     func accept(_ drafts: [PushDraft]) throws -> [Result<Push, any Error>] {
@@ -115,7 +115,7 @@ struct Acceptance<Session: WriteSession> {
     /// The push that has the receipt id already.
     private func acceptedBefore(_ push: NewPush, or refusal: (any Error)?) throws -> Push {
         let old = try session.prepared(PushStatements.byReceipt).first(push.receiptID, as: Push.init)
-        // One that is accepted already is no more content.
+        // A push that was accepted before adds no content.
         if old == nil, let refusal { throw refusal }
         guard let old, old.applicationKey == push.applicationKey else {
             throw StoreError.unknown("push \(push.receiptID.lowercased) of this application")

@@ -101,8 +101,9 @@ extension WriteSession {
         }
     }
 
-    /// What damage had been counted for is not known, unless a push is counted by its batches. A settlement of another batch meanwhile waits for the push's row,
-    /// and adds to what is counted here without that batch.
+    /// Counts the answers of a push again, since it is not known which answers of damaged batches were counted. Does nothing for a push
+    /// that is counted by its batches. A settlement of another batch meanwhile waits for the push's row, and adds to the new counts, which
+    /// lack that batch.
     private func countAnew(_ push: Key<Push>) throws {
         var tally = AnswerTally()
         try prepared(ReceiptStatements.allAnswers).each(push) { row in row.withBlob(1) { tally.add($0) } }

@@ -28,8 +28,8 @@ struct PushCancellationPlace: Sendable {
 
 /// Cancels a push, within a write.
 ///
-/// A batch that nobody has claimed is closed. One that is being sent is marked: its settlement closes it, or the claim after
-/// its lease lapsed. Locks are taken in the order of fan-outs and settlements: fan-outs, batches, their push, its tally.
+/// Closes batches that no worker has claimed, and marks those that are being sent: the settlement closes them, or the next claim after the
+/// lease lapsed. Locks are taken in the order of fan-outs and settlements: fan-outs, batches, their push, its tally.
 struct PushCancellation<Session: WriteSession> {
     let session: Session
     let push: Key<Push>

@@ -16,7 +16,7 @@ extension SQLConnection {
         let whole = keys.filter { progress[$0] == nil }
         if !whole.isEmpty {
             try readWhole(whole, into: &progress)
-            // Those whose answers were forgotten meanwhile.
+            // Pushes whose answers were deleted meanwhile.
             let rest = whole.filter { progress[$0] == nil }
             if !rest.isEmpty { progress.merge(try self.progress(of: rest, at: now)) { old, _ in old } }
         }
@@ -34,9 +34,9 @@ extension SQLConnection {
         return pushes.compactMap { progress[$0.key]?.receipt(of: $0, parked: parkings[$0.key] ?? []) }
     }
 
-    /// Of pushes that have counters of their own.
+    /// The progress of pushes that have counters of their own.
     ///
-    /// The progress is read before the tallies: what settles meanwhile must not be told as settled with the counts of before.
+    /// The progress is read before the tallies, so that a push never appears as settled with older counts.
     private func progress(of keys: [Key<Push>], at now: Instant) throws -> [Key<Push>: PushProgress] {
         var found: [Key<Push>: PushProgress] = [:]
         try prepared(PushStatements.progress).each(SQLKeys(keys), now) { found[Key($0.integer(0))] = PushProgress($0) }
@@ -52,7 +52,7 @@ extension SQLConnection {
         return found
     }
 
-    /// Of pushes that were accepted with all their batches.
+    /// Adds the progress of pushes that were accepted with all their batches.
     private func readWhole(_ keys: [Key<Push>], into found: inout [Key<Push>: PushProgress]) throws {
         try prepared(PushStatements.whole).each(SQLKeys(keys)) { row in
             found[Key(row.integer(0)), default: PushProgress()].add(wholeBatch: row)
@@ -70,7 +70,7 @@ struct PushProgress {
     private var damagedBatches = 0
     private var damagedFanOuts = 0
     private var openBatches = 0
-    /// Of the devices that have their answer; nil where they cannot be read.
+    /// The number of devices with each answer; nil where the counts cannot be read.
     var counts: [Answer: Int]? = [:]
 
     init() {}

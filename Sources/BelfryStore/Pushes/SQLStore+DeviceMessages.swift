@@ -33,12 +33,12 @@ extension SQLStore {
     }
 }
 
-/// A push that has a device, which may have been told.
+/// A push to a device, which may have been sent.
 private struct FoundMessage {
     let push: Key<Push>
     let badge: Int64?
 
-    /// From the columns of `DeviceMessageStatements.newest`; nil where the batch does not hold the device, or it was not told.
+    /// From the columns of `DeviceMessageStatements.newest`; nil where the batch does not hold the device, or the device was not notified.
     init?(_ row: some SQLRow, of device: Key<Device>) throws {
         guard !row.isNull(1) else { return nil }
         guard let devices = row.withBlob(1, { DeviceList.decode($0) }) else {

@@ -24,7 +24,7 @@ extension SQLStore {
         }
     }
 
-    /// What is known of the devices, as far as some placeholder needs it.
+    /// The values of devices that placeholders need.
     private func values(for requests: [FillingRequest]) async throws -> [Key<Device>: Filling.Values] {
         let reading = requests.filter { !$0.needs.isEmpty }
         guard let first = reading.first else { return [:] }

@@ -28,7 +28,7 @@ enum PushStatements {
         VALUES ($1, $2, $3)
         """
 
-    /// Of a push that was accepted with all its batches, once those go.
+    /// Inserts the progress of a push that was accepted with all its batches, once those are deleted.
     static let insertSettled: SQLText = """
         INSERT INTO push_progress /* pushes.insert_settled */ (
             push_id, open_fan_out_count, device_count, first_answer_at_ms, settled_at_ms, has_answers)

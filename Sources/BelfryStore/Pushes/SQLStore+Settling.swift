@@ -14,7 +14,8 @@ extension SQLStore {
 struct Settling<Session: WriteSession> {
     let session: Session
 
-    /// What came of each, in order: false for one whose batch was claimed by another since, or is gone.
+    /// Writes settlements, and returns for each, in order, whether it counted: false where another worker claimed the batch since, or the
+    /// batch is gone.
     func settle(_ settlements: [Settlement]) throws -> [Bool] {
         let leases = try leases(of: settlements)
         let held = settlements.compactMap { settlement -> (Lease, Settlement)? in
@@ -108,7 +109,7 @@ struct Settling<Session: WriteSession> {
     }
 }
 
-/// What settlements make of the rows of their batches, column by column.
+/// The settled rows of batches, as an array for each column.
 private struct SettledRows {
     private var answers: [[UInt8]] = []
     private var retries: [Instant?] = []
@@ -131,7 +132,7 @@ private struct SettledRows {
     }
 }
 
-/// What settlements mean for the counters of a push.
+/// The changes of a push's counters by settlements.
 private struct SettledPush {
     private(set) var batchesClosed = 0
     /// By the code of the answer, without those that wait.

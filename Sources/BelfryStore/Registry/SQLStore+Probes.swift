@@ -1,6 +1,6 @@
 import BelfryCore
 
-/// Attempts with credentials that were refused. The time of the next one is a lease as well: whoever makes it moves it to the end
+/// Attempts with credentials that were refused. The time of the next one is a lease as well: the worker that makes it moves it to the end
 /// of the attempt, so that no second worker makes it too, and one that dies is followed by another.
 extension SQLStore {
     package func takeProbe(of service: String, on platform: Key<Platform>, until end: Instant) async throws -> Bool {
@@ -84,7 +84,7 @@ enum ProbeStatements {
          WHERE id = $2 AND parked_cause = 'credentials' AND probe_at_ms > $1
         """
 
-    /// Of several batches of one attempt, the first counts.
+    /// Notes a refused attempt. Of several batches of one attempt, the first counts.
     static let refused: SQLText = """
         UPDATE platform /* probes.refused */ SET parked_detail = $1, probe_at_ms = $2, probe_count = $3
          WHERE id = $4 AND parked_cause = 'credentials' AND credentials_version = $5 AND probe_count = $6

@@ -82,7 +82,7 @@ protocol WriteSession: AnyObject, SendableMetatype {
 
 /// The effects of a transaction that others have to learn of after its commit.
 struct Effects {
-    /// What may have fallen due.
+    /// Kinds of work that may have fallen due.
     var due: DueWork = []
     /// Applications or platforms have changed.
     var registryChanged = false

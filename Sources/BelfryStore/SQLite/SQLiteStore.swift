@@ -194,7 +194,7 @@ package final class SQLiteStore: SQLStore {
 
     func nextTurn() -> Int { claims.add(1, ordering: .relaxed).newValue & .max }
 
-    /// What the writer has not recorded is known to it alone, and little.
+    /// Always nil: only the writer knows the use that is not stored yet, and it is small.
     func unwrittenUse(_ account: QuotaAccount) -> Int? { nil }
 
     /// Reads from a snapshot, beside the writer.

@@ -1,4 +1,4 @@
-/// What people have written in Compose and not sent; see `ComposeDraft`.
+/// Adds the table of pushes that people have written in Compose and not sent; see `ComposeDraft`.
 enum ComposeDraftMigration: SchemaMigration {
     static let identifier = "0011 compose drafts (additive)"
 

@@ -1,4 +1,4 @@
-/// What pages show of a platform's credentials; null until they have been looked into. See `CredentialFacts`.
+/// Adds the facts of a platform's credentials that pages show; null until the credentials have been read. See `CredentialFacts`.
 enum CredentialFactsMigration: SchemaMigration {
     static let identifier = "0002 credential facts"
 

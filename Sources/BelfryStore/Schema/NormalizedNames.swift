@@ -314,7 +314,7 @@ enum NameStatements {
          LIMIT $2
         """
 
-    /// Those of the account's normal name that were not seen later than it.
+    /// Deletes accounts with the account's normal name that were not seen later than it.
     static let deleteOlderAccounts: SQLText = """
         DELETE FROM acrobits_registration /* names.delete_older_accounts */
          WHERE application_id = $1 AND selector = $2 AND app_id = $3 AND id <> $4

@@ -1,5 +1,5 @@
-/// Who made links and admin keys at the dashboard, so that shutting a person out can end them; and the indexes by which links
-/// are listed for those who may see them.
+/// Adds the authors of links and admin keys made at the dashboard, so that shutting a person out can end them; and indexes that list links
+/// for those who may see them.
 enum LinkAndKeyAuthors: SchemaMigration {
     static let identifier = "0003 authors of links and keys"
 

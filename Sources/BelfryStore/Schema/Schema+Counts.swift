@@ -1,4 +1,4 @@
-/// What is counted for analytics.
+/// Tables of counts for analytics.
 extension Schema {
     /// Push, platform and device are not foreign keys: these are counts, and may outlive what they counted.
     static let counts: SQLText = """

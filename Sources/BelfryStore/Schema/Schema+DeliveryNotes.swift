@@ -1,4 +1,4 @@
-/// What people are told of a push beyond its answers. Both tables have a row only where there is something to tell.
+/// Tables of notes on a push beyond its answers. Both have a row only where there is something to note.
 extension Schema {
     static let deliveryNotes: SQLText = """
         -- A line for each of a batch's last attempts, see `AttemptNote`. It goes with the batch.

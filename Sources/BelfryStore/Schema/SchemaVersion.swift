@@ -22,7 +22,7 @@ package struct SchemaVersion: Sendable, Hashable {
     /// upgrade can be taken back. What it adds to rows of theirs has defaults, and what they write is right for the newer program.
     static let additiveMark = "(additive)"
 
-    /// Of the migrations that this program does not know, those that it cannot work with.
+    /// Unknown migrations that this program cannot work with.
     package var breaking: [String] { unknown.filter { !$0.hasSuffix(Self.additiveMark) } }
 
     /// Throws unless the schema is the one this program knows, or that with additions.

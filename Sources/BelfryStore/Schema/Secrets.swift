@@ -31,10 +31,10 @@ struct Secrets: Sendable {
         }
     }
 
-    /// What SQLite's index of tokens holds for a token: what it identifies is compared too.
+    /// The hash of a token in SQLite's index. Readers compare the identity of the token too.
     func hash(of token: DeviceToken) -> Int64 { Int64(bitPattern: tokenHash.hash(token.identity)) }
 
-    /// What PostgreSQL's index of tokens holds for a token: so long that two installations never share it.
+    /// The hash of a token in PostgreSQL's index, so long that two installations never share it.
     func hash(_ token: DeviceToken) -> UUID {
         let identity = token.identity
         let halves = (tokenHash.hash(identity).bigEndian, secondTokenHash.hash(identity).bigEndian)

@@ -227,14 +227,14 @@ enum UserStatements {
         DELETE FROM app_user /* users.delete */ WHERE application_id = $1 AND public_id = $2
         """
 
-    /// The search index finds the devices by what they told; see `DeviceSearchIndex`.
+    /// Marks devices as stale in the search index, which finds them by user id and alias; see `DeviceSearchIndex`.
     static let noteStale: SQLText = """
         INSERT INTO search_index_stale /* users.note_stale */ (device_id)
         SELECT id FROM device WHERE id \(among: "$1") AND reach = 0
             ON CONFLICT (device_id) DO UPDATE SET changes = search_index_stale.changes + 1
         """
 
-    /// What devices told of the person beside their rows.
+    /// Clears the language and the time zone that devices reported for the person.
     static let forgetDetails: SQLText = """
         UPDATE device_detail /* users.forget_details */ SET language = NULL, time_zone = NULL
          WHERE (platform_id, device_id) IN (SELECT platform_id, id FROM device WHERE id \(among: "$1") AND reach = 0)

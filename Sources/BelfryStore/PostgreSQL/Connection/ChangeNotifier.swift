@@ -18,7 +18,7 @@ final class ChangeNotifier: Sendable {
     }
 
     private static let channel = "belfry"
-    /// Those of its own.
+    /// The number of connections that it opens for itself.
     static let connections = 1
 
     private let pool: ConnectionPool

@@ -64,13 +64,13 @@ enum PostgresSessionStatements {
     /// Whether this node may do the maintenance now. The lock ends with the transaction.
     static let housekeeping = "SELECT pg_try_advisory_xact_lock(7236828794) /* session.housekeeping */"
 
-    /// The same for the search index.
+    /// Whether this node may change the search index now.
     static let indexing = "SELECT pg_try_advisory_xact_lock(7236828795) /* session.indexing */"
 
-    /// The same for advancing the device horizon.
+    /// Whether this node may advance the device horizon now.
     static let settling = "SELECT pg_try_advisory_xact_lock(7236828799) /* session.settling */"
 
-    /// The same for the posting lists.
+    /// Whether this node may merge into the posting lists now.
     static let merging = "SELECT pg_try_advisory_xact_lock(7236828797) /* session.merging */"
 
     /// The settings of each connection. An answer waits for the flush even where the server's default is not to. A node

@@ -24,9 +24,9 @@ final class TransactionQueue<Entry: Sendable, Name: Hashable & Sendable, Answer:
 
     /// While one transaction waits for the disk another is worked on.
     private let runningMax = 2
-    /// So many that wait are worth a second transaction: its trips cost the same for one. It waits for as many as the first
-    /// one has, up to two handfuls: of two that are alike each has much to do while the other waits, and a first one that
-    /// is held up must not hold up many.
+    /// The number of waiting entries that is worth a second transaction, whose trips cost as much for one entry. It waits for as many
+    /// entries as the first one has, up to two handfuls: two transactions of a size overlap best, and a slow first one must not hold up
+    /// many.
     private let handful = 16
     private let entriesMax = 256
     private let waitingMax = 10_000
@@ -61,7 +61,7 @@ final class TransactionQueue<Entry: Sendable, Name: Hashable & Sendable, Answer:
         while let next = state.withLock({ next(of: &$0) }) { run(next, in: store) }
     }
 
-    /// Those that are to share the next transaction; nil when there are none, or enough are under way.
+    /// Entries for the next transaction; nil when none wait, or enough transactions are under way.
     private func next(of state: inout State) -> [Waiting]? {
         let least = state.running == 0 ? 1 : min(max(handful, state.entriesRunning), 2 * handful)
         guard state.running < runningMax, state.waiting.count >= least else { return nil }

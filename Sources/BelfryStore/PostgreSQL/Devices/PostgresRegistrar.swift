@@ -9,7 +9,7 @@ struct RegistrationEntry: Sendable {
     /// The device that the caller takes itself for, if this database or another server ever named it so.
     let named: DeviceName?
     let tokenHash: UUID
-    /// What another server knew; nil when it is the app that registers.
+    /// The device as another server knew it; nil when the app registers it.
     var imported: DeviceImport?
 
     /// Registrations of one device, or of one token, come one after the other.
@@ -21,7 +21,7 @@ struct RegistrationEntry: Sendable {
     }
 }
 
-/// What came of a registration, or of a device that another server knew.
+/// The result of a registration, or of the import of a device.
 struct RegisteredDevice: Sendable {
     /// nil where a device that was to be imported stayed as it was.
     let device: Device?
@@ -44,7 +44,7 @@ struct PostgresRegistrar {
     private var rows: [Key<Device>: Draft] = [:]
     private var holders: [Holding: Key<Device>] = [:]
     private var importedNames: [ImportedName: Key<Device>] = [:]
-    /// Those of `rows` that take what was registered.
+    /// The devices in `rows` that a registration changes.
     private var applied: Set<Key<Device>> = []
     private var new: [(index: Int, draft: Draft)] = []
     /// Entries refused because a quota of their application is used up.
@@ -76,7 +76,7 @@ struct PostgresRegistrar {
     private enum RegistrationResult {
         case created
         case updated(Key<Device>)
-        /// What another server knew of it is older.
+        /// Another server's knowledge of the device is older, and changes nothing.
         case kept
         case refused(any Error)
     }

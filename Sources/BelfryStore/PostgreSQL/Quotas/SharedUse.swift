@@ -22,7 +22,7 @@ final class SharedUse: Sendable {
 
     var isUnwritten: Bool { state.withLock { !$0.deltas.isEmpty } }
 
-    /// What the row does not include yet; nil for a quota that is counted in its table.
+    /// Quota use that is not stored yet; nil for a quota that is counted in its table.
     func unwrittenUse(_ account: QuotaAccount) -> Int? {
         guard Self.isWrittenDown(account.quota) else { return nil }
         return state.withLock { $0.deltas[account] ?? 0 }

@@ -5,8 +5,8 @@ import Foundation
 /// Flushes commits to the disk beside the writer: while one commit is being flushed, the next is made.
 ///
 /// SQLite would wait for the disk inside the commit, and the writer with it. Here the connection commits without
-/// waiting (`synchronous = NORMAL`), this waits, and only then are callers answered. A power failure loses at most a
-/// tail of the log that no caller was told of, since the log is replayed up to its first incomplete commit.
+/// waiting (`synchronous = NORMAL`), this waits, and only then are callers answered. A power failure loses at most a tail of the log of
+/// which no caller was answered, since the log is replayed up to its first incomplete commit.
 /// Source: sqlite.org/pragma.html#pragma_synchronous.
 final class LogFlusher: Sendable {
     private let queue = DispatchQueue(label: "belfry.store.flusher")

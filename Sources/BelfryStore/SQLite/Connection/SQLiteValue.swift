@@ -10,7 +10,7 @@ protocol SQLiteValue {
 /// Tells SQLite to take a copy. Source: sqlite3.h, `SQLITE_TRANSIENT`, which is a cast and so not imported.
 private let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-/// What is bound as a number.
+/// A value that is bound as a number.
 protocol SQLiteInteger: SQLiteValue {
     var sqliteInteger: Int64 { get }
 }

@@ -19,7 +19,7 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     private var statuses: [Key<Platform>: PlatformStatus]?
     /// See `SQLiteSubscriptionMerge`.
     var mark: PostingMark?
-    /// What the running merge appends.
+    /// Postings that the running merge has yet to append.
     var gains: PostingAdditions?
     /// See `TokenIndex`.
     var unindexedTokens: UnindexedTokens?
@@ -44,7 +44,7 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     /// Rows changed by this connection before the transaction.
     private var changesBefore: Int64 = 0
 
-    /// What claims and registrations need to know about a platform.
+    /// The status of a platform, for claims and registrations.
     struct PlatformStatus {
         let application: Key<Application>
         let parked: Parking?

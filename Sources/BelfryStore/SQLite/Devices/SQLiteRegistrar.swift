@@ -9,7 +9,7 @@ struct SQLiteRegistrar {
     /// The device that the caller takes itself for, if this database or another server ever named it so.
     let named: DeviceName?
     let tokenHash: Int64
-    /// What another server knew; nil when it is the app that registers.
+    /// The device as another server knew it; nil when the app registers it.
     var imported: DeviceImport?
 
     func register() throws -> Device {

@@ -59,7 +59,7 @@ struct SQLiteSubscriptionMerge {
         try goOn(gains, PostingMark(device: mark.device, merge: mark.merge ?? PostingMark.Merge(end: end, last: nil)))
     }
 
-    /// What the merge has yet to append, and its last device.
+    /// Finds the postings that the merge has yet to append, and its last device.
     private func gains(after mark: PostingMark) throws -> (gains: PostingAdditions, last: Int64) {
         var devices: [SubscriptionList: [Int64]] = [:]
         var last = mark.device
@@ -104,7 +104,7 @@ struct SQLiteSubscriptionMerge {
     }
 }
 
-/// What a merge appends to posting lists: devices in ascending order.
+/// Postings that a merge appends: for each list, devices in ascending order.
 struct PostingAdditions {
     /// In reverse order, so that the first list is removed from the end.
     private var gains: [(list: SubscriptionList, devices: [Int64])]

@@ -3,19 +3,19 @@ import GRDB
 
 /// The bytes of content that were stored and deleted since they were last recorded, by application.
 ///
-/// Recording them with each push would cost a page of the log for each. So `SQLiteMaintenance` does, 12 times a second. A
-/// crash loses what came since: the use is then off by that much.
+/// Recording them with each push would cost a page of the log for each. So `SQLiteMaintenance` records them, 12 times a second. A crash
+/// loses the changes since then: the use is then off by that much.
 struct ContentUse {
     private var deltas: [Key<Application>: Int] = [:]
-    /// What the open transaction records.
+    /// Bytes that the open transaction records.
     private var written: [Key<Application>: Int] = [:]
 
-    /// What the row does not include yet.
+    /// The bytes of an application that its row does not include yet.
     func unwritten(_ application: Key<Application>) -> Int {
         (deltas[application] ?? 0) - (written[application] ?? 0)
     }
 
-    /// What is to be recorded now.
+    /// Returns the bytes to record; none where the open transaction records some already.
     mutating func beginWriting() -> [Key<Application>: Int] {
         guard written.isEmpty else { return [:] }
         written = deltas

@@ -34,7 +34,7 @@ final class UseCounter: Sendable {
         try await counting.value
     }
 
-    /// What the writer commits while a snapshot is counted reaches `quotaCounts` before the writer's next job.
+    /// Counts once. Commits of the writer meanwhile reach `quotaCounts` before the writer's next job.
     private func countOnce(_ account: QuotaAccount) async throws {
         quotaCounts.beginCounting(account)
         let use = try await pool.read { try $0.quotaUse(account) }
