@@ -12,7 +12,7 @@ extension Acrobits {
 }
 
 extension AcrobitsReport {
-    /// Never throws: a softphone repeats a report for ever that is refused, so what cannot be read is left out.
+    /// Never throws: a softphone repeats a refused report for ever, so unreadable parts are left out.
     init(_ request: Acrobits.ReportRequest, template: Acrobits.Template = .none) {
         var values = Acrobits.Values(template: template)
         values.readPath(request.path)

@@ -47,8 +47,8 @@ package struct AcrobitsRoutes: Sendable {
         }
     }
 
-    /// 200 without a body and its type, whatever was in the report: the softphone would repeat it for ever otherwise, and takes a
-    /// type without a body for a failure. Source: Acrobits, "Push Token Reporter", Response.
+    /// Answers every report with 200, without a body or a type. The softphone would otherwise repeat its report for ever, and takes a type
+    /// without a body for a failure. Source: Acrobits, "Push Token Reporter", Response.
     private func answer(_ request: Request, _ context: APIContext) async throws -> Response {
         let (endpoint, application) = try await endpoints.endpoint(
             .acrobitsReporter, key: context.parameters.get("key") ?? "", of: request, context)

@@ -2,10 +2,10 @@ import BelfryCore
 import Synchronization
 
 extension Acrobits {
-    /// The counts with which nonces were used, so that a request which somebody overheard is taken once.
+    /// The counts with which nonces were used, so that an overheard request is taken once.
     ///
-    /// They may come out of order, 64 apart at most. Of 16,384 nonces they are known; where more are in use, those of the oldest count
-    /// as over, which costs a softphone one request more. Source: RFC 7616 §5.5 and §3.4, `nc`.
+    /// Counts may come out of order, 64 apart at most. They are kept for 16,384 nonces; where more are in use, the oldest are over, which
+    /// costs a softphone one more request. Source: RFC 7616 §5.5 and §3.4, `nc`.
     final class DigestNonces: Sendable {
         /// One use of a nonce.
         struct Use: Hashable {

@@ -23,7 +23,7 @@ package struct MediatorRoutes: Sendable {
         })
 
     /// - Parameters:
-    ///   - relay: takes messages for app ids that nobody has here; nil refuses them.
+    ///   - relay: takes messages for app ids that are unknown here; nil refuses them.
     ///   - requestLimiter: one for all APIs; nil limits only failed logins.
     package init(
         store: any Store, clock: any WallClock, relay: (any MediatorRelay)? = nil,

@@ -3,8 +3,8 @@ import HTTPTypes
 import Hummingbird
 
 extension Admin {
-    /// Says which version of a thing somebody saw: the ETag of an answer, which comes back in If-Match, and the hidden field of
-    /// a form. Source: RFC 9110 §8.8.3.
+    /// The version of a thing that a caller saw: the ETag of an answer, which comes back in If-Match, and the hidden field of a form.
+    /// Source: RFC 9110 §8.8.3.
     package struct EntityTag: Sendable, Hashable {
         /// In quotes.
         package let text: String

@@ -46,7 +46,7 @@ extension Admin {
             try Response(try await reply(person))
         }
 
-        /// Nobody gives a role above their own reach: the new bounds are the caller's to administer, as the old ones are.
+        /// Changes a role. Callers cannot give more than they have: they must administer the new bounds as well as the old ones.
         private func update(_ call: Call, _ person: Person) async throws -> Response {
             let body = try await call.body(as: RoleBody.self)
             let scope = try body.required()

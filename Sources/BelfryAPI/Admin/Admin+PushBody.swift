@@ -58,7 +58,7 @@ extension Admin {
                 expiresAt: expiresAt)
         }
 
-        /// Throws where nobody would get it any more, or it was to be sent long ago.
+        /// Throws where the push would have expired before it is sent, or was to be sent long ago.
         ///
         /// - Parameter schedule: has the times that are not given; nil for a new push.
         package func checkTimes(of schedule: Schedule? = nil, at now: Instant) throws(InvalidInput) {

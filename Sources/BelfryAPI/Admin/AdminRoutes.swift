@@ -17,7 +17,7 @@ package struct AdminRoutes: Sendable {
     ///   - requestLimiter: one for all APIs; nil limits only failed logins.
     ///   - shares: one for all APIs.
     ///   - events: nil leaves the event stream out.
-    ///   - server: nil leaves out what a server tells of itself.
+    ///   - server: nil leaves out the endpoints about the server itself.
     ///   - idempotencyHold: longer than any request may take.
     ///   - verdictDeadline: how long a test push may wait for its provider, less than any request may take.
     package init(

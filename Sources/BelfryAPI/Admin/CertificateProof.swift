@@ -4,8 +4,8 @@ package import FoundationEssentials
 import SwiftASN1
 import X509
 
-/// Shows that whoever enters a certificate has its key. A fingerprint is known to all who see the certificate, and it leads what its sender
-/// sends to one platform: so without the key an operator has to enter it.
+/// Proves that the person who enters a certificate has its key. All who see the certificate know its fingerprint, and the fingerprint leads
+/// a sender's pushes to one platform: so without the key an operator has to enter it.
 package enum CertificateProof {
     /// The text that the certificate's key signs, with SHA-256.
     package static func text(for platform: UUID) -> String { "belfry gateway \(platform.lowercased)" }

@@ -28,7 +28,7 @@ extension Genero {
             }
         }
 
-        /// The answer when the command takes too long. It may still be carried out; told again, it does no harm.
+        /// The answer when the command takes too long. It may still be carried out; a repeat does no harm.
         func busy(_ command: Command, _ message: Message) -> CommandResult {
             CommandResult(
                 failure(of: command), Self.words(for: StoreError.overloaded(retryAfter: .zero)), token: message.token)

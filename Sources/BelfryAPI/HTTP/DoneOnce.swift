@@ -44,7 +44,7 @@ package struct DoneOnce: Sendable {
         }
     }
 
-    /// Keeps a result for whoever asks again; false where it cannot be kept, which undoes nothing.
+    /// Keeps a result for repeated requests; false where it cannot be kept, which undoes nothing.
     @discardableResult
     package func keep(_ content: [UInt8], status: Int, for holder: Holder) async -> Bool {
         do {

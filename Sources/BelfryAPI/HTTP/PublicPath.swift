@@ -17,8 +17,8 @@ package struct PublicPath: Sendable, Hashable {
         text = path.isEmpty ? "" : "/" + path
     }
 
-    /// The path that is routed: without the public one, and with each octet that needs no percent-encoding decoded. What is left is
-    /// decoded once, part by part, by whoever reads a part. nil where it is the path that was asked for.
+    /// The path that is routed: without the public one, and with each octet that needs no percent-encoding decoded. Readers of a part
+    /// decode the rest of it once. nil where it is the path that was asked for.
     ///
     /// Source: RFC 3986 §6.2.2.2.
     package func routed(_ target: String) -> String? {

@@ -46,10 +46,10 @@ package final class RequestLimiter: Sendable {
         loginThrottle = Mutex(options.guesses)
     }
 
-    /// Checks a secret that nobody guesses, unless too many failed before; then throws a 429 without checking it.
+    /// Checks a secret that cannot be guessed, unless too many failed before; then throws a 429 without checking it.
     ///
-    /// The verdict is counted before it is told: of wrong secrets that are sent together, as many are answered as of those sent
-    /// in turn.
+    /// The verdict is counted before it is returned: of wrong secrets that are sent together, as many are answered as of those sent in
+    /// turn.
     ///
     /// - Parameters:
     ///   - name: the user that the caller claims to be; nil when that cannot be read.

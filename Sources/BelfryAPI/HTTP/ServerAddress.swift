@@ -4,8 +4,8 @@ import NIOCore
 
 /// The address under which browsers and devices reach this server, for links that it makes and origins that it takes for its own.
 ///
-/// Where no public URL is set, what a request calls the server is believed only where that harms nobody: names of this machine,
-/// the address that the connection came to, and names that the operator listed. Any other `Host` may be an attacker's.
+/// Where no public URL is set, the `Host` of a request is believed only where that is safe: for names of this machine, the address that the
+/// connection came to, and names that the operator listed. Any other `Host` may be an attacker's.
 package struct ServerAddress: Sendable {
     /// Without a slash at its end; nil where it is not set.
     package var publicURL: String?

@@ -69,7 +69,7 @@ extension PlatformKind {
 }
 
 extension Response {
-    /// With a header that tells of them; as it is where there are none.
+    /// The response with a header that names the fields; unchanged where there are none.
     func warning(of fields: IgnoredFields) -> Response {
         guard !fields.isEmpty else { return self }
         var response = self

@@ -2,7 +2,7 @@ import BelfryCore
 
 /// The fields of a request that nothing read, and what else is probably a mistake.
 ///
-/// Old senders send some; a caller whose `expires_at` does nothing had better hear of it.
+/// Old senders send some. A caller whose `expires_at` does nothing should learn of it.
 struct IgnoredFields: Sendable, Hashable {
     /// The fields as the caller wrote them, with those that may have been meant.
     private var fields: [Field] = []
@@ -37,7 +37,7 @@ struct IgnoredFields: Sendable, Hashable {
 
     var isEmpty: Bool { fields.isEmpty && others == 0 && remarks.isEmpty }
 
-    /// Notes something else that the caller had better hear of.
+    /// Notes another mistake that the caller should learn of.
     ///
     /// - Parameter text: plain ASCII, without quotation marks.
     mutating func remark(_ text: String) { remarks.append(text) }

@@ -41,7 +41,7 @@ extension PCFv1 {
             let push = try await pushService.send(body.pushRequest, for: application.key)
             accepted.note(push, logger)
             ignored.remark(tooLarge: push.tooLarge)
-            // Senders to users and devices know whom they name, and are many.
+            // Senders to users and devices know their recipients, and are many.
             if !body.pushRequest.target.topics.isEmpty,
                 let names = await pushService.unmatchedNames(of: push, body.pushRequest.target)
             {

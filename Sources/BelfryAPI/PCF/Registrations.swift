@@ -85,7 +85,7 @@ extension PCFv1 {
                 if old.isActive { try await store.unregister(old.uuid, on: old.platformKey) }
             }
             if !detail.isEmpty { try await store.setDetail(of: device.key, on: platform.key, detail) }
-            // Before the answer: what the app was told of, the old server will hear of.
+            // Before the answer: the old server gets every registration that the app believes accepted.
             if try await isMirrored(platform) {
                 try await mirror(MirrorCall(isNew ? .post : .put, body: bytes), of: device, on: platform)
             }

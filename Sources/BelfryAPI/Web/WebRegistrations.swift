@@ -4,8 +4,7 @@ import Hummingbird
 import Metrics
 
 extension Web {
-    /// Registers browsers. A browser is known by its subscription, which nobody else can name: it is a secret of the browser and its
-    /// push service.
+    /// Registers browsers. A browser is known by its subscription, a secret of the browser and its push service that others cannot name.
     struct Registrations: Sendable {
         let store: any ApplicationStore & DeviceStore & DeviceDetailStore
         let secrets: SharedSecrets

@@ -52,7 +52,7 @@ extension Admin {
         package let platform_uuid: String
         package let platform_type: String
         package let platform_name: String
-        /// Whether the device is told of pushes at present.
+        /// Whether the device gets pushes at present.
         package let is_active: Bool
         /// How often its batch was taken up.
         package let attempt_count: Int64
