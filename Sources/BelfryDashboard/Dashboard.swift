@@ -10,7 +10,7 @@ import Hummingbird
 package enum Dashboard {
     package static let root = "dashboard"
 
-    /// What the pages call.
+    /// The services that the pages call.
     package struct Services: Sendable {
         let store: any Store
         let admin: AdminService
@@ -88,7 +88,7 @@ package enum Dashboard {
         package var lifetime: SessionLifetime
         /// Whether the same listener serves the web SDK, whose test page a platform's page links to.
         package var hasTestPage: Bool
-        /// Who vouches for people besides their passwords.
+        /// Identity providers by which people log in, besides passwords.
         package var issuers: [Issuer]
         /// Whether people log in by passwords.
         package var takesPasswords: Bool

@@ -35,7 +35,7 @@ package struct DashboardRoutes: Sendable {
             for route in routes { handlers[route.method == .get ? .get : .post] = handler(route, resume) }
             router.servePages(Self.path(of: routes[0]), handlers)
         }
-        // Browsers are given the server's bare address; a program is told that nothing is there.
+        // Browsers at the server's bare address are sent to the dashboard; a program gets a 404.
         let home: Router<APIContext>.Handler = { request, _ in
             guard request.headers[.accept]?.contains("text/html") == true else {
                 throw APIError(
@@ -227,7 +227,7 @@ enum PostedForm {
     static let outOfDate = APIError(
         .forbidden, "The form is out of date: go back, load its page again, and send it once more")
 
-    /// What was posted, whoever did it.
+    /// The fields and files of a posted form, without a check of its sender.
     static func fields(of request: Request, atMost bytesMax: Int) async throws -> FormData {
         let bytes = try await request.bytes(atMost: bytesMax)
         guard let boundary = Boundary.named(in: request.headers[.contentType] ?? "") else {

@@ -41,7 +41,7 @@ extension FormData {
     }
 }
 
-/// What the head of a part says of it.
+/// The `Content-Disposition` of a part.
 private struct Disposition {
     private(set) var name: String?
     private(set) var isFile = false

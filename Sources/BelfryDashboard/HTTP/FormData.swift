@@ -7,7 +7,7 @@ package struct FormData: Sendable {
     private var values: [String: [String]] = [:]
     /// Parts of the body, without a copy.
     private var files: [String: ArraySlice<UInt8>] = [:]
-    /// Of fields and files, also where several have one name.
+    /// The number of fields and files, counting each of several with one name.
     private var count = 0
 
     /// More than any form of the dashboard has.
@@ -33,10 +33,10 @@ package struct FormData: Sendable {
         values.sorted { $0.key < $1.key }.flatMap { name, values in values.map { (name, $0) } }
     }
 
-    /// What a person typed or chose: all but what every form has.
+    /// Fields that a person typed or chose: all except `ownFields`.
     var typed: [(name: String, value: String)] { pairs.filter { !Self.ownFields.contains($0.name) } }
 
-    /// What every form has.
+    /// Fields that every form has.
     static let ownFields: Set = ["csrf", SingleUse.field, HeldForm.pageField, HeldForm.proofField, HeldForm.field]
 
     static func urlEncoded(_ fields: [(name: String, value: String)]) -> String {

@@ -13,7 +13,7 @@ struct HeldForm: Sendable {
     /// Where it was posted to.
     let action: String
     let data: FormData
-    /// Whose page it stood on: nobody else is shown it.
+    /// The person whose page the form stood on. Others are not shown it.
     let person: Key<Person>
     private let proof: String
 
@@ -21,15 +21,15 @@ struct HeldForm: Sendable {
     static let (pageField, proofField) = ("form_page", "form_proof")
     /// The hidden field of the login that carries one.
     static let field = "held"
-    /// Of its fields, URL-encoded: what is longer is not held, since nobody is known yet whose memory it would take.
+    /// The limit of its fields, URL-encoded. Longer forms are not held, since they would take memory for a caller who is not logged in.
     static let bytesMax = 40 << 10
-    /// Of a body before the login: one with a held form.
+    /// The limit of a body before the login, which may carry a held form.
     static let bodyBytesMax = 64 << 10
 
-    /// The one that the page which is being made shows again.
+    /// The form that the page being made shows again.
     @TaskLocal static var current: HeldForm?
 
-    /// Shows the page of a held form to somebody who is logged in.
+    /// Shows the page of a held form to a person who is logged in.
     typealias Resume = @Sendable (HeldForm, Request, APIContext) async throws -> Response
 
     var notice =
@@ -50,7 +50,7 @@ struct HeldForm: Sendable {
         return Request(head: head, body: RequestBody(buffer: ByteBuffer()))
     }
 
-    /// nil for a form of another site, which nobody is to be shown as theirs.
+    /// nil for a form of another site, which must not be shown as the person's own.
     init?(_ form: FormData, to action: String, by people: PersonService) {
         let (page, proof) = (form.raw(Self.pageField), form.raw(Self.proofField))
         guard proof.utf8.count <= 1_024, let sealed = Data(base64URL: proof),

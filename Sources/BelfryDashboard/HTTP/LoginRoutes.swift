@@ -63,7 +63,7 @@ struct LoginRoutes: Sendable {
         try plain(loginPage(email: "", next: next, problem: problem), request, context, status: .unauthorized)
     }
 
-    /// Where somebody goes who has logged in: to the page that was asked for, or to the one with the form that was held.
+    /// Sends a person who has logged in to the page that was asked for, or to the one with the form that was held.
     private func welcome(
         _ login: PersonService.Login, _ form: FormData, _ visit: String, _ request: Request, _ context: APIContext,
         _ resume: HeldForm.Resume
@@ -103,7 +103,7 @@ extension LoginRoutes {
             let visit = try visit(of: request)
             let form = try await PostedForm.read(
                 request, services, context, atMost: HeldForm.bodyBytesMax, cookie: visit)
-            // Somebody who has logged in meanwhile, by an issuer or in another tab.
+            // The person has logged in meanwhile, by an issuer or in another tab.
             if form["again"] == "yes", let token = Cookie.session.value(in: request),
                 let login = try await services.people.login(token: token)
             {

@@ -104,7 +104,7 @@ struct SingleUse: Sendable {
         return Address.path("result", part)
     }
 
-    /// The page of a result. One with a secret is shown once, and not to a second click, which is told first.
+    /// The page of a result. One with a secret is shown once, and a second click on the form sees a link to it first.
     func result(_ visit: Visit) async throws -> PageAnswer {
         let part = visit.text("result_id")
         let isSecret = part.hasPrefix(Self.oncePrefix)
@@ -155,7 +155,7 @@ struct SingleUse: Sendable {
 
     private static func caller(_ visit: Visit) -> Principal { Principal(.admin, -visit.person.key.rawValue) }
 
-    /// Whose results are counted: the person, apart from the keys of their forms.
+    /// The owner under whom a person's results are counted, apart from the keys of their forms.
     private static func resultOwner(_ visit: Visit) -> Principal {
         Principal(.admin, .min + visit.person.key.rawValue)
     }
@@ -180,7 +180,7 @@ struct SingleUse: Sendable {
         return page
     }
 
-    /// Leads to what came of a form; the mark that brings it is added by whoever shows it.
+    /// A link to the result of a form. The caller adds the mark that brings the page.
     private static func donePage(_ visit: Visit, isSecret: Bool) -> PageView {
         var page = PageView("Sent twice")
         if isSecret { page.lead = "A secret is shown once: behind this link, where you have not seen it yet." }

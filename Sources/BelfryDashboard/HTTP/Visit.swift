@@ -10,7 +10,7 @@ struct Visit: Sendable {
     let context: APIContext
     let login: PersonService.Login
     let query: FormData
-    /// What was posted; its token was checked.
+    /// The posted form, whose token was checked.
     var form = FormData()
     let services: Dashboard.Services
 
@@ -65,7 +65,7 @@ struct Visit: Sendable {
     /// Whether this is the person's password; wrong ones wait longer and longer, as at the login.
     func isPassword(_ password: String) async throws -> Bool {
         let name = "person \(person.email.text)"
-        // By the session: whoever guesses elsewhere does not keep its person from it.
+        // By the session: a guesser elsewhere does not lock the person out.
         let device = login.session.key.rawValue.hashValue
         return try await services.requestLimiter.checkGuess(
             at: name, .password, device: device, of: request, context
@@ -74,7 +74,7 @@ struct Visit: Sendable {
         } != nil
     }
 
-    /// Of this person, as one key of the admin API is counted.
+    /// The holder of shares for this person, who is counted as one key of the admin API.
     func holder(_ application: Application? = nil) -> ShareHolder {
         ShareHolder(
             application: application?.key, tenant: application?.tenantKey ?? person.bounds.tenant,
@@ -99,7 +99,7 @@ extension APIError {
     static func none(_ thing: String) -> APIError { APIError(.notFound, "There is no such \(thing)") }
 }
 
-/// What a page answers with.
+/// The answer of a page.
 enum PageAnswer: Sendable {
     case page(PageView)
     /// The page again, with what is wrong in its form.

@@ -166,7 +166,7 @@ extension AccountPages {
         return page
     }
 
-    /// What the app reads from the picture. Source: Google Authenticator, "Key URI Format".
+    /// The URI in the QR code, which the authenticator app reads. Source: Google Authenticator, "Key URI Format".
     private static func uri(secret: String, of person: Person) -> String {
         "otpauth://totp/Belfry:\(person.email.text.percentEncoded)?secret=\(secret)&issuer=Belfry"
     }

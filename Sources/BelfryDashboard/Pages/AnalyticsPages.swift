@@ -1,7 +1,7 @@
 import BelfryCore
 import FoundationEssentials
 
-/// What was sent, received, opened and dismissed, over time and by platform; geofence triggers and heartbeats.
+/// The analytics pages: pushes sent, received, opened and dismissed, over time and by platform; geofence triggers and heartbeats.
 struct AnalyticsPages {
     let make: RouteMaker
 

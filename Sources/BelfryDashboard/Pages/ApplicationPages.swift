@@ -259,7 +259,7 @@ struct ApplicationPages {
         return page
     }
 
-    /// Needs the enclosing scope, as in the admin API: nobody bound to the application may delete it.
+    /// Deletes the application. Needs the enclosing scope, as in the admin API: a person bound to the application may not delete it.
     @Sendable private func delete(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
         try visit.require(.change, on: .tenant(application.tenantKey), called: "app")
         let page = { (form: Form) in

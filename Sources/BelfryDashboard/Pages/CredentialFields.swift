@@ -1,7 +1,7 @@
 import BelfryCore
 import Foundation
 
-/// What a platform of a type needs from its provider: the fields of its form, and where to find their values.
+/// The form for the credentials of a type of platform: its fields, and where to find their values.
 enum CredentialFields {
     /// The types that one may add, in the order in which they are offered.
     static let kinds: [PlatformKind] =
@@ -119,7 +119,7 @@ enum CredentialFields {
         return fields
     }
 
-    /// What was entered, in the form that the admin API takes.
+    /// The entered values, in the form that the admin API takes.
     static func entered(_ form: FormData, of kind: PlatformKind) -> [String: JSONValue] {
         var entered: [String: JSONValue] = [:]
         for field in fields(of: kind) + rareFields(of: kind) {

@@ -47,9 +47,9 @@ struct DevicePages {
         return .page(page)
     }
 
-    /// How long devices are looked for that no index has; the next page goes on from there.
+    /// How long a page searches devices that no index has; the next page goes on from there.
     private static let searchedFor = Duration.milliseconds(25)
-    /// The same for somebody who wants to wait; less than any search may take.
+    /// The longer search that a person may ask for; shorter than any search may take.
     private static let searchedForLonger = Duration.seconds(4)
 
     private static let filterNames = [
@@ -57,7 +57,7 @@ struct DevicePages {
         "longer",
     ]
 
-    /// What the query asks of devices beside text, topic and platform.
+    /// The filters of the query beside text, topic and platform.
     static func deviceFilter(_ query: FormData) throws(InvalidInput) -> DeviceFilter {
         var filter = DeviceFilter()
         switch query["active"] {
@@ -324,7 +324,7 @@ struct DevicePages {
 }
 
 extension Device {
-    /// What people call it; a part of its UUID where it has no alias.
+    /// The alias; a part of the UUID where the device has none.
     var label: String {
         if let alias = about.alias, !alias.isEmpty { return alias }
         return "Device \(uuid.lowercased.prefix(8))"

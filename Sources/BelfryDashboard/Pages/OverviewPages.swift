@@ -190,7 +190,7 @@ struct Matter: Sendable {
     let text: String
     let link: Link
     let tone: Value.Tone
-    /// What helps at once; nil where it is on the page of the link.
+    /// A button that mends it at once; nil where that is on the page of the link.
     var button: Form?
 
     static func section(_ matters: [Matter]) -> Section {

@@ -207,7 +207,7 @@ struct PeoplePages {
         }
     }
 
-    /// Someone else, whom the person may administer.
+    /// The person of the address: another one than the visitor, whom the visitor may administer.
     private func person(_ visit: Visit) async throws -> Person {
         guard let number = Int64(visit.text("person_id")),
             let person = try await visit.services.store.person(Key(number))
@@ -248,7 +248,7 @@ struct PeoplePages {
         return .redirect(Address.query(Address.path("admin", "people"), [("done", "saved")]))
     }
 
-    /// For somebody whose phone and recovery codes are lost.
+    /// Removes the second factor of a person whose phone and recovery codes are lost.
     @Sendable private func removeTwoFactor(_ visit: Visit) async throws -> PageAnswer {
         try await visit.services.people.removeTwoFactor(of: try await person(visit), by: visit.author)
         return .redirect(Address.query(Address.path("admin", "people"), [("done", "saved")]))

@@ -1,7 +1,7 @@
 import BelfryCore
 import FoundationEssentials
 
-/// What the list of pushes is asked for by its address.
+/// The filter of the list of pushes, from the query of its address.
 struct PushFilter: Sendable {
     private let state: State?
     private let lane: Lane?

@@ -124,16 +124,16 @@ struct PushPages {
         return .page(page)
     }
 
-    /// What is known of a push.
+    /// The data of a push's page.
     struct PushDetails: Sendable {
         let receipt: Receipt
-        /// nil where it cannot be read, or is no more.
+        /// nil where it cannot be read, or was deleted.
         let request: PushRequest?
         let platforms: [Platform]
         let answers: [Key<Platform>: [Answer: Int]]
         let events: [Key<Platform>: AnalyticsCounts]
         let faults: [PlatformFault]
-        /// What providers said of devices that they did not accept at once.
+        /// Sentences of providers on devices that they did not accept at once.
         let words: [String]
         let devices: AnswerPage
         let kind: Answer.Kind
@@ -284,7 +284,7 @@ struct PushPages {
         return .page(Self.cancelPage(receipt, request, application, rest: rest))
     }
 
-    /// How many devices of the audience have yet to be found; nil where that cannot be told.
+    /// How many devices of the audience have yet to be found; nil where that is not known.
     private func audienceRest(
         _ visit: Visit, _ receipt: Receipt, _ application: Application
     ) async throws -> AudienceCount? {

@@ -40,7 +40,7 @@ enum Role {
         ]
     }
 
-    /// Nobody gives more than they have: an app admin makes nobody a tenant admin.
+    /// Roles that a person may give. An app admin cannot make a tenant admin.
     private static func scopes(within bounds: AdminKey.Bounds) -> [(String, String)] {
         switch bounds {
         case .everything: scopes

@@ -196,7 +196,7 @@ struct SchedulePages {
     ) async throws -> PageAnswer? {
         guard visit.form[Visit.confirmed].isEmpty else { return nil }
         let request = schedule.pushRequest
-        // A target that is not there any more has nobody.
+        // A target that does not exist any more has no devices.
         let draft = try? await visit.services.pushes.draft(request, for: application.key)
         var devices = "not known"
         if let draft {

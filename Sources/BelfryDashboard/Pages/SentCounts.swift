@@ -1,6 +1,6 @@
 import BelfryCore
 
-/// What was sent, received and opened over a period, by time and by platform.
+/// Counts of sent, received and opened pushes over a period, by time and by platform.
 struct SentCounts: Sendable {
     let period: Period
     let from: Instant
@@ -35,7 +35,7 @@ struct SentCounts: Sendable {
             columns)
     }
 
-    /// The same as the chart, as rows; hours and days without anything are left out.
+    /// The numbers of the chart as rows; hours and days without anything are left out.
     func table(_ kinds: [AnalyticsKind]) -> Table {
         let rows = byBucket.keys.sorted(by: >).map { number -> [[Value]] in
             let start = Instant(bucket: number, of: period.width)

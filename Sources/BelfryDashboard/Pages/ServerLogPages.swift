@@ -17,7 +17,7 @@ struct ServerLogPages {
                 Self.lines(visit.services.server.logLines, visit.query), visit.query, before: visit.number("before")))
     }
 
-    /// Those that the query asks for, the newest first.
+    /// The lines that the query asks for, the newest first.
     static func lines(_ lines: [LogLine], _ query: FormData) -> [LogLine] {
         let level = LogLine.Level(rawValue: query["level"]) ?? .trace
         return lines.reversed().filter { line in

@@ -94,14 +94,14 @@ struct UserPages {
 // MARK: - One user
 
 extension UserPages {
-    /// What a page and a file tell of a user.
+    /// The data of a user's page and file.
     struct Story: Sendable {
         let user: User
         let devices: [(device: Device, platform: Platform)]
         /// The latest pushes that went to one of the devices, the newest first.
         let pushes: [(receipt: Receipt, device: Device, answer: Answer)]
         let summaries: [Key<Push>: String]
-        /// Those of Carma.
+        /// Messages of Carma.
         let messages: [CarmaMessage]
     }
 

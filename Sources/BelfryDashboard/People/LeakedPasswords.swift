@@ -110,7 +110,7 @@ package struct LeakedPasswords: Sendable {
     }
 }
 
-/// Takes no password that has leaked, whoever sets it.
+/// Refuses passwords that have leaked.
 package struct UnleakedPasswords: PasswordHashing {
     private let base: any PasswordHashing
     private let leaked: LeakedPasswords

@@ -14,7 +14,7 @@ import Glibc
 /// Whose turn it is `DerivationTurns` decides. The stored form is `scrypt$<log2 N>$<r>$<p>$<salt>$<key>`, salt and key in hex.
 /// Source: RFC 7914.
 package final class ScryptPasswords: PasswordHashing {
-    /// What one derivation costs.
+    /// The cost of one derivation.
     package struct Cost: Sendable {
         let logN: Int
         let r: Int

@@ -5,7 +5,7 @@ package import FoundationEssentials
 package struct Issuer: Sendable, Hashable {
     /// In settings, addresses and the audit log.
     package let name: String
-    /// What the login says.
+    /// The name of the issuer on the login page.
     package let title: String
     /// Its issuer identifier, exactly as its ID tokens have it.
     package let url: String

@@ -73,7 +73,7 @@ final class IssuerClient: Sendable {
 
     // MARK: The way back
 
-    /// What the issuer says of the person who brought the code, checked.
+    /// The verified claims of the issuer about the person who brought the code.
     func claims(code: String, _ state: SignOnState) async throws -> JSONValue {
         let provider = try await provider()
         let answer = try await exchange(code, state, provider)
@@ -210,7 +210,7 @@ final class IssuerClient: Sendable {
     }
 }
 
-/// What a login by an issuer has to find again when the browser comes back. It travels sealed, and bound to the visit.
+/// The state of a login by an issuer, for when the browser comes back. It travels sealed, and bound to the visit.
 struct SignOnState: Sendable, Hashable {
     let issuer: String
     let nonce: String
@@ -220,7 +220,7 @@ struct SignOnState: Sendable, Hashable {
     let next: String
     let expiresAt: Instant
 
-    /// How long somebody may take at the issuer.
+    /// How long a person may take at the issuer.
     static let lifetime = Duration.seconds(600)
     /// A longer page to go to is forgotten: it travels with the state.
     static let nextBytesMax = 400

@@ -13,18 +13,18 @@ package struct Calendar: Sendable {
     }
 
     package struct Day: Sendable {
-        /// Of the month; empty before its first and after its last.
+        /// The day of the month; empty before its first and after its last.
         package let number: String
-        /// With the month, for narrow screens and screen readers.
+        /// The day with the month, for narrow screens and screen readers.
         package let label: String
         package let isToday: Bool
         package let isEmpty: Bool
         package let entries: [Entry]
-        /// How many there are besides, in words.
+        /// The number of entries that are not listed, in words.
         package let more: String
     }
 
-    /// What happens at a time of a day.
+    /// An event at a time of a day.
     package struct Entry: Sendable {
         package let at: Instant
         package let time: String
@@ -118,7 +118,7 @@ package struct Month: Sendable, Hashable {
         }
     }
 
-    /// Of its first day, counted from 0 for Monday. 1970-01-01 was a Thursday.
+    /// The weekday of the first day, counted from 0 for Monday. 1970-01-01 was a Thursday.
     package var firstWeekday: Int { Int(start.milliseconds / 86_400_000 + 3) % 7 }
 
     fileprivate func day(_ number: Int) -> String { "\(text)-\(number < 10 ? "0" : "")\(number)" }

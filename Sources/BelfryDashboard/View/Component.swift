@@ -19,7 +19,7 @@ struct Component: Sendable {
         self.licence = licence
     }
 
-    /// What is linked into the program, as Package.resolved has it; `ServerPageTests` compares them.
+    /// Packages linked into the program, as Package.resolved has them; `ServerPageTests` compares them.
     static let packages = [
         Component("async-http-client", "1.37.0", .apache),
         Component("grdb.swift", "7.10.0", .mit),

@@ -5,15 +5,15 @@ extension Form {
     /// The name of the hidden field.
     private static let seen = "seen"
 
-    /// This form with a digest of what it shows now, which comes back when it is posted. `Visit.trying` compares it with what
-    /// the form would show then, so that nobody overwrites what they have not seen.
+    /// This form with a digest of what it shows now, which comes back when it is posted. `Visit.trying` compares it with what the form
+    /// would show then, so that a person overwrites only what they have seen.
     var guarded: Form {
         let shown = fields.map { "\($0.name)=\($0.isCheck ? String($0.isChecked) : $0.value)" }
         let digest = SecretHash.of(shown.joined(separator: "\u{0}")).prefix(16)
         return guarded(by: Array(digest).hex)
     }
 
-    /// The same for a thing of which the admin API tells the version: fields that offer what others may add are not compared.
+    /// This form with the entity tag of its thing. Fields that offer things which others may add are not compared.
     func guarded(by tag: Admin.EntityTag) -> Form { guarded(by: tag.text.filter { $0 != "\"" }) }
 
     /// - Parameter seen: a digest of what the form concerns.

@@ -7,13 +7,13 @@ package struct Form: Sendable {
     package var groups: [FieldGroup] = []
     /// Whether the fields and groups are folded away, under this name.
     package var foldedAs: String?
-    /// What stands before the buttons in any case.
+    /// Groups before the buttons, outside the part that is folded away.
     package var lastGroups: [FieldGroup] = []
     package var hidden: [Hidden] = []
     /// Beside the main one; each names an `action` of the form.
     package var others: [Submit] = []
     package var problem = ""
-    /// Where what is typed is kept while nobody has sent it; empty for most forms.
+    /// The address that keeps typed values until they are sent; empty for most forms.
     package var draft = ""
     package var isGet = false
     package var isMultipart = false
@@ -100,7 +100,7 @@ package struct FieldGroup: Sendable {
     package let text: String
     package var fields: [Field]
     package let isFolding: Bool
-    /// Of its fields, how many have something, as words; empty for none.
+    /// The number of filled fields, in words; empty for none.
     package private(set) var filled = ""
     package private(set) var isOpen = false
 

@@ -1,10 +1,10 @@
 /// A server of map tiles.
 package struct MapTiles: Sendable, Hashable {
-    /// With `{z}`, `{x}` and `{y}`.
+    /// The URL of a tile, with `{z}`, `{x}` and `{y}`.
     package let template: String
-    /// Whose map it is, as its licence asks for.
+    /// The attribution that the map's licence asks for.
     package let attribution: String
-    /// What the pages' policy lets in.
+    /// The origin that the pages' security policy admits.
     package let origin: String
 
     /// nil unless the template is an https URL, or http on the browser's own machine, with all three places.

@@ -252,7 +252,7 @@ package struct MapView: Sendable {
         }
     }
 
-    /// Of the tiles that a stretch goes over.
+    /// The numbers of the tiles that a stretch goes over.
     private static func numbers(_ start: Double, _ length: Double) -> ClosedRange<Int> {
         let ends = [start, start + length].map { Int(($0 / MapFrame.tileSide).rounded(.down)) }
         return ends[0]...ends[1]

@@ -1,6 +1,6 @@
 package import BelfryCore
 
-/// What a page shows, as values that templates read. Templates escape every text, so any stored text may stand here.
+/// The content of a page, as values that templates read. Templates escape every text, so any stored text may stand here.
 ///
 /// Templates look names up with a leading dot, in the nearest value alone.
 package struct PageView: Sendable {
@@ -187,7 +187,7 @@ package struct Table: Sendable {
 
     package struct Row: Sendable {
         package let cells: [Cell]
-        /// What can be done to it.
+        /// Forms with the actions on the row.
         package let forms: [Form]
         package let hasForms: Bool
     }

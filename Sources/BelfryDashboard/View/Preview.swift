@@ -13,11 +13,11 @@ package struct Preview: Sendable {
     package var picture: String?
     package var badge: String?
     package var actions: [String] = []
-    /// What cannot be drawn.
+    /// Parts that cannot be drawn, in words.
     package var note = ""
-    /// As the provider gets it; nil where another picture has it.
+    /// The payload for the provider; nil where another picture has it.
     package var payload: String?
-    /// How much of what the provider takes it is, in words.
+    /// The size of the payload against the provider's limit, in words.
     package var size: String?
     package var bytes = 0
     package var limit = 0

@@ -6,7 +6,7 @@ package struct QRCode: Sendable {
     package let size: Int
     /// The dark modules as the path of an SVG.
     package let path: String
-    /// What a screen reader says in its place.
+    /// The text for screen readers.
     package let label: String
 
     /// Source: ISO/IEC 18004 §6.3.8.

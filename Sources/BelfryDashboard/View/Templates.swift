@@ -22,7 +22,7 @@ enum Asset {
         }
     }
 
-    /// What browsers load beside the pages.
+    /// Files that browsers load beside the pages.
     static let names = ["style.css", "script.js", "icon.svg", "world.svg"]
 
     /// Part of the address of the style sheet, the script and the pictures, so that browsers may keep them for ever.
@@ -72,7 +72,7 @@ package struct Templates: Sendable {
     }
 }
 
-/// What stands around every page.
+/// The frame around every page.
 package struct Shell: Sendable {
     package var version = Asset.version
     package var release = ""

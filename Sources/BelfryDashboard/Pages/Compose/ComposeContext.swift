@@ -4,7 +4,7 @@ import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 
-/// What the pages of a push need of its application, and the pages themselves.
+/// The application's data that pages of a push need, and the pages themselves.
 struct ComposeContext: Sendable {
     let visit: Visit
     let application: Application
@@ -12,7 +12,7 @@ struct ComposeContext: Sendable {
     /// The one that is edited.
     let schedule: Schedule?
     let form: ComposeForm
-    /// Of the draft that the form is kept in; see `ComposeDraft.Place`.
+    /// The number of the draft that keeps the form; see `ComposeDraft.Place`.
     var draftNumber: Int64
 
     init(_ visit: Visit, _ application: Application, _ schedule: Schedule?) async throws {
@@ -39,7 +39,7 @@ struct ComposeContext: Sendable {
         ComposeDraft.Place(visit.person.key, application.key, schedule?.key, number: draftNumber)
     }
 
-    /// What every form that concerns the draft carries.
+    /// Hidden fields of every form that concerns the draft.
     var draftFields: [Form.Hidden] {
         schedule == nil ? [.init(name: FormData.draftField, value: "\(draftNumber)")] : []
     }
@@ -62,7 +62,7 @@ struct ComposeContext: Sendable {
         return page
     }
 
-    /// What concerns the draft of this form.
+    /// The address of something that concerns the draft of this form.
     func draftAddress(_ what: String) -> String {
         schedule.map { Address.of(application, "schedules", $0.key.id, what) }
             ?? Address.of(application, "compose", what)

@@ -9,7 +9,7 @@ struct ComposeForm: Sendable {
     let places: [ComposePlace]
     /// Where it is sent to.
     let action: String
-    /// What the form changes; nil where it makes a new push.
+    /// The schedule that the form changes; nil where it makes a new push.
     let schedule: Schedule?
 
     private let groups: [ComposeGroup]
@@ -17,11 +17,11 @@ struct ComposeForm: Sendable {
         ["message", "custom"], "Content for other platforms (JSON)",
         hint: #"As the API takes it, such as {"ios": {"category": "news"}}. Fields have precedence."#, name: "custom")
 
-    /// What no other field can hold, such as a text with line ends that browsers change.
+    /// The field for messages that no other field can hold, such as a text with line ends that browsers change.
     private static let whole = ComposeRest(["message"], "Message (JSON)", name: "message")
 
     static let body = ComposeKey(["message", "body"], "Message", .text, name: "body")
-    /// What each platform shows in its own way.
+    /// Fields that each platform shows in its own way.
     private static let shared = [
         key("title", "Title"),
         key("link", "Link", hint: "What a tap opens: a page, or a place in the app such as shop://cheese."),
@@ -43,7 +43,7 @@ struct ComposeForm: Sendable {
         ComposeKey(["message", name], label, kind, hint: hint, name: name)
     }
 
-    /// Those that stand beside no platform's name.
+    /// Keys that stand beside no platform's name.
     private static var common: [ComposeKey] { [body, template, badge, data] + shared + behaviour }
     private static let template = ComposeKey(
         ["message", "template"], "It has placeholders", .box(.bool(true)),
@@ -86,7 +86,7 @@ struct ComposeForm: Sendable {
         return form
     }
 
-    /// The same push as the JSON of the admin API.
+    /// The form for the same push as JSON of the admin API.
     func jsonForm(_ text: String) -> Form {
         var form = Form(
             action, "Review",
@@ -173,14 +173,14 @@ struct ComposeForm: Sendable {
     /// Whether the platforms were named one by one, even if all of them.
     private func isListed(_ data: FormData) -> Bool { !data["listed"].isEmpty }
 
-    /// Those of the application, and those that the request named.
+    /// The platforms of the application, and those that the request named.
     private func offeredKinds(_ data: FormData) -> [PlatformKind] {
         (data.list("listed").compactMap(PlatformKind.init(rawValue:)) + kinds).withoutRepeats
     }
 
     // MARK: From the form to the request
 
-    /// What the form says, as the admin API takes it. Throws with the name of its field.
+    /// The request that the form asks for, as the admin API takes it. Throws with the name of its field.
     func request(_ form: FormData) throws(InvalidInput) -> JSONValue {
         guard form["mode"] != "json" else { return try Self.json("json", in: form) }
         var members: JSONObject = ["message": try message(form), "target": try target(form)]
@@ -263,7 +263,7 @@ struct ComposeForm: Sendable {
         return .object(target)
     }
 
-    /// Throws where a field says whom else the push is for than the chosen audience: it would be left out in silence.
+    /// Throws where a field names recipients outside the chosen audience, which would be left out silently.
     private static func checkAudience(_ audience: String, _ form: FormData) throws(InvalidInput) {
         let meant: [(field: String, audiences: [String])] = [
             ("names", ["topics", "users", "devices", "place"]), ("also_users", ["topics"]), ("target", ["json"]),
@@ -284,7 +284,7 @@ struct ComposeForm: Sendable {
 
     // MARK: From the request to the form
 
-    /// What the form shows for a request. The form says the same request again, with the spaces around its text.
+    /// The fields of the form for a request. They give the same request again, with the spaces around its text.
     func data(of request: PushRequest, sendAt: Instant? = nil) -> FormData {
         let json = request.json(sendAt: sendAt)
         var data = data(of: json)
@@ -346,7 +346,7 @@ struct ComposeForm: Sendable {
         }
     }
 
-    /// What faults of a push request are called in the form.
+    /// The form's names for fields that errors of a push request name.
     static let names =
         Dictionary(uniqueKeysWithValues: common.map { ("message.\($0.path[1])", $0.name) })
         .merging([

@@ -15,9 +15,9 @@ struct ComposeKey: Sendable {
         case choice([(String, JSONValue)])
     }
 
-    /// Within the request of the admin API.
+    /// The path within the request of the admin API.
     let path: [String]
-    /// Of the field; that of the path, so that faults which the API finds stand at their field.
+    /// The name of the field; by default its path, so that errors of the API are shown at the field.
     let name: String
     let label: String
     let kind: Kind
@@ -42,7 +42,7 @@ struct ComposeKey: Sendable {
         }
     }
 
-    /// What the field says; nil while it is empty.
+    /// The value that the field holds; nil while it is empty.
     func value(in form: FormData) throws(InvalidInput) -> JSONValue? {
         let text = form.raw(name).replacing("\r\n", with: "\n")
         if case .box(let value) = kind { return text.isEmpty ? nil : value }
@@ -71,7 +71,7 @@ struct ComposeKey: Sendable {
         }
     }
 
-    /// What the field shows for a value; nil for a value that it would not give back as it is.
+    /// The field's text for a value; nil for a value that it would not give back as it is.
     func text(of value: JSONValue) -> String? {
         guard let text = written(value), !text.isEmpty, !text.utf8.contains(0x0D) else { return nil }
         var form = FormData()
@@ -138,7 +138,7 @@ struct ComposeKey: Sendable {
     }
 }
 
-/// What has no field of its own below a path, as JSON.
+/// A field for the keys below a path that have no field of their own, as JSON.
 struct ComposeRest: Sendable {
     let path: [String]
     let name: String

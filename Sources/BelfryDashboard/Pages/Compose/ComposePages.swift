@@ -120,7 +120,7 @@ struct ComposePages {
         return .response(Response(status: .noContent))
     }
 
-    /// Does what ends a draft, in one tab of those that show it: the others are told.
+    /// Does work that ends a draft, in one of the tabs that show it. The other tabs get a page that says so.
     private func takingDraft(
         _ visit: Visit, _ context: ComposeContext, _ work: () async throws -> PageAnswer
     ) async throws -> PageAnswer {
@@ -311,7 +311,7 @@ extension Visit {
 }
 
 extension FormData {
-    /// What is kept of a push that is being written. nil where nothing was typed, and for what is longer than any form sends.
+    /// The draft to keep of a push that is being written; nil where nothing was typed, and for one longer than any form sends.
     var draft: String? {
         let kept = typed.filter { !Self.ofReview.contains($0.name) && !$0.value.isEmpty }
         guard kept.contains(where: { !Self.isChoice($0.name) }) else { return nil }

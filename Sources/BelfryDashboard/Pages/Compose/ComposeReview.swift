@@ -1,7 +1,7 @@
 import BelfryCore
 import FoundationEssentials
 
-/// The pages before a push is sent: whom it goes to, how it looks, and the same as a request.
+/// The pages before a push is sent: its audience, its look, and the same as a request.
 extension ComposeContext {
     func review(_ written: ComposedPush, _ audience: Audience) async throws -> PageView {
         let isJSON = visit.form["mode"] == "json"

@@ -2,7 +2,7 @@ import BelfryAPI
 import BelfryCore
 import FoundationEssentials
 
-/// What a form, or its JSON, asks for.
+/// The push that a form, or its JSON, asks for.
 struct ComposedPush: Sendable {
     /// As the admin API takes it.
     let json: JSONValue
@@ -21,9 +21,9 @@ struct ComposedPush: Sendable {
         sendAt = body.sendAt
     }
 
-    /// Throws where nobody would get it any more, or it was to be sent long ago.
+    /// Throws where the push would have expired before it is sent, or was to be sent long ago.
     ///
-    /// - Parameter schedule: what it changes; nil for a new push.
+    /// - Parameter schedule: the schedule that it changes; nil for a new push.
     func checkTimes(of schedule: Schedule? = nil, at now: Instant) throws(InvalidInput) {
         if let sendAt, let schedule, sendAt != schedule.dueAt {
             try PushTimes.check(
@@ -34,7 +34,7 @@ struct ComposedPush: Sendable {
         try PushTimes.check(expiresAt: request.expiresAt, sendAt: sendAt, now: now)
     }
 
-    /// Throws when the schedule was changed since it was read. What the form has no more, the schedule is to have no more.
+    /// Throws when the schedule was changed since it was read. Fields that the form no longer has are cleared in the schedule.
     func change(of schedule: Schedule, readAt version: String) throws(InvalidInput) -> Schedule.Change {
         guard version == "\(schedule.version)" else { throw Self.isOlder }
         guard let sendAt else { throw InvalidInput(field: "send_at", "is missing") }

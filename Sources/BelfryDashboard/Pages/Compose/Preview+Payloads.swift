@@ -16,9 +16,9 @@ extension Preview {
 
 /// Renders the payloads of one push.
 private struct PreviewMaker {
-    /// With numbers in the place of those that are counted up.
+    /// The content with a number where the badge counts up.
     let content: Push.Content
-    /// What the payload is at most, where it differs by device.
+    /// The content with the longest payload, where it differs by device.
     let longest: Push.Content
     let name: String
     let time: Instant

@@ -82,7 +82,7 @@ struct GeofencePages {
         instant.map { $0 == .zero ? "" : ComposeForm.local($0.text) } ?? ""
     }
 
-    /// What faults of a geofence are called in the form.
+    /// The form's names for fields that errors of a geofence name.
     private static let names = [
         "expiry_time": "expires_at", "start_time": "starts_at", "tags": "topics",
     ]
@@ -216,7 +216,7 @@ struct GeofencePages {
     }
 }
 
-/// What a geofence shows, as the form has it: a text and a title, or else JSON.
+/// The notification of a geofence in the form: a text and a title, or else JSON.
 private struct GeofenceTexts {
     private(set) var body = ""
     private(set) var title = ""

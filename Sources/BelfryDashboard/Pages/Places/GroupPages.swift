@@ -36,7 +36,7 @@ struct GroupPages {
         return form
     }
 
-    /// What faults of a group are called in the form.
+    /// The form's names for fields that errors of a group name.
     private static let names = ["location_ids": "name"]
 
     private func plan(_ form: FormData, _ locations: [Location]) throws(InvalidInput) -> LocationGroupPlan {
@@ -167,6 +167,6 @@ struct GroupPages {
 
 /// Boxes for locations and groups.
 enum PlaceChoice {
-    /// More boxes than this nobody reads, and a form has room for no more.
+    /// The most boxes of a form: more would not be read, and a form has no room for them.
     static let choicesMax = 400
 }

@@ -1,6 +1,6 @@
 import BelfryCore
 
-/// What the map and the lists of an application's places show.
+/// The places of an application, as the map and the lists show them.
 struct PlaceMap: Sendable {
     /// The first of them, as many as a map shows.
     let locations: [Location]

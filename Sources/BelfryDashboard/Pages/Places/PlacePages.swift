@@ -78,7 +78,7 @@ struct PlacePages {
         return byDistance.prefix(GeoListQuery.sizeMax).map(\.1)
     }
 
-    /// What the lists of the page show.
+    /// The rows of the page's lists.
     struct Lists: Sendable {
         let locations: [Location]
         let groups: [LocationGroup]
@@ -170,7 +170,7 @@ struct PlacePages {
 
     // MARK: A location
 
-    /// What faults of a place are called in the form.
+    /// The form's names for fields that errors of a location name.
     private static let names = ["lat": "latitude", "long": "longitude", "rad": "radius"]
 
     private static func form(_ application: Application, _ frame: MapFrame?) -> Form {
