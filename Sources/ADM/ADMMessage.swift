@@ -4,7 +4,7 @@ import Outbound
 public struct ADMMessage: Sendable, Hashable {
     let body: [UInt8]
 
-    /// Of all keys and values together. Source: Amazon, "Sending a message via Amazon Device Messaging".
+    /// The most bytes that all keys and values may have together. Source: Amazon, "Sending a message via Amazon Device Messaging".
     public static let dataBytesMax = 6 * 1_024
     /// The lifetimes that Amazon accepts, in seconds.
     public static let lifetimes = 60...2_678_400
@@ -19,7 +19,7 @@ public struct ADMMessage: Sendable, Hashable {
             lifetime: lifetime)
     }
 
-    /// The same with data in their own order, whose keys may look the same and differ in their bytes.
+    /// Creates a message from data in a given order. Keys may look the same and differ in their bytes.
     package init(
         data: [(key: String, text: String)], consolidationKey: String?, lifetime: Int?
     ) throws(ADMError) {

@@ -30,7 +30,7 @@ public struct APNsEndpoint: Sendable, Hashable {
         self.trustRoots = trustRoots
     }
 
-    /// The same service on port 2197.
+    /// This endpoint on port 2197.
     public var onAlternatePort: APNsEndpoint {
         var endpoint = self
         endpoint.port = Self.alternatePort

@@ -64,7 +64,7 @@ struct CredentialsJudge: Sendable {
         await note(.unused, of: nil, on: platform)
     }
 
-    /// What was sent is settled whatever comes of this: a turn of which nothing is noted lapses, and another worker tries.
+    /// Stores a finding. A fault is logged only, as delivery goes on: the probe then lapses, and another worker tries again.
     private func note(_ finding: ProbeFinding, of service: String?, on platform: Platform) async {
         do { try await store.note(finding, of: service, on: platform) } catch {
             Metric.fault()

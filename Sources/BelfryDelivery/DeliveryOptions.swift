@@ -5,7 +5,7 @@ package struct DeliveryOptions: Sendable {
     /// How many full batches, or bursts of small ones, are in flight at once: the bound on memory and on duplicates after a
     /// crash.
     package var batchesInFlightMax: Int
-    /// The same limit for the urgent lane's own pool.
+    /// The limit of batches in flight for the urgent lane, which has its own pool.
     package var urgentBatchesInFlightMax: Int
     /// The most of them that belong to one platform, so that a stalled provider never takes all.
     package var batchesInFlightOfPlatformMax: Int

@@ -174,7 +174,7 @@ struct DeliveryWorker: Sendable {
         return filled.compactMap(\.self)
     }
 
-    /// What becomes of a batch that is not to be sent any more; nil for one that is.
+    /// The settlement of a batch that is not to be sent any more; nil for one that is to be sent.
     private func ending(of part: LoadedBatch) -> Settlement? {
         let push = part.load.push
         if part.batch.isCancelled { return Settlement(cancelled: part.batch) }

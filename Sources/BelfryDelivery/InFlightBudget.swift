@@ -9,7 +9,7 @@ struct InFlightBudget {
     /// How fast a platform's last burst was answered.
     enum Pace: CaseIterable { case quick, slow }
 
-    /// What may be claimed for the platforms of one pace.
+    /// The bursts that may be claimed for the platforms of one pace.
     struct Share: Equatable {
         var burstsMax: Int
         /// How many more bursts each platform may have. Platforms not named here may have `roomElsewhere`.

@@ -2,12 +2,12 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// What a connection's handler tells the one that serves the connection, in order.
+/// Events of a connection, in order, from its channel handler to the task that serves it.
 enum GatewayInbound: Sendable {
     /// The handshake is done: the certificate of the sender in DER, if it can be read.
     case certificate([UInt8])
     case records([GatewayRecord])
-    /// Of a sender that speaks HTTP/2.
+    /// Requests of a sender that speaks HTTP/2.
     case requests([GatewayRequest])
     case fault(GatewayDecoder.Fault)
     /// The server is to stop: nothing comes after this.
@@ -16,7 +16,7 @@ enum GatewayInbound: Sendable {
     case finished
 }
 
-/// What the one that serves a connection tells its handler.
+/// Commands to a connection's handler from the task that serves the connection.
 enum GatewayCommand: Sendable {
     /// The certificate is good: records may come.
     case admit

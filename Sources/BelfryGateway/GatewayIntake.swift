@@ -23,7 +23,7 @@ package struct GatewayIntake: Sendable {
         self.patience = patience
     }
 
-    /// What came of records, in order: so many were accepted and are durable; the one after them was not, if there is a fault.
+    /// The result of taking records in order: the number that were accepted and are durable, and the fault of the next one, if any.
     package struct Result: Sendable, Hashable {
         package let accepted: Int
         package let fault: GatewayError?

@@ -5,7 +5,7 @@ package import NIOSSL
 package struct GatewayOptions: Sendable {
     /// Records of a connection that are not durable yet; then no more are read.
     package var window = 1_000
-    /// The same in bytes, for all connections together; those of one address may have a quarter of it. Requests of HTTP/2 count too.
+    /// The most bytes held for all connections together; those of one address may have a quarter of it. Requests of HTTP/2 count too.
     package var heldBytesMax = 64 << 20
     /// How long a record may take from its first byte to its last.
     package var recordTimeout = TimeAmount.seconds(30)

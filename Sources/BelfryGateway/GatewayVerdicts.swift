@@ -37,7 +37,7 @@ package final class GatewayVerdicts: PushObserver {
     func forget(_ receiptID: UUID) { watched.withLock { $0[receiptID] = nil } }
 }
 
-/// What came of the one device of a push.
+/// The verdict on the one device of a push.
 enum GatewayVerdict: Sendable, Hashable {
     case accepted
     /// The token is dead, since a time if the provider named one.

@@ -21,7 +21,7 @@ final class SenderChecks: Sendable {
 
     /// Look-ups at a time.
     private static let widthMax = 32
-    /// Those that wait. Beyond them a certificate counts as unknown.
+    /// The most checks that wait. Beyond them a certificate counts as unknown.
     private static let waitingMax = 1_024
 
     init(_ senders: GatewaySenders) {

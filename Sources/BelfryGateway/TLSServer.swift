@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// What both listeners of the gateway have in common: connections with TLS and client certificates.
+/// The shared part of both listeners of the gateway: connections with TLS and client certificates.
 enum TLSServer {
     typealias Connections<Inbound: Sendable, Outbound: Sendable> = NIOAsyncChannel<
         NIOAsyncChannel<Inbound, Outbound>?, Never

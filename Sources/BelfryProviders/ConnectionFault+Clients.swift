@@ -21,7 +21,7 @@ extension ConnectionFault {
             isTLS ? "TLS failed: \(Outbound.tlsWords(error.reason))\(Self.advice(on: error.reason))" : error.reason)
     }
 
-    /// What helps where it is this server that does not trust the other.
+    /// Advice for when this server does not trust the other; empty for other reasons.
     private static func advice(on reason: String) -> String {
         reason.contains("CERTIFICATE_VERIFY_FAILED") || reason.contains("unableToValidateCertificate")
             ? "; the platform's trust_root names the certificates to trust instead of the system's" : ""

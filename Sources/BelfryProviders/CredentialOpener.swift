@@ -5,9 +5,9 @@ import Synchronization
 /// Threads on which credentials are opened: a p12 file says itself how much work its keys are, a second of a core at most, and an
 /// event loop would serve nobody meanwhile.
 struct CredentialOpener: Sendable {
-    /// What somebody entered. Each caller, each tenant and all together have a share.
+    /// Opens credentials that are being entered. Each caller, each tenant and all together have a share.
     static let entered = CredentialOpener()
-    /// What is stored: delivery does not wait for what is entered.
+    /// Opens stored credentials, so that delivery never waits for those being entered.
     static let stored = CredentialOpener()
 
     private let threads: NIOThreadPool

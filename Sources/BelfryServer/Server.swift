@@ -36,7 +36,7 @@ package struct Server: Sendable {
     package struct Addresses: Sendable {
         package let http: String
         package let management: String
-        /// Of the other listeners, by name: `genero`, `gateway`, `feedback`.
+        /// The addresses of the other listeners, by name: `genero`, `gateway`, `feedback`.
         package var others: [String: String] = [:]
     }
 

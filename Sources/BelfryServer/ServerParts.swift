@@ -8,7 +8,7 @@ import Hummingbird
 import Logging
 import ServiceLifecycle
 
-/// What the listeners and the delivery of a running server share, in the order in which a push uses it.
+/// The parts of a running server that its listeners and its delivery share, in the order in which a push uses them.
 struct ServerParts: Sendable {
     private let resources: ServerResources
     private let clock: any WallClock
@@ -105,7 +105,7 @@ struct ServerParts: Sendable {
             faults: { heartbeat.faults })
     }
 
-    /// What is parked, a sentence each; none where the database does not say.
+    /// The parked platforms, a sentence each; none where the database cannot be read.
     private static func parkings(in store: any Store, at now: Instant) async -> [String] {
         var notices: [String] = []
         for application in (try? await store.applications()) ?? [] {

@@ -100,7 +100,7 @@ private final class ThreadBody {
 private struct AresChannels {
     private let configuration: AresConfiguration
     private var current: [NameCaller.Lane: AresChannel] = [:]
-    /// Those that were opened before a change and have look-ups under way.
+    /// Channels that were opened before a change and still have look-ups under way.
     private var former: [AresChannel] = []
     private var stamps: [FileStamp?]
     private var lookedAt = NIODeadline.now()

@@ -3,7 +3,7 @@
 /// Whoever can name hosts can name such as never answer. So each caller has a share of the look-ups under way, and callers take turns
 /// beyond it.
 public struct NameCaller: Sendable, Hashable {
-    /// What look-ups are for. Each lane has its sockets, its limits and its own answers kept, so that none waits for another.
+    /// The purpose of a look-up. Each lane has its sockets, its limits and its own cache, so that none waits for another.
     public enum Lane: Sendable, Hashable, CaseIterable {
         /// Names in requests that somebody waits for: proofs of registrations, tests of credentials, issuers.
         case doors

@@ -76,7 +76,7 @@ public final class NameResolver: Sendable {
         }
     }
 
-    /// The same for those that live on an event loop. Fails with a ``NameFault``.
+    /// Looks up the addresses of a host, for callers on an event loop. Fails with a ``NameFault``.
     public func lookUp(
         _ host: String, for caller: NameCaller, on eventLoop: any EventLoop
     ) -> EventLoopFuture<[SocketAddress]> {

@@ -24,7 +24,7 @@ public struct GCMMessage: Sendable, Hashable {
             timeToLive: timeToLive, isHighPriority: isHighPriority, isDryRun: isDryRun)
     }
 
-    /// The same with data in their own order, whose keys may look the same and differ in their bytes.
+    /// Creates a message from data in a given order. Keys may look the same and differ in their bytes.
     package init(
         data: [(key: String, text: String)], collapseKey: String?, timeToLive: Int64?, isHighPriority: Bool,
         isDryRun: Bool = false

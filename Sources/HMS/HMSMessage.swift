@@ -120,7 +120,7 @@ public struct HMSNotification: Sendable, Hashable {
             data: data.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
     }
 
-    /// The same with data in their own order, whose keys may look the same and differ in their bytes.
+    /// Creates a notification from data in a given order. Keys may look the same and differ in their bytes.
     package init(
         title: String, body: String, category: String, image: String?, badge: Badge?,
         data: [(key: String, text: String)]
@@ -148,7 +148,7 @@ public struct HMSAndroidNotification: Sendable, Hashable, Encodable {
     private let channel_id: String?
     private let click_action: ClickAction
 
-    /// What a tap opens: a page in the browser, or the app.
+    /// The target of a tap: a page in the browser, or the app.
     private struct ClickAction: Sendable, Hashable, Encodable {
         let type: Int
         let url: String?

@@ -99,7 +99,7 @@ struct Derivation {
         return key
     }
 
-    /// What the key is for. Source: RFC 7292 appendix B.3.
+    /// The purpose of a derived key. Source: RFC 7292 appendix B.3.
     enum Purpose: UInt8 {
         case encryption = 1
         case iv = 2

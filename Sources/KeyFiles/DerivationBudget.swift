@@ -3,9 +3,9 @@
 ///
 /// A file of OpenSSL takes 2,048 iterations for each of three keys, one of Firefox 600,000. A million cost a third of a second.
 package struct DerivationBudget {
-    /// Of one key.
+    /// The most iterations for one key.
     package static let iterationsMax = 1_000_000
-    /// Of all keys of a file together, each counted for each block of a hash that it takes.
+    /// The most iterations for all keys of a file together, each counted for each block of a hash that it takes.
     package static let totalMax = 2_400_000
 
     private let most: (each: Int, total: Int)

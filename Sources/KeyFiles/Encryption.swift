@@ -90,7 +90,7 @@ struct Encryption {
         return run(bytes, key, iv)
     }
 
-    /// What another try costs.
+    /// Charges the budget for another try.
     func charge(_ budget: inout DerivationBudget) throws(KeyFileError) {
         try budget.charge(
             derivation.iterations, blocks: derivation.blocks(of: cipher.keySize) + (iv == nil ? 1 : 0))

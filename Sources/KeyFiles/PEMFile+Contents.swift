@@ -43,7 +43,7 @@ extension PEMFile {
         return key
     }
 
-    /// What a text in PEM holds, for a person who gave the wrong file.
+    /// Describes the contents of a PEM text to a person who gave the wrong file.
     package static func words(for text: String) -> String {
         do throws(KeyFileError) {
             return try PEMFile(text).words

@@ -213,7 +213,7 @@ private struct PEMScanner {
     }
 }
 
-/// What a structure in DER without a header is.
+/// The kind of a DER structure that has no header.
 struct DERKind {
     let label: String
 

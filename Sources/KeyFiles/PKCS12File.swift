@@ -48,7 +48,7 @@ package struct PKCS12File: Sendable {
     }
 }
 
-/// What a file holds, first as it is found and then opened.
+/// The contents of a file: first read as they are, then decrypted.
 private struct Contents {
     private var budget: DerivationBudget
     private var encrypted: [(encryption: Encryption, bytes: [UInt8])] = []

@@ -19,7 +19,7 @@ public struct MPNSVerdict: Sendable, Hashable {
     /// The wait that the answer asks for.
     public let retryAfter: Duration?
 
-    /// What the three headers say, as MPNS spells it; nil where they say nothing.
+    /// The values of the three headers, as MPNS spells them; nil when there are none.
     public var words: String? {
         let words = [notification?.rawValue, connection?.rawValue, subscription?.rawValue].compactMap(\.self)
         return words.isEmpty ? nil : words.joined(separator: ", ")

@@ -98,7 +98,7 @@ public struct APNsChannel: Sendable, Hashable {
     public let id: APNsChannelID
     public let storage: Storage
 
-    /// What a channel stores for devices that cannot be reached. Source: Apple, `message-storage-policy`.
+    /// The messages that a channel stores for devices that cannot be reached. Source: Apple, `message-storage-policy`.
     public enum Storage: Int, Sendable, Hashable, CaseIterable {
         case nothing = 0
         /// The latest message, for eight hours at most.

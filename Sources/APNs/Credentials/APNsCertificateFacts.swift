@@ -1,7 +1,7 @@
 import SwiftASN1
 import X509
 
-/// What a client certificate says of itself, which tells an operator what it is for.
+/// The facts that a client certificate states about itself. They tell an operator what it is for.
 public struct APNsCertificateFacts: Sendable, Hashable {
     /// Its distinguished name, as in RFC 4514.
     public let subject: String

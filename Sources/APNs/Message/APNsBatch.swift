@@ -56,7 +56,7 @@ extension APNsBatch {
         return batch
     }
 
-    /// The same message to the devices at `indices`.
+    /// Returns a batch with this message for the devices at `indices`.
     func picking(_ indices: [Int]) -> APNsBatch {
         APNsBatch(message: message, devices: indices.map { devices[$0] })
     }

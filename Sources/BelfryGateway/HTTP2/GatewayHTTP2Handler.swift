@@ -16,7 +16,7 @@ final class GatewayHTTP2Handler: ChannelDuplexHandler {
     private let held: HeldBytes.Share
     private var session: GatewayHTTP2Session?
     private var isAdmitted = false
-    /// What came together with the end of the handshake.
+    /// Bytes that arrived together with the end of the handshake.
     private var early: [ByteBuffer] = []
     private var outstanding = 0
     private var isReadHeld = false

@@ -11,7 +11,7 @@ final class GatewayHTTP2Session {
     private var complete: [GatewayRequest] = []
     private var bodies: [Int32: (bytes: [UInt8], sent: Int)] = [:]
     private let held: HeldBytes.Share
-    /// What is counted for each request until it is answered.
+    /// The bytes counted for each request until it is answered, by stream.
     private var heldOf: [Int32: Int] = [:]
     /// When a stream is given up: its request has to be whole by then, or its answer taken.
     private var deadlines: [Int32: NIODeadline] = [:]
@@ -73,7 +73,7 @@ final class GatewayHTTP2Session {
         return complete
     }
 
-    /// What is to be written; nil for nothing.
+    /// The bytes to write; nil when there are none.
     func output(_ allocator: ByteBufferAllocator) -> ByteBuffer? {
         var buffer: ByteBuffer?
         while true {

@@ -3,7 +3,7 @@ import FoundationEssentials
 
 /// A request of a sender that speaks Apple's provider API over HTTP/2, as it came.
 package struct GatewayRequest: Sendable, Hashable {
-    /// Of its connection.
+    /// The id of its HTTP/2 stream on the connection.
     package let stream: Int32
     package var method = ""
     package var path = ""
@@ -57,7 +57,7 @@ package struct GatewayRequest: Sendable, Hashable {
     static let bodyBytesMax = 5_121
 }
 
-/// What a request asks for, once it is known to be right.
+/// The content of a valid request: the device, the push and its expiry.
 package struct GatewayNotification: Sendable, Hashable {
     package let token: DeviceToken
     package let content: Push.Content
@@ -69,9 +69,9 @@ package struct GatewayResponse: Sendable, Hashable {
     package let status: Int
     /// nil where it was taken.
     package let reason: String?
-    /// Of a dead token: when APNs found that, in milliseconds.
+    /// The time, in milliseconds, at which APNs found the token dead; nil for other answers.
     package let since: Int64?
-    /// What the sender had better hear besides.
+    /// A warning for the sender, beside the answer.
     package var warning: String?
     /// Whether it is for `HEAD`, which asks for the headers alone.
     package var isBodiless = false
@@ -111,7 +111,7 @@ extension GatewayRequest {
         return id
     }
 
-    /// What it asks for. Throws the answer of APNs to what is wrong with it.
+    /// Checks the request. Throws the answer that APNs would give to a faulty one.
     package func notification(for platform: Platform) throws(GatewayResponse) -> GatewayNotification {
         let token = try token()
         _ = try id()
@@ -187,7 +187,7 @@ extension GatewayRequest {
 }
 
 extension GatewayResponse {
-    /// What APNs said of the device.
+    /// Makes the response from the verdict of APNs on the device.
     init(_ verdict: GatewayVerdict) {
         switch verdict {
         case .accepted, .other: self = .accepted

@@ -4,7 +4,7 @@
 /// find the next record.
 package struct GatewayDecoder: Sendable {
     private var bytes: [UInt8] = []
-    /// What was decoded of `bytes` already.
+    /// The number of leading `bytes` that are decoded already.
     private var start = 0
     private var hasFailed = false
 

@@ -20,7 +20,7 @@ package struct APNsPlatformCredentials: PlatformCredentials {
         case key(p8: String, keyID: String, teamID: String)
         /// As entered, and as older versions stored it.
         case certificate(p12: [UInt8], passphrase: String)
-        /// What the file held: certificates in DER, that of the key first, and PKCS#8 in DER.
+        /// The contents of the file: certificates in DER, that of the key first, and PKCS#8 in DER.
         case pair(certificates: [Data], key: Data)
     }
 

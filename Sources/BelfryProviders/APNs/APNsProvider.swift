@@ -104,7 +104,7 @@ struct APNsProvider: MessageTestedProvider {
         }
     }
 
-    /// What is the same for all devices is encoded once.
+    /// Makes the batch. The part that is the same for all devices is encoded once.
     private func makeBatch(
         _ push: Push, _ recipients: [Recipient]
     ) throws -> (batch: APNsBatch, fitting: Fitting) {

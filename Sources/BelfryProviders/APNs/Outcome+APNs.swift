@@ -56,7 +56,7 @@ extension Outcome {
         }
     }
 
-    /// What is usually wrong, in the words of those who entered the credentials.
+    /// The usual mistake behind a reason, in the words of those who entered the credentials.
     private static func help(_ reason: APNsReason) -> String? {
         switch reason {
         case .invalidProviderToken:

@@ -57,8 +57,8 @@ struct FCMProvider: MessageTestedProvider {
         return outcomes
     }
 
-    /// What is the same for all devices is encoded once. Where a message is too large with its notification, the app gets the data
-    /// alone and shows them.
+    /// Makes the batch. The part that is the same for all devices is encoded once. Where a message is too large with its notification,
+    /// the app gets the data alone and shows them.
     private func makeBatch(
         _ push: Push, _ recipients: [Recipient], now: Instant
     ) throws -> (batch: FCMBatch, fitting: Fitting) {

@@ -40,8 +40,8 @@ struct HMSProvider: PostingProvider, MessageTestedProvider {
 }
 
 extension HMSMessage {
-    /// The same flat map as on Android, as one text. The system itself shows a push with a title and a text; the app shows any other. Older
-    /// Android does so for a title that is for all platforms.
+    /// Makes the message: Android's flat map, as one text. The system itself shows a push with a title and a text; the app shows any
+    /// other. Older Android does so for a title that is for all platforms.
     init(_ push: Push, forHarmonyOS isHarmonyOS: Bool, now: Instant) throws {
         let payload = try AndroidPayload(push.content, kind: .huawei, receiptID: push.receiptID, sentAt: now)
         let timeToLive = push.secondsToLive(at: now, max: Self.secondsMax).map { max(1, $0) }

@@ -19,7 +19,9 @@ struct Addressed<Address> {
         count = recipients.count
     }
 
-    /// Of values, one for each recipient, those of the addresses.
+    /// Picks the values of the recipients with addresses.
+    ///
+    /// - Parameter values: one for each recipient.
     func addressed<Value>(_ values: [Value]) -> [Value] { places.map { values[$0] } }
 
     /// One outcome for each recipient; a token that is not an address is a bad one.

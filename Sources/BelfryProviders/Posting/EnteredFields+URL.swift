@@ -20,7 +20,7 @@ extension EnteredFields {
 }
 
 extension Outbound {
-    /// The same with a human-readable reason.
+    /// Makes the TLS configuration, or throws with a human-readable reason.
     static func checkedTLS(
         trustRoots: String?, certificate: String? = nil, key: String? = nil
     ) throws(InvalidInput) -> TLSConfiguration? {

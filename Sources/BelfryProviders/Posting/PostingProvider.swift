@@ -52,7 +52,7 @@ extension PostingProvider {
         }
     }
 
-    /// What is rendered was judged at acceptance, but for the length of what is filled in.
+    /// Delivers a push with its values filled in. The rendered push was checked at acceptance, except for the length of these values.
     private func deliver(
         _ push: Push, filledWith filling: Filling, to recipients: [Recipient]
     ) async -> [Outcome] {

@@ -20,11 +20,11 @@ package struct OutboundRoutes: Sendable {
     private let plan: ProxyPlan
     private let faultReporter: ProxyFaultReporter
     private let addresses: AddressGuard
-    /// Of the guarded route.
+    /// The policy of the guarded route.
     private let hosts: HostPolicy
     private let names: NameResolver
     private let direct: HostConnections
-    /// For what strangers name.
+    /// Connections to addresses that devices and other outsiders name.
     private let guarded: HostConnections
     private let proxiedRoutes: [Proxy: ProxiedRoute]
 

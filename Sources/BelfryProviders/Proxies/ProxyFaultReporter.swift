@@ -18,7 +18,7 @@ final class ProxyFaultReporter: Sendable {
     private let logger: Logger
     private let troubles = Mutex<[Proxy: Troubles]>([:])
 
-    /// The same failure of the same proxy is logged once in this time.
+    /// The time in which one failure of a proxy is logged only once.
     static let pause = Duration.seconds(60)
 
     init(clock: any WallClock, logger: Logger) {

@@ -14,7 +14,7 @@ struct WebPushProvider: PostingProvider {
     private let clock: any WallClock
     private let options: PostingOptions
 
-    /// The same as Android's, for which PCF named a figure.
+    /// The time to live in seconds. It is that of Android, for which PCF named a figure.
     private static let lifetime = 2_419_200
 
     init(_ credentials: WebPushPlatformCredentials, with dependencies: ProviderDependencies) throws {

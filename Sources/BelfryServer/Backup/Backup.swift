@@ -193,7 +193,7 @@ private struct FilesAside {
         moved.append((path, target))
     }
 
-    /// What has come to the old places since is replaced.
+    /// Moves the files back, and replaces any that have come to their old places since.
     func putBack() {
         for (from, to) in moved {
             unlink(from)

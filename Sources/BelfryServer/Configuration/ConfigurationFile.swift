@@ -8,7 +8,7 @@ import SystemPackage
 struct ConfigurationFile {
     let path: String
     let values: [String: String]
-    /// What is wrong with single values, a line each.
+    /// Faults of single values, a line each.
     let faults: [String]
 
     private static let bytesMax = 1 << 20
@@ -45,7 +45,7 @@ struct ConfigurationFile {
         var values: [String: String] = [:]
         var faults: [String] = []
 
-        /// Of a setting that stands twice, nobody knows which value is meant.
+        /// Reads one setting. A setting that is given twice is a fault, as either value may be meant.
         mutating func read(_ reader: inout JSONReader, key: String) throws(InvalidInput) {
             guard !reader.isAtObject() else {
                 return try reader.object(key) { reader, name throws(InvalidInput) in

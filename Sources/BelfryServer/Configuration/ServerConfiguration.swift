@@ -75,7 +75,7 @@ package struct ServerConfiguration: Sendable {
         return names
     }()
 
-    /// What is wrong with the settings is noted there; a fallback stands in their place.
+    /// Reads all parts. A faulty setting is noted in `settings`, and a fallback stands in its place.
     private init(_ settings: Settings) {
         storage = StorageConfiguration(settings)
         http = ListenerConfiguration(settings, prefix: "http", port: 8080)

@@ -22,6 +22,6 @@ extension Broker.Options {
         self.init(user: user, password: password, apiURL: apiURL)
     }
 
-    /// What is shorter might be guessed.
+    /// The fewest bytes of a password. A shorter one might be guessed.
     private static let passwordBytesMin = 16
 }

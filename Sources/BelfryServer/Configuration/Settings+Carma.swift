@@ -2,7 +2,8 @@ import BelfryAPI
 import BelfryCore
 
 extension ServerAddress {
-    /// Of the main listener. `public.url`, default the host that the caller names, if it can be believed. `http.hosts`, default none: names by which clients reach it, beside those of this machine.
+    /// Reads the address of the main listener: `public.url`, by default the host that the caller names, if it can be believed; and
+    /// `http.hosts`, by default none, names by which clients reach the server beside those of this machine.
     init(_ settings: Settings) {
         self.init(
             publicURL: settings.publicURL(),

@@ -93,7 +93,7 @@ extension FileDescriptor {
     }
 }
 
-/// What is given to a command on its standard input.
+/// The standard input of a command.
 package enum StandardInput {
     package static func contents() throws(FileFault) -> Data {
         do { return try FileDescriptor.standardInput.contents() } catch {

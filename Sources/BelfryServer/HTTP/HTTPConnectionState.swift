@@ -36,7 +36,7 @@ struct HTTPConnectionState {
     }
 
     private var phase = Phase.idle
-    /// What arrived after the current request.
+    /// Parts that arrived after the current request.
     private var waiting: CircularBuffer<HTTPRequestPart> = []
     /// Why nothing more is read.
     private var ending: Ending?

@@ -11,7 +11,7 @@ package final class KeyRingFile: Vault {
 
     private struct Held {
         var ring: KeyRing
-        /// What the file said when the ring was read.
+        /// The contents of the file when the ring was read.
         var text: Data
     }
 

@@ -15,7 +15,7 @@ package final class CommandMetrics: MetricsFactory {
         return metrics
     }()
 
-    /// What was counted since the last call.
+    /// Returns the counts since the last call, and resets them.
     package func taken() -> [CommandCount] {
         counts.withLock { counts in
             defer { counts = [:] }

@@ -18,11 +18,11 @@ final class LogFolds: Sendable {
     }
 
     private let folds = Mutex<[String: Fold]>([:])
-    /// Who tells what is folded, once it is time; nil where nothing is to be told.
+    /// The handler that writes folded events once their window is over; nil while none has been set to.
     private let teller = Mutex<(any LogHandler)?>(nil)
 
-    /// What is to be written now: the event itself with the number of those that it stands for, and the last of other causes that came
-    /// no more.
+    /// Returns the events to write now: this one, with the number of repeats that it stands for, and the last of each other cause that
+    /// has not come again for a window.
     func admit(_ event: LogEvent, _ metadata: Logger.Metadata, at now: ContinuousClock.Instant) -> [LogEvent] {
         let details = metadata.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         let cause = "\(event.level) \(event.message) \(details.joined(separator: " "))"

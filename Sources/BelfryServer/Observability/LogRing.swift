@@ -11,7 +11,7 @@ package final class LogRing: Sendable {
     package static let shared = LogRing()
 
     package static let linesMax = 2_000
-    /// Of a message, and of each detail.
+    /// The most characters of a message, and of each detail.
     static let charactersMax = 500
     static let detailsMax = 12
 

@@ -1,7 +1,7 @@
 import BelfryCore
 import Foundation
 
-/// What this process tells its operators of itself.
+/// Reports this process's settings, storage and log to operators.
 struct RunningServer: ServerInspector {
     let settings: [SettingReport]
     let storage: StorageConfiguration

@@ -67,7 +67,7 @@ package enum DatabaseLocation: Sendable, Hashable {
         }
     }
 
-    /// What speaks against going back to a database; nil when the one that it was copied to is as it was then.
+    /// The reason not to go back to a database; nil when its copy has not been used since.
     private static func use(
         since move: DatabaseMove, of old: any BulkStore, _ logger: Logger
     ) async -> String? {
@@ -152,7 +152,7 @@ package struct DatabaseInUse: Error, Sendable, CustomStringConvertible {
 }
 
 extension BulkStore where Self: NodeStore {
-    /// What the database shows of having been used, beyond what it was copied from: nodes, and rows that have been added.
+    /// Signs that the database has been used since it was copied from `old`: nodes, and rows that have been added.
     fileprivate func use(beyond old: any BulkStore) async throws -> [String] {
         var found = try await nodes().map { "node \($0.host) served, last at \($0.lastSeenAt.text)" }
         for (name, words) in Self.telling {

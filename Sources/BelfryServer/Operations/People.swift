@@ -22,7 +22,8 @@ package enum SetupLink {
         return address + path(token)
     }
 
-    /// What a command prints of a link: its path on the server, and the whole where it is known where browsers find the dashboard.
+    /// The fields that a command prints for a link: its path on the server, and the full link where the dashboard's public URL is
+    /// known.
     package static func fields(_ token: String, at publicURL: String?) -> [(String, String)] {
         [("setup_path", path(token))] + (publicURL.map { [("setup_link", $0 + path(token))] } ?? [])
     }

@@ -3,7 +3,7 @@ import Foundation
 import NIOCore
 import NIOSSL
 
-/// What nghttp2 reads, turned into the facts of a request.
+/// Turns the headers and bodies that nghttp2 reads into the facts of a request.
 extension APNsConnection {
     /// - Parameter name: in lower case, as nghttp2 guarantees.
     func read(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, for request: Request) {

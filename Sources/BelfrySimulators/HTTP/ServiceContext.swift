@@ -1,4 +1,4 @@
-/// What a service needs while it reads one request: the time, and the script's answers for devices.
+/// The surroundings of a service while it reads one request: the time, and the script's answers for devices.
 package struct ServiceContext {
     /// Time since 1970.
     package let now: Duration

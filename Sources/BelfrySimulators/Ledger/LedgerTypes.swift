@@ -25,7 +25,7 @@ struct LedgerAnswer: Hashable {
     var isRefusal: Bool { reason != nil }
 }
 
-/// What a simulator counts of its connections.
+/// A simulator's counts of its connections.
 package struct ConnectionTotals: Sendable, Codable, Equatable {
     package var open = 0
     package var opened = 0

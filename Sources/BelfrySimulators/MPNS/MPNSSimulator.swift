@@ -5,7 +5,7 @@ extension ServiceSimulator where S == MPNSService {
     /// The channel address of a device. The script and the ledger call it by its token.
     package func channel(_ token: String) -> String { "\(url)/throttledthirdparty/01.00/\(token)" }
 
-    /// The same for a sender with a certificate, which has no daily limit.
+    /// The channel for a sender with a certificate, which has no daily limit.
     package func unthrottledChannel(_ token: String) -> String {
         "\(url)/unthrottledthirdparty/01.00/\(token)"
     }

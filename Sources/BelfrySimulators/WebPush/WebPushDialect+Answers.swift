@@ -1,4 +1,4 @@
-/// The same refusal in the format of each of the big services.
+/// Formats a refusal as each of the big services does.
 ///
 /// Sources: autopush, `docs/src/errors.md`; Apple, "Sending web push notifications in web apps and browsers"; reports
 /// by users of the other services. Where a service publishes no text of its own, the answer is the bare status.

@@ -55,7 +55,7 @@ package enum WebPushDialect: String, Sendable, CaseIterable {
     case microsoft
 }
 
-/// What a browser gives a page.
+/// A subscription, as a browser gives it to a page.
 package struct WebPushSubscription: Sendable, Equatable {
     /// The name for the script and the ledger.
     package var id: String

@@ -138,7 +138,7 @@ package struct FaultyStore: WrappedStore {
         planted == .forgetsSchedules ? [] : try await base.dueSchedules(atMost: limit)
     }
 
-    /// The same push with another receipt id: with the same it would be taken for a repeated request.
+    /// Copies a push with a new receipt id. With the old one it would be taken for a repeated request.
     private func twin(of push: NewPush) -> NewPush {
         NewPush(
             receiptID: UUID(), applicationKey: push.applicationKey, content: push.content, audience: push.audience,

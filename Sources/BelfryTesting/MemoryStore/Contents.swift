@@ -26,7 +26,7 @@ package struct Contents: Sendable {
     package var carmaImports: [CarmaImport] = []
     package var carmaMessages: [(message: CarmaMessage, pageHash: [UInt8])] = []
     package var acrobitsAppIDs: [AcrobitsAppID] = []
-    /// Those seen last come last.
+    /// Acrobits registrations; the most recently seen come last.
     package var acrobitsRegistrations: [AcrobitsRegistration] = []
     package var deviceDetails: [Key<Device>: DeviceDetail] = [:]
     package var feedback: [FeedbackRow] = []
@@ -130,7 +130,7 @@ package struct Contents: Sendable {
         /// The notes of its attempts.
         package var history = ""
         package var answeredAt: Instant?
-        /// What it shows on the icon of each device, once it has counted.
+        /// The number on the icon of each device, once it has been counted.
         package var badges: [Key<Device>: Int64]?
 
         package init(batch: Batch, lease: Lease, retryTimes: [Int: Instant] = [:]) {

@@ -74,7 +74,7 @@ extension AcrobitsRegistration {
 }
 
 extension Contents {
-    /// Of an application, or of a platform, that is no more.
+    /// Removes what belongs to a deleted application or platform.
     mutating func removeAcrobits(of application: Key<Application>? = nil, on platform: Key<Platform>? = nil) {
         acrobitsAppIDs.removeAll { $0.applicationKey == application || $0.platformKey == platform }
         acrobitsRegistrations.removeAll { $0.applicationKey == application || $0.platformKey == platform }

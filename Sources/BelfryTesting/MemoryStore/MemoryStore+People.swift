@@ -278,7 +278,7 @@ package struct PeopleTables: Sendable {
     var people: [Key<Person>: Person] = [:]
     var sessions: [[UInt8]: DashboardSession] = [:]
     var invitations: [[UInt8]: Invitation] = [:]
-    /// Who made an invitation, by the hash of its token.
+    /// The person who made an invitation, by the hash of its token.
     var authors: [[UInt8]: Key<Person>] = [:]
     var twoFactors: [Key<Person>: TwoFactorRow] = [:]
     var identities: [PersonIdentity: Key<Person>] = [:]
@@ -365,7 +365,7 @@ extension Person {
 }
 
 extension PeopleTables {
-    /// Those who may log in.
+    /// The operators who may log in.
     fileprivate var operators: [Key<Person>] {
         people.values.filter { $0.scope == .operator && $0.disabledAt == nil }.map(\.key)
     }

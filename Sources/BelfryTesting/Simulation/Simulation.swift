@@ -7,7 +7,7 @@ import Synchronization
 /// The process under test gets what a real one gets, and is killed and restarted by the world's plan. When the callers
 /// have done all their actions the faults stop, and all work must finish.
 package final class Simulation: Sendable {
-    /// What a process gets when it starts.
+    /// The dependencies of a process at its start.
     package struct Process: Sendable {
         package let store: any Store
         package let providers: any ProviderDirectory

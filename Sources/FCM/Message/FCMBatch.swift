@@ -3,7 +3,7 @@ public struct FCMBatch: Sendable {
     public let message: FCMMessage
     /// Registration tokens or Firebase Installation IDs, as the apps gave them.
     public let tokens: [[UInt8]]
-    /// What stands after each token, where that differs by device.
+    /// The JSON after each token, where it differs by device.
     let tails: [[UInt8]]?
 
     public init(message: FCMMessage, tokens: [[UInt8]]) {

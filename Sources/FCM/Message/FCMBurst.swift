@@ -49,7 +49,7 @@ struct FCMBurst {
         return batch
     }
 
-    /// What stands before an address of either kind.
+    /// The JSON before an address of either kind.
     private static let tokenHead = Array(#"{"message":{"token":"#.utf8)
     private static let installationHead = Array(#"{"message":{"fid":"#.utf8)
 

@@ -6,7 +6,7 @@ import Outbound
 ///
 /// Source: Firebase, REST reference, `projects.messages`; "About FCM messages" for sizes and reserved keys.
 public struct FCMMessage: Sendable, Hashable {
-    /// What stands after the token.
+    /// The JSON after the token.
     package let tail: [UInt8]
     /// All keys and values that a device gets, of the data and of the notification.
     package let dataBytes: Int
@@ -29,7 +29,7 @@ public struct FCMMessage: Sendable, Hashable {
             android: android, isValidatedOnly: isValidatedOnly)
     }
 
-    /// The same with data in their own order, whose keys may look the same and differ in their bytes.
+    /// Creates a message from data in a given order. Keys may look the same and differ in their bytes.
     package init(
         notification: FCMNotification? = nil, data: [(key: String, text: String)], android: FCMAndroid,
         isValidatedOnly: Bool = false
@@ -97,7 +97,7 @@ public struct FCMAndroid: Sendable, Hashable {
     public var clickAction: String?
     /// How many items the notification stands for, which launchers show on the app's icon.
     public var notificationCount: Int?
-    /// What stands for the count of each device.
+    /// The placeholder for the count of each device.
     package var countMark: String?
 
     public init(
@@ -118,7 +118,7 @@ public struct FCMAndroid: Sendable, Hashable {
 
     var isEmpty: Bool { self == FCMAndroid() }
 
-    /// Of what goes into the notification; the rest does not count against the limit.
+    /// The bytes that go into the notification; the rest does not count against the limit.
     var notificationBytes: Int {
         let texts = [("tag", tag), ("channel_id", channelID), ("sound", sound), ("click_action", clickAction)]
         let hasCount = notificationCount != nil || countMark != nil

@@ -10,7 +10,7 @@ public struct HTTP2Answers: RandomAccessCollection, Sendable {
         records = Array(repeating: AnswerRecord(), count: count)
     }
 
-    /// The same fault for every request.
+    /// Answers every request with one fault.
     package init(count: Int, unprocessed fault: HTTP2Fault) {
         records = Array(repeating: AnswerRecord(kind: .unprocessed, fault: fault), count: count)
     }
@@ -60,7 +60,7 @@ package struct AnswerRecord: Sendable {
     var fieldsLength: UInt32 = 0
     var bodyStart: UInt32 = 0
     var bodyLength: UInt32 = 0
-    /// What is kept free for the body behind its start, once it had to move.
+    /// The bytes reserved for the body from its start, once it had to move.
     var bodyRoom: UInt32 = 0
     package var fault = HTTP2Fault(.connectionLost)
 
@@ -88,7 +88,7 @@ extension HTTP2Answers {
         records[index].fieldsLength = 0
     }
 
-    /// What is kept of the headers of one answer, in bytes. A server may repeat a header without end.
+    /// The most bytes of headers kept for one answer. A server may repeat a header without end.
     private static let fieldsBytesMax = 1_024
 
     /// Keeps a header. Trailers come too late to lie beside the others and are left out.

@@ -85,7 +85,7 @@ public struct HTTP2Batch: Sendable {
         return varying.count + 1
     }
 
-    /// The same batch with only the requests at `indices`, in that order.
+    /// Returns a batch with only the requests at `indices`, in that order.
     package func picking(_ indices: [Int]) -> HTTP2Batch {
         var picked = self
         picked.fields = HTTP2FieldWriter()

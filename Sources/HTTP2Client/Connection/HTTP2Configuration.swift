@@ -33,7 +33,8 @@ public struct HTTP2Configuration: Sendable {
     public var connectDeadline = Duration.seconds(10)
     /// How long a connection with open streams may be silent before a ping checks it.
     public var pingAfter = Duration.seconds(10)
-    /// The same without open streams. Source: Apple asks for a ping when idle for an hour.
+    /// How long a connection without open streams may be silent before a ping checks it. Source: Apple asks for a ping when idle for
+    /// an hour.
     public var idlePingAfter = Duration.seconds(3_600)
     /// How long a ping may stay unanswered.
     public var pingDeadline = Duration.seconds(5)

@@ -68,7 +68,7 @@ public final class HTTP2Connection: Sendable {
         try? await channel.closeFuture.get()
     }
 
-    /// The same without waiting for the end, which is an event.
+    /// Begins to close as ``close(within:)`` does, without waiting for the end.
     func drain(_ reason: HTTP2Ending, within deadline: Duration) {
         let amount = TimeAmount.nanoseconds(Int64(clamping: deadline.nanoseconds))
         channel.eventLoop.execute { [handler, channel] in

@@ -20,7 +20,7 @@ struct StreamWindow {
         return isProven ? allowed : min(allowed, initial ?? allowed)
     }
 
-    /// What the limit will be once authentication is proven.
+    /// The limit once authentication is proven.
     var provenLimit: Int { min(most, remote) }
 
     var room: Int { max(0, limit - active) }

@@ -5,7 +5,7 @@ public import NIOSSL
 ///
 /// Each host's part is one batch on its connections, over HTTP/2 or HTTP/1.1.
 public struct OutboundBatch: Sendable {
-    /// What goes to one origin.
+    /// The requests that go to one origin.
     public struct Part: Sendable {
         public let origin: PostOrigin
         public var requests: HTTP2Batch
@@ -17,7 +17,7 @@ public struct OutboundBatch: Sendable {
         }
     }
 
-    /// What is the same for all requests.
+    /// The parts that all requests share.
     public struct Shape: Sendable {
         public var method = "POST"
         /// Names in lowercase.
@@ -79,7 +79,7 @@ public struct OutboundBatch: Sendable {
         }
     }
 
-    /// The same with only the requests at `indices`, which ascend; they keep their places.
+    /// Returns a batch with only the requests at `indices`, which ascend; they keep their places.
     package func picking(_ indices: [Int]) -> OutboundBatch {
         let wanted = Set(indices)
         var picked = self
@@ -115,6 +115,6 @@ public struct OutboundBatch: Sendable {
         return parts.count - 1
     }
 
-    /// What may stand in a header, without a line's end. Source: RFC 9110 §5.5.
+    /// Whether a text may be a header's value, which has no line's end. Source: RFC 9110 §5.5.
     static func isFieldValue(_ value: String) -> Bool { value.utf8.allSatisfy { 0x20...0x7E ~= $0 || $0 >= 0x80 } }
 }

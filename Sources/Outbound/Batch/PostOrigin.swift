@@ -10,7 +10,7 @@ public struct PostOrigin: Sendable, Hashable {
     /// `https://host`, with the port where it is not the scheme's own.
     public var text: String { "\(isSecure ? "https" : "http")://\(authority)" }
 
-    /// What `Host` and `:authority` say.
+    /// The value of `Host` and `:authority`.
     var authority: String {
         let name = host.contains(":") ? "[\(host)]" : host
         return port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"

@@ -18,11 +18,11 @@ final class HTTP1Job {
     let answerBytesMax: Int
     private let batch: HTTP2Batch
     private var silence: SilenceClock
-    /// What stands behind the path of each request, up to the headers of its own.
+    /// The bytes after the path of each request, up to the headers of its own.
     private let sharedHead: [UInt8]
     private let deliver: Deliver
 
-    /// What is read of an answer's body where the batch says nothing.
+    /// The most bytes read of an answer's body, where the batch names no limit.
     private static let answerBytesMax = 16_384
     /// Methods that say nothing of a body that they have not. Source: RFC 9110 §8.6.
     private static let bodiless: Set = ["GET", "DELETE"]

@@ -11,7 +11,7 @@ final class ConnectionBudget: Sendable {
 
     struct State {
         var open = 0
-        /// Of hosts that never answered.
+        /// Open connections to hosts that never answered.
         var strangers = 0
         var onFull: @Sendable () -> Bool = { false }
     }

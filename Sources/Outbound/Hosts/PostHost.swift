@@ -12,7 +12,7 @@ final class PostHost: Sendable {
     private let http1: HTTP1Pool
     private let speech: Speech
 
-    /// What the host chose when it was last asked.
+    /// The protocol that the host chose on the latest connection.
     private final class Speech: Sendable {
         private let value: Atomic<Bool>
 

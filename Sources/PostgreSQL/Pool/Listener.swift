@@ -4,7 +4,6 @@ import Synchronization
 
 /// Receives `NOTIFY`, on a connection and a thread of its own, and reconnects when the connection breaks.
 public final class Listener: Sendable {
-    /// What happened.
     public enum Event: Sendable, Hashable {
         /// It listens. Earlier notifications may have been missed: readers that depend on them must check now.
         case listening

@@ -57,7 +57,7 @@ public struct VAPIDSubjectFault: Sendable, Hashable, CustomStringConvertible {
         return subject
     }
 
-    /// What is no contact as services expect one, though its host may be somebody's.
+    /// The trait that makes services doubt a contact, although its domain may exist; nil for none.
     private static func oddity(of subject: String, _ labels: [Substring]) -> String? {
         if let label = labels.first(where: { $0.hasPrefix("-") || $0.hasSuffix("-") }) {
             return "names \(label), and no part of a domain begins or ends with a hyphen"

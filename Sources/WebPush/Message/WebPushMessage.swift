@@ -10,7 +10,7 @@ public struct WebPushMessage: Sendable, Hashable {
 
     /// The header of the coding, the delimiter and the tag. Source: RFC 8291 §4.
     static let overheadBytes = 16 + 4 + 1 + 65 + 1 + 16
-    /// Of 4,096 bytes, which every service has to take. Source: RFC 8030 §7.2.
+    /// The most bytes of a payload, so that its message has the 4,096 bytes that every service has to take. Source: RFC 8030 §7.2.
     public static let payloadBytesMax = 4_096 - overheadBytes
     /// Source: RFC 8030 §5.4.
     public static let topicBytesMax = 32

@@ -37,7 +37,7 @@ protocol AdminBackend: Sendable {
     /// Why nothing is sent at present; nil while a server works.
     func serverAbsence() async throws -> String?
 
-    /// What the admin API answers to this request; nil where it answers with no body.
+    /// Asks the admin API; nil where it answers with no body.
     ///
     /// - Parameter path: below `/admin/v1`, with its query.
     func ask(_ method: String, _ path: String, _ body: JSONObject?) async throws -> JSONValue?
@@ -99,7 +99,7 @@ struct PlatformDraft: Sendable {
 /// The members of a push request, as the admin API takes them.
 typealias PushDraft = JSONObject
 
-/// What a push request made: a push, or a schedule where it waits for its time.
+/// The result of a push request: a push, or a schedule where it waits for its time.
 struct CreatedPush: Codable, Sendable {
     var receipt_id: String?
     var schedule_id: String?

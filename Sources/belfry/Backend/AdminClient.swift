@@ -140,7 +140,7 @@ struct AdminClient: Sendable {
 /// Why a request to another server failed.
 struct AdminFault: Error, CustomStringConvertible {
     let description: String
-    /// What the server answered with, where it answered.
+    /// The status of the server's answer; nil where there was none.
     let status: Int?
 
     init(_ description: String, status: Int? = nil) { (self.description, self.status) = (description, status) }

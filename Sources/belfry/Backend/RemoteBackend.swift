@@ -137,7 +137,7 @@ struct RemoteBackend: AdminBackend {
 }
 
 extension JSONObject {
-    /// Those fields that have a value.
+    /// Makes an object of the fields that have a value.
     fileprivate static func given(_ fields: [String: String?]) -> Self {
         JSONObject(fields.compactMapValues(\.self))
     }

@@ -104,7 +104,7 @@ extension Admin.UnmatchedReply {
         return warnings
     }
 
-    /// What nothing has, a line for each kind of name.
+    /// Names that matched nothing, a line for each kind of name.
     fileprivate var fields: [(String, String)] {
         var fields: [(String, String)] = []
         if device_count > 0 {

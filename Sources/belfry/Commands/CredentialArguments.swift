@@ -41,7 +41,7 @@ struct CredentialArguments: ParsableArguments {
         return try apns.readReplacement()
     }
 
-    /// What a platform of the type takes, for a command that was given nothing.
+    /// The options that a platform of the type takes, for a command that was given none.
     private static func wanted(of kind: PlatformKind) -> String {
         let staying = "what is left out stays, but for secrets, which have to be given again"
         if kind.isApple {

@@ -4,7 +4,7 @@ import Foundation
 
 /// A file that a command was given.
 enum InputFile {
-    /// What it holds. Throws `ValidationError` with the option, the path and why it cannot be read.
+    /// The contents of a file. Throws `ValidationError` with the option, the path and why it cannot be read.
     ///
     /// - Parameters:
     ///   - path: `-` is standard input.

@@ -10,7 +10,7 @@ func print(_ text: String) { Swift.print(text.withoutControls(keepsLines: true))
 enum StandardError {
     static let isTerminal = isatty(STDERR_FILENO) == 1
 
-    /// What cannot be written is lost: a full disk or a reader that left ends no command.
+    /// Writes to standard error. A write that fails is dropped: a full disk or a reader that left ends no command.
     static func write(_ text: String) { put(text.withoutControls(keepsLines: true)) }
 
     private static func put(_ text: String) {

@@ -43,7 +43,7 @@ struct PlatformWebCommand: AsyncParsableCommand {
         Output.fields([("platform_uuid", reply.platform_uuid)] + (reply.web.map { $0.fields } ?? []))
     }
 
-    /// What is so at present.
+    /// Prints the present settings.
     private func show() async throws {
         let reply = try await backend.withBackend { try await $0.platform(platform) }
         if output.json { return try Output.json(reply) }

@@ -153,7 +153,7 @@ struct PushCommand: AsyncParsableCommand {
         }
     }
 
-    /// What is meant for no type of platform is stored with the push, and nothing reads it.
+    /// Warns of parts of `--custom` that belong to no type of platform. They are stored with the push and never used.
     private func warnOfStrangers(in custom: JSONValue?) {
         guard case .object(let parts)? = custom else { return }
         for part in parts.keys.sorted() where PlatformKind(rawValue: part) == nil {

@@ -71,7 +71,7 @@ struct SimulateAPNs: AsyncParsableCommand {
             ])
     }
 
-    /// What the handshake asks for; nil for provider tokens.
+    /// The client certificates that the handshake asks for; nil for provider tokens.
     private func certificates(of authority: CertificateAuthority) throws -> APNsSimulator.Authentication? {
         if let clientCA {
             return .certificates(trustRootPEM: try String(contentsOfFile: clientCA, encoding: .utf8))

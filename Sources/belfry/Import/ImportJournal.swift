@@ -15,7 +15,7 @@ final class ImportJournal {
         var tally = ImportTally()
         /// How far each part of the list has come, where it has parts.
         var places: [String: Int] = [:]
-        /// What a server elsewhere calls the import.
+        /// The id of the import on a remote server.
         var importID: UUID?
         /// How long the file of verdicts is with those of all rows that are done.
         var verdictBytes: UInt64 = 0

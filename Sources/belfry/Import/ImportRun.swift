@@ -103,7 +103,7 @@ struct ImportRunOptions: ParsableArguments {
     }
 }
 
-/// What came of an import, as scripts see it; in a dry run what would.
+/// The result of an import as JSON for scripts; in a dry run, the result that it would have.
 private struct ImportReport: Encodable {
     let rows: Int
     let new: Int

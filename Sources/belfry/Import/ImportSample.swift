@@ -10,7 +10,7 @@ struct ImportSample {
     private var seen: [Key<Platform>: Int] = [:]
     private var generator = SystemRandomNumberGenerator()
 
-    /// Of each platform.
+    /// The most tokens of each platform.
     private static let tokensMax = 100
 
     init(service: OperatorService, platforms: [Platform]) {

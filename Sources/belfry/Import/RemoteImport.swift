@@ -78,8 +78,8 @@ struct RemoteImport: ImportTarget {
 }
 
 extension RemoteImport {
-    /// What the import that the journal tells of is called there: another where that has rows that the journal does not know, which
-    /// a crash of this command may leave.
+    /// The id of the import on the server: that of the journal, or a new one where the server has rows that the journal does not know.
+    /// A crash of this command may leave such rows.
     static func id(after journal: ImportJournal, _ client: AdminClient, _ application: UUID) async throws -> UUID {
         guard journal.state.rows > 0, let id = journal.state.importID,
             let job: Admin.ImportReply = try? await client.send(

@@ -114,7 +114,7 @@ struct ScheduleOptions: ParsableArguments {
     }
 }
 
-/// What a schedule sends, and to whom.
+/// The content and the target of a schedule.
 struct ScheduledPushOptions: ParsableArguments {
     @Option(help: "The text.") var body: String?
     @Option(help: ArgumentHelp("`message` of the admin API, in place of --body.", valueName: "json|@file"))

@@ -19,7 +19,7 @@ struct PCFContents {
         var groups = 0
         var geofences = 0
         var schedules = 0
-        /// What could not be taken over, and why.
+        /// Items that could not be taken over, and why.
         var refused: [String] = []
 
         var fields: [(String, String)] {
@@ -169,7 +169,7 @@ struct PCFContents {
             startsAt: geofence["start_time"]?.instant ?? .zero, expiresAt: geofence["expiry_time"]?.instant ?? .zero)
     }
 
-    /// What devices that are up to date come with; nil where no platform's secret is known.
+    /// The latest time of a change to geofences, which up-to-date devices send; nil where no platform's secret is known.
     private func lastModified() async throws -> Instant? {
         var last: Instant?
         for (uuid, secret) in secrets {
@@ -182,7 +182,8 @@ struct PCFContents {
 
     // MARK: Schedules
 
-    /// Those that are still to come. One that is here already, for the same time and of the same words, is not made again.
+    /// Takes over the schedules that are still to come. One that is here already, for the same time and with the same content, is not
+    /// made again.
     func takeSchedules() async throws -> Int {
         guard case .array(let found) = try await server.json("/v1/schedules", as: caller) else {
             throw PCFFault("/v1/schedules is no list")

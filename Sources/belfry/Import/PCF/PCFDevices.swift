@@ -63,7 +63,7 @@ struct PCFDevices {
         }
     }
 
-    /// What the platform is told of each of its devices, its tags too; without the platform's secret what the list said.
+    /// Reads each device's details, its tags too, with the platform's secret; without the secret the list has to do.
     private func details(
         _ listed: [[UInt8]], of platform: Platform
     ) async throws -> [Result<ImportRow, InvalidInput>] {
@@ -79,7 +79,7 @@ struct PCFDevices {
         }
     }
 
-    /// What comes of each, in order, some at a time.
+    /// Runs the work for each item, some at a time, and returns the results in the order of the items.
     private func concurrently<Item: Sendable, Value: Sendable>(
         _ items: [Item], _ work: @escaping @Sendable (Item) async throws -> Value
     ) async throws -> [Value] {

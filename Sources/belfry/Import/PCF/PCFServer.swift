@@ -20,7 +20,7 @@ struct PCFServer: Sendable {
     /// Six tries take half a minute.
     private static let triesMax = 6
 
-    /// Who asks: an application by its API key, or a platform by its secret.
+    /// The caller: an application by its API key, or a platform by its secret.
     struct Caller: Sendable {
         let uuid: UUID
         let secret: String
@@ -56,7 +56,7 @@ struct PCFServer: Sendable {
 
     func shutdown() async throws { try await http.shutdown() }
 
-    /// What a path answers; nil for a 404. What may pass by itself is tried again.
+    /// The answer to a GET; nil for a 404. Faults that may pass by themselves are retried.
     func get(_ path: String, as caller: Caller) async throws -> Data? {
         var pause = Duration.milliseconds(500)
         for number in 1... {
