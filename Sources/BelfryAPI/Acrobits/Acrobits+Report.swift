@@ -3,7 +3,7 @@ import BelfryCore
 extension Acrobits {
     /// A request to a reporter, in whatever spelling the operator chose.
     struct ReportRequest: Sendable {
-        /// Behind the key, without slashes around it; still percent-encoded, since a token may hold a slash.
+        /// The path behind the key, without slashes around it; still percent-encoded, since a token may hold a slash.
         var path: Substring = ""
         var query: Substring = ""
         var contentType: String?

@@ -8,7 +8,7 @@ extension Acrobits {
     struct Template: Sendable, Hashable {
         /// The pieces of the path; empty where it has none.
         private(set) var path: [Piece] = []
-        /// By the name of a parameter, of a form's field or of a JSON member; nil for what is not needed.
+        /// Fields by the name of a parameter, of a form's field or of a JSON member; nil for values that are not needed.
         private(set) var names: [String: Field?] = [:]
 
         enum Piece: Sendable, Hashable {
@@ -85,7 +85,7 @@ extension Acrobits {
             return pieces
         }
 
-        /// Where the placeholder ends that the text begins with; `%sha1(%account[password]%)%` is one.
+        /// The end of the placeholder that the text begins with; `%sha1(%account[password]%)%` is one.
         private static func placeholderEnd(_ text: Substring) -> Substring.Index? {
             let body = text.dropFirst()
             guard body.hasPrefix("sha1(") else { return body.firstIndex(of: "%") }

@@ -145,7 +145,7 @@ package struct MediatorRoutes: Sendable {
     }
 
     private struct Message {
-        /// As a relay gets it.
+        /// The message in the form for a relay.
         let body: [UInt8]
         let isForm: Bool
         let call: Result<AcrobitsCall, InvalidInput>

@@ -62,7 +62,7 @@ struct SIPContact: Sendable, Hashable {
         return last.allSatisfy { $0 == "voip" || $0 == "remote" } ? last : []
     }
 
-    /// Without the team before it and the services behind it.
+    /// The bundle id, without the team before it and the services behind it.
     private var bundle: String {
         var parts = parameter.split(separator: ".")
         if !services.isEmpty { parts.removeLast() }

@@ -50,7 +50,7 @@ extension Admin.Call {
 }
 
 extension Admin {
-    /// For how long an old secret is taken beside the new one.
+    /// The time for which an old secret is accepted beside the new one.
     struct Grace: Body {
         static let fields = ["grace_seconds"]
         private(set) var duration = Duration.zero

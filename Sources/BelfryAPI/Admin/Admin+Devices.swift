@@ -95,7 +95,7 @@ extension Admin {
             return platform
         }
 
-        /// With what is kept beside it.
+        /// Shows a device with the details that are kept beside it.
         private func show(
             _ call: Call, _ device: Device, _ platform: Platform, _ application: Application
         ) async throws -> Response {
@@ -118,7 +118,7 @@ extension Admin {
             return Response(status: .noContent)
         }
 
-        /// With all that is kept of it.
+        /// Deletes a device with all that is kept of it.
         private func erase(
             _ call: Call, _ device: Device, _ platform: Platform, _ application: Application
         ) async throws -> Response {

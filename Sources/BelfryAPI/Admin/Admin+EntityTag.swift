@@ -6,7 +6,7 @@ extension Admin {
     /// The version of a thing that a caller saw: the ETag of an answer, which comes back in If-Match, and the hidden field of a form.
     /// Source: RFC 9110 §8.8.3.
     package struct EntityTag: Sendable, Hashable {
-        /// In quotes.
+        /// The tag in quotes.
         package let text: String
 
         package init(_ schedule: Schedule) { text = "\"\(schedule.version)\"" }

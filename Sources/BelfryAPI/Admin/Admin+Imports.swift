@@ -209,7 +209,7 @@ extension Admin {
             return number
         }
 
-        /// More rows than any list has, and few enough to be counted on from.
+        /// The highest row number: more than any list has, and few enough to count on from.
         private static let rowMax = 1_000_000_000_000
     }
 

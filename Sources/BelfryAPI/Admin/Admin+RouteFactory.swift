@@ -7,7 +7,7 @@ extension Admin {
     /// One method of one path.
     struct Route: Sendable {
         let method: HTTPRequest.Method
-        /// Below `/admin/v1`.
+        /// The path below `/admin/v1`.
         let path: String
         let answer: @Sendable (Call) async throws -> Response
         /// See `IdempotencyMiddleware.run`; it matters for POST alone.

@@ -41,7 +41,7 @@ extension Admin {
             return try Response(status: isNew ? .created : .ok, TopicReply(fate.topic))
         }
 
-        /// Its devices are unsubscribed.
+        /// Deletes a topic. Its devices are unsubscribed.
         private func delete(_ call: Call, _ application: Application) async throws -> Response {
             try await factory.admin.delete(try await found(call, application), of: application, by: call.author)
             return Response(status: .noContent)

@@ -1,7 +1,7 @@
 package import BelfryCore
 
 extension Push.Content {
-    /// In the form that `PushBody` reads, with nothing left out.
+    /// The content in the form that `PushBody` reads, with nothing left out.
     package var json: JSONValue {
         var members = shared.json
         members["body"] = body.map(JSONValue.string)
@@ -26,7 +26,7 @@ extension ApplePush {
 }
 
 extension Target {
-    /// In the form that `PushBody` reads, with nothing left out.
+    /// The request in the form that `PushBody` reads, with nothing left out.
     package var json: JSONValue {
         var members: JSONObject = [:]
         members["devices"] = devices.map { .strings($0.map(\.lowercased)) }

@@ -49,7 +49,7 @@ extension Broker {
             return try Name(text)
         }
 
-        /// By which two requests are compared: context and bindings' apps may differ.
+        /// The values by which two requests are compared: context and bindings' apps may differ.
         var attributes: String {
             JSONValue.object([
                 "organization_guid": organization.map(JSONValue.string) ?? .null,

@@ -7,7 +7,7 @@ import Hummingbird
 /// Source: docs/compatibility/carma.md.
 package enum Carma {
     package struct Options: Sendable {
-        /// Where devices reach this server.
+        /// The address at which devices reach this server.
         package var address: ServerAddress
 
         package init(address: ServerAddress = ServerAddress()) { self.address = address }

@@ -1,6 +1,6 @@
 import BelfryCore
 
-/// Which of the known fields of an object a caller gave: one that stands there twice would send what only the last of them says.
+/// Notes which of the known fields of an object a caller gave: of a field that is there twice, only the last value would count.
 struct GivenFields {
     private var places: UInt64 = 0
 

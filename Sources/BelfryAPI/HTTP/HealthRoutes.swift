@@ -6,7 +6,7 @@ package struct HealthFault: Sendable, Hashable {
     package enum Part: String, Sendable, CaseIterable { case server, database, keyRing = "key_ring", disk }
 
     package let part: Part
-    /// For an operator: it may name hosts and files.
+    /// The reason for an operator: it may name hosts and files.
     package let reason: String
 
     package init(_ part: Part, _ reason: String) {

@@ -170,7 +170,7 @@ extension Response {
 }
 
 extension ByteBuffer {
-    /// Up to the next CR LF, which is consumed; nil when there is none.
+    /// Reads up to the next CR LF, which is consumed; nil when there is none.
     fileprivate mutating func readLine() -> String? {
         guard let end = readableBytesView.firstIndex(of: 0x0D) else { return nil }
         let line = readString(length: end - readerIndex)

@@ -11,7 +11,7 @@ import Synchronization
 /// failures costs one atomic load, and its bucket if its kind has a limit.
 package final class RequestLimiter: Sendable {
     package struct Options: Sendable {
-        /// For all nodes together. Kinds without a limit are not listed.
+        /// Limits for all nodes together. Kinds without a limit are not listed.
         package var limits: [Principal.Kind: RateLimit]
         package var proxies: TrustedProxies
         package var guesses = LoginThrottle()

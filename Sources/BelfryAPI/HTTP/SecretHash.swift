@@ -5,7 +5,7 @@ import Crypto
 package enum SecretHash {
     package static func of(_ secret: String) -> [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }
 
-    /// For the codes of authenticator apps, which know SHA-1 alone. Source: RFC 6238 §1.2.
+    /// HMAC for the codes of authenticator apps, which know SHA-1 alone. Source: RFC 6238 §1.2.
     package static let authentication: OneTimeCode.Authentication = { key, message in
         Array(HMAC<Insecure.SHA1>.authenticationCode(for: message, using: SymmetricKey(data: key)))
     }

@@ -7,7 +7,7 @@ import NIOCore
 /// Where no public URL is set, the `Host` of a request is believed only where that is safe: for names of this machine, the address that the
 /// connection came to, and names that the operator listed. Any other `Host` may be an attacker's.
 package struct ServerAddress: Sendable {
-    /// Without a slash at its end; nil where it is not set.
+    /// The public URL without a slash at its end; nil where it is not set.
     package var publicURL: String?
     /// The path of the public URL.
     package var path: PublicPath { PublicPath(of: publicURL) }
@@ -22,7 +22,7 @@ package struct ServerAddress: Sendable {
         self.isSecure = isSecure
     }
 
-    /// Without a slash at its end; nil where neither the settings nor a `Host` that can be believed say it.
+    /// The address of the server without a slash at its end; nil where neither the settings nor a `Host` that can be believed say it.
     ///
     /// - Parameter cameByTLS: whether the client speaks TLS to a proxy before the server.
     package func known(_ request: Request, _ context: APIContext, cameByTLS: Bool = false) -> String? {
@@ -31,7 +31,7 @@ package struct ServerAddress: Sendable {
         return "\(isSecure || cameByTLS ? "https" : "http")://\(authority)"
     }
 
-    /// As `known`, or else the address that the connection came to.
+    /// The address as in `known`, or else the one that the connection came to.
     package func url(_ request: Request, _ context: APIContext, cameByTLS: Bool = false) -> String {
         known(request, context, cameByTLS: cameByTLS) ?? "\(isSecure ? "https" : "http")://\(local(context))"
     }

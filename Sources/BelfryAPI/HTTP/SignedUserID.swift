@@ -27,7 +27,7 @@ enum SignedUserID {
         return try id(in: payload)
     }
 
-    /// Only the one algorithm, and no critical extension. Other members do not matter.
+    /// Accepts only the one algorithm, and no critical extension. Other members do not matter.
     private static func check(header: [UInt8]) throws(InvalidInput) {
         var algorithm: String?
         var isCritical = false

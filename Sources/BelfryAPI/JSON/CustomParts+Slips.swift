@@ -12,7 +12,7 @@ extension CustomParts {
         }
     }
 
-    /// More members than anybody writes by hand are not looked at.
+    /// The most members that are examined: people write fewer by hand.
     private static let membersMax = 64
 
     /// Throws where a name differs from that of a field by one slip.

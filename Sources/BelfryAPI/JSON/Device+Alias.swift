@@ -1,6 +1,6 @@
 import BelfryCore
 
 extension Device {
-    /// As callers see it: apps say by an empty alias that there is none.
+    /// The alias as callers see it: an empty alias from an app means none.
     var shownAlias: String? { about.alias.flatMap { $0.isEmpty ? nil : $0 } }
 }

@@ -88,7 +88,7 @@ struct IgnoredFields: Sendable, Hashable {
             && key.utf8.allSatisfy { 0x21..<0x7F ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
     }
 
-    /// Such as `expires_at was ignored (is expiryTime meant?)`.
+    /// The warning, such as `expires_at was ignored (is expiryTime meant?)`.
     var text: String {
         let ignored = fields.map { "\($0.written) was ignored\($0.meant.map { " (is \($0) meant?)" } ?? "")" }
         let more = others == 0 ? [] : ["\(others) more \(others == 1 ? "field was" : "fields were") ignored"]

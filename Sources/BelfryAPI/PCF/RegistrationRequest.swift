@@ -6,7 +6,7 @@ extension PCFv1 {
         package private(set) var registrationToken: RegistrationToken?
         package private(set) var about = Device.About()
         package private(set) var tags: Tags?
-        /// As the app sent it: signed, unless the operator switched that off. `""` clears; nil does so in a POST alone.
+        /// The user id as the app sent it: signed, unless the operator switched that off. `""` clears; nil does so in a POST alone.
         package private(set) var customUserID: String?
         /// The language and the time zone of the device. PCF has neither.
         private var language: String?

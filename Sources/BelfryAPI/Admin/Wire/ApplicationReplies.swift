@@ -18,7 +18,7 @@ extension Admin {
         package var api_key: String?
         /// Shown once, in the reply to its creation.
         package var shared_secret: String?
-        /// Until when the secret before the one that was replaced would have been taken: it is refused from now on.
+        /// The time until which the secret before the replaced one would have been accepted: it is refused from now on.
         package var grace_ended_early: String?
 
         package init(

@@ -38,7 +38,7 @@ extension Admin {
         /// Shown once, in the reply to its creation.
         package var key: String?
 
-        /// Until when the secret before the one that was replaced would have been taken: it is refused from now on.
+        /// The time until which the secret before the replaced one would have been accepted: it is refused from now on.
         package var grace_ended_early: String?
 
         package init(
@@ -103,7 +103,7 @@ extension Admin {
     package struct NodeReply: Codable, Sendable {
         package let node_uuid: String
         package let host: String
-        /// Where it serves, as it is configured.
+        /// The address at which the node serves, as configured.
         package let address: String
         package let version: String
         package let state: String

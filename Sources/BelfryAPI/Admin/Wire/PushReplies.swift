@@ -50,7 +50,7 @@ extension Admin {
         package let devices: Int
         /// Whether these are all devices of its audience, or those that were found so far.
         package let fanned_out: Bool
-        /// By the answer's name, with the reason after a colon.
+        /// Numbers of devices by the answer's name, with the reason after a colon.
         package let counts: [String: Int]
         package let accepted_at: String
         @OrNull package var expires_at: String?

@@ -8,7 +8,7 @@ extension PCFv1 {
         let store: any ApplicationStore & DirectoryStore
 
         private static let chunkSize = 500
-        /// To reach a page, all ids before it are read: a million at most.
+        /// The last page that may be asked for. To reach a page, all ids before it are read: a million at most.
         static let customUserIDPagesMax = 20_000
 
         func registrations(_ request: Request, of application: Application) async throws -> Response {

@@ -53,7 +53,7 @@ extension PCFv1 {
             }
         }
 
-        /// Mistakes that the caller should learn of, since a geofence that no device shows is accepted, as PCF did. Throws on a misspelt
+        /// Mistakes that the caller should learn of, since a geofence that no device shows is accepted, as in PCF. Throws on a misspelt
         /// key, unless such keys are ignored.
         func mistakes(in plan: GeofencePlan, _ unknown: UnknownFields, at now: Instant) throws(InvalidInput)
             -> IgnoredFields

@@ -111,7 +111,7 @@ extension JSONWriter {
         }
     }
 
-    /// Only the locations of a group have their times under other names.
+    /// Writes a group, whose locations alone have their times under other names.
     fileprivate mutating func group(_ group: LocationGroup) {
         object { json in
             json.integer("id", group.key.rawValue)
