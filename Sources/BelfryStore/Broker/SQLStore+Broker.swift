@@ -84,7 +84,7 @@ enum BrokerStatements {
             ON CONFLICT (public_id) DO NOTHING
         """
 
-    /// It is not deleted while it is held.
+    /// Keeps an instance from being deleted until the transaction ends.
     static let holdInstance: SQLText = """
         SELECT 1 /* broker.hold_instance */ FROM broker_instance WHERE id = $1 \(SQLText.forKeyShare)
         """

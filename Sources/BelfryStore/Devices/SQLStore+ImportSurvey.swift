@@ -50,7 +50,7 @@ extension SQLConnection {
 }
 
 extension DeviceImport {
-    /// Its custom user id, if it has one.
+    /// The custom user id of the row; nil where it has none.
     fileprivate var user: String? {
         if case .set(let id) = registration.customUserID { id } else { nil }
     }

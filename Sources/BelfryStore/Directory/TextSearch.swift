@@ -16,7 +16,7 @@ struct TextSearch<Connection: SQLConnection> {
     let now: Instant
     let budget: SearchBudget
 
-    /// More candidates than these are not looked up one by one; scanning all devices costs as much.
+    /// The most candidates that are looked up one by one; scanning all devices costs as much as more.
     private static var candidatesMax: Int { 65_536 }
     private static var rowsAtOnce: Int { 1_024 }
     private static var segmentsAtOnce: Int { 64 }
@@ -100,7 +100,7 @@ struct TextSearch<Connection: SQLConnection> {
         return found.count <= Self.candidatesMax ? Array(Set(found)) : nil
     }
 
-    /// By segment, the positions that have all the grams of one of the sequences.
+    /// The positions, by segment, that have all the grams of one of the sequences.
     private func places(of sequences: [[UInt16]], in segments: ArraySlice<Int64>) throws -> [Int64: [UInt16]] {
         let grams = Set(sequences.joined())
         let blocks = Set(grams.map { SegmentDraft.block(of: $0) })

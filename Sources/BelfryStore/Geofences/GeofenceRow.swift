@@ -173,8 +173,8 @@ enum GeofenceStatements {
 
     static let clearGroups: SQLText = "DELETE FROM geofence_group /* geofences.clear_groups */ WHERE geofence_id = $1"
 
-    /// By itself or by groups, so it may come several times. Scans `geofence_location_location`, and `location_group_member_location` with
-    /// `geofence_group_group`.
+    /// Active geofences that use a location, by themselves or by groups, so that one may come several times. Scans
+    /// `geofence_location_location`, and `location_group_member_location` with `geofence_group_group`.
     static let activeUsing: SQLText = """
         SELECT id, platform /* geofences.active_using */
           FROM geofence_location JOIN geofence ON id = geofence_id

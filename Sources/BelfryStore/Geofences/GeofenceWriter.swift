@@ -100,12 +100,12 @@ struct GeofenceWriter<Session: WriteSession> {
         if geofence.phase == .active { try notify([geofence.platform]) }
     }
 
-    /// A location that moves changes all geofences that use it.
+    /// Restamps all geofences that use a location, which change when it moves.
     func restampThose(using location: Key<Location>) throws {
         try restamp(try session.prepared(GeofenceStatements.activeUsing).all(location, as: User.init))
     }
 
-    /// So does a group whose locations are others.
+    /// Restamps all geofences that use a group, which change when it has other locations.
     func restampThose(using group: Key<LocationGroup>) throws {
         try restamp(try session.prepared(GeofenceStatements.activeUsingGroup).all(group, as: User.init))
     }

@@ -39,7 +39,7 @@ extension SQLStore {
 }
 
 extension ComposeDraft.Place {
-    /// Below zero, or zero, for a new push.
+    /// The schedule of the draft; for a new push zero, or a number below.
     fileprivate var scheduleColumn: Key<Schedule> { schedule ?? Key(-number) }
 }
 

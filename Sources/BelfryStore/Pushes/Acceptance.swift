@@ -187,7 +187,7 @@ struct BatchRows {
         answers.append(batch.answers)
     }
 
-    /// They are due at once.
+    /// Writes the batches, which are due at once.
     func write(in session: some WriteSession, areWhole: Bool) throws {
         guard !pushes.isEmpty else { return }
         let now = session.now

@@ -16,7 +16,7 @@ extension SQLStore {
     }
 }
 
-/// Where the steps of a cancellation have come to, in the order of `batch_device`.
+/// The place that the steps of a cancellation have come to, in the order of `batch_device`.
 struct PushCancellationPlace: Sendable {
     let platform: Int64
     let firstDevice: Int64
@@ -105,7 +105,7 @@ struct PushCancellation<Session: WriteSession> {
 
         var pending: Int { codes.count { Answer(byte: $0) == .pending } }
 
-        /// Its answers when it is closed now; nil while a worker sends it, and where it cannot be read.
+        /// The answers of a batch that is closed now; nil while a worker sends it, and where it cannot be read.
         var closed: [UInt8]? {
             if isClaimed, !isDue { return nil }
             guard codes.allSatisfy({ Answer(byte: $0) != nil }) else { return nil }

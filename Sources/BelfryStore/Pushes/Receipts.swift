@@ -5,8 +5,8 @@ extension SQLConnection {
         try receipts(of: [push], at: now, nil).first
     }
 
-    /// In the order of the pushes, without those that are gone, or whose counts cannot be read. Four trips, however many
-    /// there are.
+    /// The receipts in the order of the pushes, without those that are gone, or whose counts cannot be read. Takes four trips, however many
+    /// pushes there are.
     ///
     /// - Parameter damaged: where it is reported that counts cannot be read; nil throws instead.
     func receipts(of pushes: [PushHead], at now: Instant, _ damaged: DamagedRows?) throws -> [Receipt] {

@@ -80,7 +80,7 @@ private struct BadgeCounting<Session: WriteSession> {
         return numbers
     }
 
-    /// Where the requests stand that are to be counted; what was counted before is read.
+    /// The places of the requests that are to be counted. Numbers that were counted before are read.
     private func openRequests(_ requests: [FillingRequest], _ numbers: inout [[Int64]?]) throws -> [Int] {
         let places = Dictionary(
             requests.enumerated().filter { $0.element.badge != nil }.map { ($1.batch.key, $0) },
@@ -140,13 +140,13 @@ extension FillingRequest {
         }
     }
 
-    /// As it is stored, with a number for each device of the batch.
+    /// The stored form of the numbers, one for each device of the batch.
     fileprivate func badges(_ shown: [Int64]) -> [UInt8] {
         let byDevice = Dictionary(zip(devices, shown), uniquingKeysWith: { first, _ in first })
         return BadgeList.encode(batch.devices.map { byDevice[$0] ?? 0 })
     }
 
-    /// From what is stored; a list that cannot be read shows nothing.
+    /// The numbers of a stored list; a list that cannot be read shows nothing.
     fileprivate func shown(in list: [Int64]?) -> [Int64] {
         let byDevice = Dictionary(zip(batch.devices, list ?? []), uniquingKeysWith: { first, _ in first })
         return devices.map { byDevice[$0] ?? 0 }

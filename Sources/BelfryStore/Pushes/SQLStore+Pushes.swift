@@ -60,7 +60,7 @@ enum PushStatements {
          WHERE receipt_id = $1 AND NOT is_being_deleted
         """
 
-    /// Its fan-outs are read in the order of their primary key, so that no other index is scanned.
+    /// Reads the progress of pushes. Fan-outs are read in the order of their primary key, so that no other index is scanned.
     static let progress: SQLText = """
         SELECT push_id, open_fan_out_count, device_count, first_answer_at_ms, settled_at_ms,
                (SELECT count(*) FROM damaged_batch

@@ -102,7 +102,7 @@ extension SQLStore {
 }
 
 extension SQLConnection {
-    /// Without unreadable pushes.
+    /// A page of pushes, without unreadable ones.
     fileprivate func pushes(
         of application: Key<Application>, before: Key<Push>?, limit: Int, _ damaged: DamagedRows
     ) throws -> [PushHead] {

@@ -135,7 +135,7 @@ private struct SettledRows {
 /// The changes of a push's counters by settlements.
 private struct SettledPush {
     private(set) var batchesClosed = 0
-    /// By the code of the answer, without those that wait.
+    /// Numbers of devices by the code of their answer, without those that wait.
     private(set) var counts: [(code: Int, count: Int)] = []
 
     var hasAnswers: Bool { !counts.isEmpty }

@@ -11,7 +11,7 @@ final class RegistryCache: Sendable {
         let applicationByUUID: [UUID: Application]
         let platforms: [Key<Platform>: Platform]
         let platformByUUID: [UUID: Platform]
-        /// In the order of creation.
+        /// Platforms in the order of creation.
         let platformsByApplication: [Key<Application>: [Platform]]
     }
 
@@ -53,7 +53,7 @@ final class RegistryCache: Sendable {
 }
 
 extension RegistryCache.Entries {
-    /// Without unreadable rows, which must not fail the others.
+    /// Reads applications and platforms, without unreadable rows, which must not fail the others.
     init(of db: some SQLConnection, _ damaged: DamagedRows) throws {
         var bindings: [UUID: [[UInt8]]] = [:]
         try db.prepared(BrokerStatements.apiKeyHashes).each { row in

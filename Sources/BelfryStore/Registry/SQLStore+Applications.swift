@@ -167,7 +167,7 @@ enum ApplicationStatements {
          ORDER BY id
         """
 
-    /// It is not deleted while it is locked; its other columns may change.
+    /// Keeps an application from being deleted until the transaction ends; its other columns may change.
     static let hold: SQLText = """
         SELECT 1 /* applications.hold */ FROM application WHERE id = $1 AND NOT is_being_deleted \(SQLText.forKeyShare)
         """

@@ -12,7 +12,7 @@ final class GroupedReads<Entry: Sendable, Answer: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// While one is on its way, another may leave.
+    /// The most reads at once: while one is on its way, another may leave.
     private let runningMax = 2
     private let entriesMax = 64
 

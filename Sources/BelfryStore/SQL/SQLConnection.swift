@@ -51,7 +51,7 @@ protocol SQLConnection: SendableMetatype {
     /// - Parameter keep: called with each push that was read, and the length of its stored form.
     func pushes(_ keys: [Key<Push>], known: [Push?], keep: (Push, Int) -> Void) throws -> [PushLoading]
 
-    /// For each batch the tokens of its devices that are active and ready to be sent to.
+    /// The tokens of each batch's devices that are active and ready to be sent to.
     func recipients(of batches: [Batch]) throws -> [[Recipient]]
 }
 

@@ -69,7 +69,7 @@ package final class SQLiteStore: SQLStore {
         try looking(at: path) { try DatabaseImport.check($0, of: "sqlite:\(path)", for: .serving) }
     }
 
-    /// Where the database at `path` was copied to, if it was.
+    /// The database that the one at `path` was copied to; nil where it was not copied.
     package static func move(at path: String) throws -> DatabaseMove? {
         try looking(at: path) { try DatabaseImport.move(of: $0) }
     }

@@ -225,7 +225,7 @@ private struct NameMigration<Connection: SQLConnection> {
 }
 
 extension String {
-    /// As a name; one of blanks alone, which none can be any more, stays.
+    /// The text as a name. One of blanks alone, which is no valid name any more, stays.
     fileprivate var mended: String {
         let name = asName
         return name.isEmpty ? normalized : name

@@ -94,7 +94,7 @@ extension Schema {
           FROM genero_token_of_application;
         """
 
-    /// In UTC, with milliseconds.
+    /// The time in UTC, with milliseconds.
     private static let registeredAt: SQLText = """
         \(sqlite: "strftime('%Y-%m-%d %H:%M:%f', device.registered_at_ms / 1000.0, 'unixepoch')",
             postgres: "to_char(to_timestamp(device.registered_at_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.MS')")

@@ -22,7 +22,8 @@ extension Schema {
 
 /// A numbered step of the schema after the first. It runs in a transaction of its own.
 protocol SchemaMigration: SendableMetatype {
-    /// Its number and what it does, such as `0002 credential facts`. From release 0.2.0 on it ends in `SchemaVersion.additiveMark`.
+    /// The number of the migration and what it does, such as `0002 credential facts`. From release 0.2.0 on it ends in
+    /// `SchemaVersion.additiveMark`.
     static var identifier: String { get }
 
     static func run(in db: some SQLConnection) throws

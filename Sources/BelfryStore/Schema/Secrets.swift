@@ -4,7 +4,7 @@ import FoundationEssentials
 /// The secrets made with the database and never changed: they encrypt device ids and hash tokens.
 struct Secrets: Sendable {
     let naming: DeviceNaming
-    /// Also hashes events.
+    /// The hash function of tokens and of events.
     let tokenHash: SipHash
     private let secondTokenHash: SipHash
 

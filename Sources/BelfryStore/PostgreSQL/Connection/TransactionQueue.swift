@@ -22,7 +22,7 @@ final class TransactionQueue<Entry: Sendable, Name: Hashable & Sendable, Answer:
     private let exclusive: @Sendable (Entry) -> [Name]
     private let write: @Sendable (PostgresWriteSession, [Entry]) throws -> [Result<Answer, any Error>]
 
-    /// While one transaction waits for the disk another is worked on.
+    /// The most transactions at once: while one waits for the disk another is worked on.
     private let runningMax = 2
     /// The number of waiting entries that is worth a second transaction, whose trips cost as much for one entry. It waits for as many
     /// entries as the first one has, up to two handfuls: two transactions of a size overlap best, and a slow first one must not hold up

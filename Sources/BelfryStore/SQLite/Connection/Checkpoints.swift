@@ -17,7 +17,7 @@ final class Checkpoints: Sendable {
 
     /// Pages of 4 KiB. Each page is copied once however often the log contains it, so a larger interval is cheaper.
     static let framesMax = 20_000
-    /// At this size the writer waits for readers of the log to finish, so that it can restart.
+    /// The size at which the writer waits for readers of the log to finish, so that it can restart.
     static let framesLimit = 4 * framesMax
     /// How often the log is copied before the writer completes the rest.
     private static let rounds = 2

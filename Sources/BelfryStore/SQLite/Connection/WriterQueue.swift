@@ -12,7 +12,7 @@ struct WriterQueue {
     /// those who have more to write come back together.
     private var expected = 0
 
-    /// More waiting writes than this are refused, and no transaction takes more.
+    /// The most writes that wait, beyond which writes are refused; and the most of a transaction.
     static let countMax = 10_000
     /// A transaction that need not wait for the last flush takes no more writes once it has worked this long: the disk
     /// must not idle while writes wait for it, nor must all callers wait for one commit.
@@ -29,9 +29,9 @@ struct WriterQueue {
     enum Step {
         case run(Writer.Job)
         case commit
-        /// Until the writer is woken.
+        /// Waits until the writer is woken.
         case wait
-        /// Until the writer is woken, or the transaction has been open for `gatheringMax`.
+        /// Waits until the writer is woken, or the transaction has been open for `gatheringMax`.
         case gather
     }
 

@@ -1,5 +1,5 @@
 enum SQLiteDeviceStatements {
-    /// Without those in `UnindexedTokens`.
+    /// Finds devices by their token's hash, without those in `UnindexedTokens`.
     static let byToken = """
         SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
                os, os_version, model, manufacturer, alias, platform_id,
