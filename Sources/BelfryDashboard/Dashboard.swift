@@ -78,7 +78,7 @@ package enum Dashboard {
     }
 
     package struct Options: Sendable {
-        /// Where browsers find the server.
+        /// The address at which browsers find the server.
         package var address: ServerAddress
         /// The version of the server.
         package var release: String
@@ -92,7 +92,7 @@ package enum Dashboard {
         package var issuers: [Issuer]
         /// Whether people log in by passwords.
         package var takesPasswords: Bool
-        /// From one heartbeat push to the next; nil where none is sent.
+        /// The time from one heartbeat push to the next; nil where none is sent.
         package var heartbeatPeriod: Duration?
         /// nil draws maps on an outline of the world, and asks no other server for anything.
         package var mapTiles: MapTiles?

@@ -19,7 +19,7 @@ package enum Address {
         return items.isEmpty ? path : path + "?" + items.joined(separator: "&")
     }
 
-    /// Where to go after the login: a page of the dashboard, and nothing else, whatever was asked for.
+    /// The page to go to after the login: only a page of the dashboard, whatever was asked for.
     package static func checked(next: String) -> String {
         let home = "/" + Dashboard.root
         let isSafe = next.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }

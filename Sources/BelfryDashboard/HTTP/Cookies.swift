@@ -21,7 +21,7 @@ enum Cookie: String {
         return nil
     }
 
-    /// Not readable by scripts, and not sent along with forms of other sites. Source: RFC 6265bis §4.1.2.
+    /// The header of the cookie, which scripts cannot read, and browsers do not send with forms of other sites. Source: RFC 6265bis §4.1.2.
     ///
     /// - Parameters:
     ///   - seconds: how long the browser keeps it; 0 removes it.

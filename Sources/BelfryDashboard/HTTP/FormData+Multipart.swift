@@ -2,7 +2,7 @@ package import BelfryCore
 
 /// Reads `multipart/form-data`. Source: RFC 7578, RFC 2046 §5.1.
 extension FormData {
-    /// Longer than what browsers write before a part's content.
+    /// The longest head of a part, longer than browsers write.
     private static let headBytesMax = 2_048
 
     package init(multipart bytes: [UInt8], boundary: String) throws(InvalidInput) {

@@ -10,7 +10,7 @@ package struct FormData: Sendable {
     /// The number of fields and files, counting each of several with one name.
     private var count = 0
 
-    /// More than any form of the dashboard has.
+    /// The most fields, more than any form of the dashboard has.
     package static let fieldsMax = 512
 
     package init() {}
@@ -127,7 +127,7 @@ extension FormData {
 }
 
 extension String {
-    /// Without spaces and line ends around it.
+    /// The text without spaces and line ends around it.
     var trimmed: String {
         var text = Substring(self)
         while text.first?.isWhitespace == true { text.removeFirst() }

@@ -10,7 +10,7 @@ import NIOCore
 struct HeldForm: Sendable {
     /// The page that it stood on: a path of the dashboard with its query.
     let page: String
-    /// Where it was posted to.
+    /// The address that it was posted to.
     let action: String
     let data: FormData
     /// The person whose page the form stood on. Others are not shown it.

@@ -21,7 +21,7 @@ struct LoginRoutes: Sendable {
         router.servePages(RouterPath("\(root)/logout"), [.post: logout])
     }
 
-    /// To the login, and after it back to the page.
+    /// Sends the browser to the login, and after it back to the page.
     func askForLogin(_ request: Request) -> Response {
         let next = request.method == .get ? Address.checked(next: request.uri.string) : ""
         return .seeOther(Address.query(Address.path("login"), [("next", next == Address.path() ? "" : next)]))

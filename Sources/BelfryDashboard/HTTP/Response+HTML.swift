@@ -4,8 +4,8 @@ import Hummingbird
 import NIOCore
 
 extension Response {
-    /// Only our own style sheet and script are run, no page frames ours, and no script makes HTML of a text.
-    /// Source: W3C Content Security Policy Level 3, Trusted Types.
+    /// The policy of pages: only our own style sheet and script are run, no page frames ours, and no script makes HTML of a text. Source:
+    /// W3C Content Security Policy Level 3, Trusted Types.
     static let policy = """
         default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; \
         base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'

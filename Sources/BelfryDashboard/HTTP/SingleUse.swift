@@ -133,14 +133,14 @@ struct SingleUse: Sendable {
             request: visit.form.digest(but: FormData.ownFields), idempotentID: .timeOrdered(), hold: DoneOnce.hold)
     }
 
-    /// Before the id of a result with a secret. Its name has it too, so that no other address leads there.
+    /// The prefix of the id of a result with a secret. The result's name has it too, so that no other address leads there.
     private static let oncePrefix = "once-"
 
     private static func resultName(_ part: String, _ visit: Visit) -> [UInt8] {
         hash("result \(part.lowercased())", visit)
     }
 
-    /// For what a person does once, by another name than that of a form: held for a day.
+    /// Reserves something that a person does once, under another name than that of a form. It is held for a day.
     static func mark(_ text: String, _ visit: Visit) -> Reservation {
         let name = hash(text, visit)
         return Reservation(
@@ -188,7 +188,7 @@ struct SingleUse: Sendable {
         return page
     }
 
-    /// Where a form that was done cannot be shown again, filled in.
+    /// The page for a form that was done with other values, and cannot be shown again with these.
     static func doneBeforePage(_ visit: Visit) -> PageView {
         var page = PageView("Sent before, with other values")
         page.lead = "What you sent first was done. These values were not taken."

@@ -106,7 +106,7 @@ enum PageAnswer: Sendable {
     case invalid(PageView)
     /// A page that says what the form did: it is kept, and the browser is sent to it.
     case outcome(PageView)
-    /// To a page of the dashboard.
+    /// Sends the browser to a page of the dashboard.
     case redirect(String)
     case response(Response)
 }
@@ -116,7 +116,7 @@ struct PageRoute: Sendable {
     enum Method: String, Sendable { case get, post }
 
     let method: Method
-    /// Below `/dashboard`.
+    /// The path below `/dashboard`.
     let path: String
     let answer: @Sendable (Visit) async throws -> PageAnswer
     /// The longest body.

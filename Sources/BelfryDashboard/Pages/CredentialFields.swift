@@ -100,7 +100,7 @@ enum CredentialFields {
         }
     }
 
-    /// For tests and gateways of one's own.
+    /// Fields for tests and for gateways of one's own.
     static func rareFields(of kind: PlatformKind) -> [Field] {
         guard kind != .androidBaidu else { return [] }
         var fields: [Field] = []

@@ -12,7 +12,7 @@ struct OverviewPages {
         ]
     }
 
-    /// More applications than this are counted on their own pages alone.
+    /// The most applications that are counted here. Others are counted on their own pages alone.
     private static let applicationsMax = 50
 
     @Sendable private func overview(_ visit: Visit) async throws -> PageAnswer {
@@ -185,7 +185,7 @@ struct OverviewPages {
     }
 }
 
-/// Something that needs a person, and where they mend it.
+/// Something that needs a person, and the page where it is mended.
 struct Matter: Sendable {
     let text: String
     let link: Link

@@ -66,7 +66,7 @@ struct PushFilter: Sendable {
 
     struct Found: Sendable {
         var receipts: [Receipt] = []
-        /// Where the next part begins; nil at the end.
+        /// The place where the next part begins; nil at the end.
         var next: Key<Push>?
     }
 
@@ -122,7 +122,7 @@ struct PushFilter: Sendable {
 }
 
 extension Duration {
-    /// With a tenth of a second where it is short.
+    /// The duration in seconds, with a tenth where it is short.
     var inSeconds: String {
         let milliseconds = max(0, Int(components.seconds) * 1_000 + Int(components.attoseconds / 1_000_000_000_000_000))
         switch milliseconds {

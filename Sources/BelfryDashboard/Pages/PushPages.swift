@@ -253,7 +253,7 @@ struct PushPages {
         return section
     }
 
-    /// More devices than this are read by the admin API, page by page.
+    /// The most rows of a file. More devices are read by the admin API, page by page.
     private static let csvRowsMax = 20_000
 
     @Sendable private func csv(_ visit: Visit, _ receipt: Receipt, _ application: Application) async throws
@@ -357,7 +357,7 @@ struct PushPages {
 }
 
 extension Push.Content {
-    /// As a sender writes it.
+    /// The content as a sender writes it.
     var shown: String {
         var members: JSONObject = [:]
         members["body"] = body.map(JSONValue.string)

@@ -84,7 +84,7 @@ extension LogLine {
         details.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: "; ")
     }
 
-    /// In the form in which the server writes JSON lines.
+    /// The line in the form in which the server writes JSON lines.
     var json: String {
         var members = JSONObject(details)
         members["time"] = .string(at.text)

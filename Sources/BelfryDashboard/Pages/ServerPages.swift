@@ -152,7 +152,7 @@ struct ServerPages {
 }
 
 extension Int64 {
-    /// In the largest unit that leaves a number above one.
+    /// The size in the largest unit that leaves a number above one.
     fileprivate var bytesInWords: String {
         let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)]
         for (unit, bits) in units where self >= 1 << bits {

@@ -16,7 +16,7 @@ struct TenantPages {
     }
 
     private static let perPage = 100
-    /// More applications than this are not counted on one page.
+    /// The most applications that are counted on one page.
     private static let applicationsMax = 50
 
     @Sendable private func list(_ visit: Visit) async throws -> PageAnswer {

@@ -52,7 +52,7 @@ package struct LeakedPasswords: Sendable {
         return try scan(file, from: range.0, to: range.1) { Self.hash($0) == wanted }
     }
 
-    /// Where the hash stands if it is there, by halving.
+    /// Finds the part of the file where the hash is, if it is there, by halving.
     private func narrow(_ file: FileHandle, to wanted: Data) throws -> (UInt64, UInt64) {
         var (low, high) = (UInt64(0), bytes)
         while high - low > 4_096 {

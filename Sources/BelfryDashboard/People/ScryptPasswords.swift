@@ -22,7 +22,7 @@ package final class ScryptPasswords: PasswordHashing {
 
         /// Source: OWASP Password Storage Cheat Sheet, scrypt: N=2^15 (32 MiB), r=8, p=3.
         package static let standard = Cost(logN: 15, r: 8, p: 3)
-        /// For tests, which log in often.
+        /// The cost for tests, which log in often.
         package static let cheap = Cost(logN: 4, r: 8, p: 1)
     }
 
@@ -41,7 +41,7 @@ package final class ScryptPasswords: PasswordHashing {
     private let cost: Cost
     private let purpose: Purpose
     private let queue: TurnQueue<DerivationTurns>
-    /// For persons who do not exist, so that they take as long.
+    /// A hash for persons who do not exist, so that their logins take as long.
     private let nobody: String
 
     package init(cost: Cost = .standard, purpose: Purpose = .people, limits: DerivationTurns.Limits = .init()) {

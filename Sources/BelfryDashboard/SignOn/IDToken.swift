@@ -148,7 +148,7 @@ struct SigningKey: Sendable {
 }
 
 extension Data {
-    /// Without padding, in the alphabet for URLs. Source: RFC 7515 §2.
+    /// Decodes the alphabet for URLs, without padding. Source: RFC 7515 §2.
     init?(base64URL text: String) {
         guard !text.contains(where: { "+/=".contains($0) }) else { return nil }
         let standard = text.replacing("-", with: "+").replacing("_", with: "/")

@@ -3,11 +3,11 @@ package import FoundationEssentials
 
 /// An issuer of OpenID Connect whose people may log in at the dashboard.
 package struct Issuer: Sendable, Hashable {
-    /// In settings, addresses and the audit log.
+    /// The name in settings, addresses and the audit log.
     package let name: String
     /// The name of the issuer on the login page.
     package let title: String
-    /// Its issuer identifier, exactly as its ID tokens have it.
+    /// The issuer identifier, exactly as ID tokens have it.
     package let url: String
     package let clientID: String
     /// nil for a client that PKCE alone protects.
@@ -51,7 +51,7 @@ package struct Issuer: Sendable, Hashable {
     }
 }
 
-/// Which claim gives which role: `groups=push-admins:tenant-admin/<tenant UUID>`.
+/// A rule that maps a claim to a role: `groups=push-admins:tenant-admin/<tenant UUID>`.
 package struct RoleRule: Sendable, Hashable {
     package let claim: String
     /// `*` for any.

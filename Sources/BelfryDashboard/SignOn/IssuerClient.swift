@@ -58,7 +58,7 @@ final class IssuerClient: Sendable {
 
     // MARK: The way to the issuer
 
-    /// Where the browser goes to log in. Source: OpenID Connect Core 1.0 §3.1.2.1, RFC 7636 §4.3.
+    /// The address to which the browser goes to log in. Source: OpenID Connect Core 1.0 §3.1.2.1, RFC 7636 §4.3.
     func authorization(_ state: SignOnState, sealed: String) async throws -> String {
         let address = try await provider().authorization
         let challenge = Data(SHA256.hash(data: Array(state.verifier.utf8))).base64URL

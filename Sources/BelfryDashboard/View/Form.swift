@@ -10,7 +10,7 @@ package struct Form: Sendable {
     /// Groups before the buttons, outside the part that is folded away.
     package var lastGroups: [FieldGroup] = []
     package var hidden: [Hidden] = []
-    /// Beside the main one; each names an `action` of the form.
+    /// Buttons beside the main one; each names an `action` of the form.
     package var others: [Submit] = []
     package var problem = ""
     /// The address that keeps typed values until they are sent; empty for most forms.

@@ -1,20 +1,20 @@
 import Glibc
 
-/// Where a map looks: a point in its middle, and how close it is.
+/// The view of a map: the point in its middle, and how close it is.
 ///
 /// Web Mercator, as map tiles are: a circle on the ground is a circle on the map, larger the further it is from the equator.
 package struct MapFrame: Sendable, Hashable {
     package let latitude: Double
     package let longitude: Double
-    /// As tile servers count: the world is 256 units wide at 0, and each step is twice as close.
+    /// The zoom as tile servers count it: the world is 256 units wide at 0, and each step is twice as close.
     package let zoom: Int
 
     package static let zooms = 1...20
-    /// Where a circle of 100 m is as wide as a tenth of the map.
+    /// The zoom at which a circle of 100 m is as wide as a tenth of the map.
     package static let zoomOfPlace = 16
     static let (width, height) = (800.0, 440.0)
     static let tileSide = 256.0
-    /// Where the square of Web Mercator ends.
+    /// The latitude at which the square of Web Mercator ends.
     static let latitudeMax = 85.0511
     /// Source: WGS 84, the equator.
     private static let metresAround = 40_075_017.0
@@ -28,7 +28,7 @@ package struct MapFrame: Sendable, Hashable {
         self.zoom = min(max(zoom, Self.zooms.lowerBound), Self.zooms.upperBound)
     }
 
-    /// As close as it can be with all of these in it; the world when there are none.
+    /// The closest view with all of these in it; the world when there are none.
     package init(around places: [(latitude: Double, longitude: Double)]) {
         guard let first = places.first else {
             self = .world
@@ -115,7 +115,7 @@ package struct MapView: Sendable {
     package let land: [Square]
     package let tiles: [Square]
     package let attribution: String
-    /// For scripts that place a circle by the pointer.
+    /// The view, for scripts that place a circle by the pointer.
     package let frame: String
     package let lines: [Line]
     package let circles: [Circle]
@@ -167,7 +167,7 @@ package struct MapView: Sendable {
         package let name: String
         package let latitude: Double
         package let longitude: Double
-        /// In metres.
+        /// The radius in metres.
         package let radius: Double
         package let href: String
         /// Whether something happens there now.
@@ -176,7 +176,7 @@ package struct MapView: Sendable {
 
     /// Closer than this the outline says nothing: it is known to some kilometres.
     private static let landZoomMax = 8
-    /// More names than this would cover one another.
+    /// The most names on a map: more would cover one another.
     private static let namesMax = 40
 
     /// - Parameters:

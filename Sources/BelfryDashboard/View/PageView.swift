@@ -15,7 +15,7 @@ package struct PageView: Sendable {
     package var sections: [Section] = []
     /// The path of an event stream: the page is loaded again when it reports something.
     package var live = ""
-    /// After how many seconds the browser loads the page again; 0 for never.
+    /// The seconds after which the browser loads the page again; 0 for never.
     package var reloadSeconds = 0
 
     package init(_ title: String, lead: String = "") {
@@ -121,7 +121,7 @@ package struct Value: Sendable {
     package let text: String
     package var href = ""
     package var isLink = false
-    /// For the viewer's own time zone, in ISO 8601.
+    /// The time in ISO 8601, for scripts that show it in the viewer's own time zone.
     package var iso = ""
     package var isTime = false
     package var tone = ""

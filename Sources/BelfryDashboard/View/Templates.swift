@@ -79,7 +79,7 @@ package struct Shell: Sendable {
     package var csrf = ""
     /// The single-use key of its forms.
     package var key = ""
-    /// Where the page stands, with its query.
+    /// The path of the page, with its query.
     package var page = ""
     /// See `PersonService.pageProof`.
     package var proof = ""

@@ -2,7 +2,7 @@ import BelfryCore
 import FoundationEssentials
 
 extension PlatformKind {
-    /// As people call it.
+    /// The name that people use.
     var title: String {
         switch self {
         case .apple(.app): "iOS, iPadOS, macOS"
@@ -33,7 +33,7 @@ extension Receipt.State {
 }
 
 extension Answer {
-    /// As a column of numbers groups it.
+    /// The tone in which an answer is shown.
     var tone: Value.Tone {
         switch self {
         case .accepted: .good

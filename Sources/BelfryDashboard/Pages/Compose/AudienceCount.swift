@@ -8,7 +8,7 @@ struct AudienceCount: Sendable {
 
     /// Devices counted before it stops, so that a count costs little whatever the audience.
     private static let devicesMax = 200_000
-    /// From which a person is asked once more.
+    /// The number of devices from which a person is asked once more.
     private static let large = 1_000
     private static let step = 10_000
     private static let time = Duration.milliseconds(200)

@@ -5,9 +5,9 @@ import FoundationEssentials
 struct ComposeForm: Sendable {
     /// The kinds of platform of the application.
     let kinds: [PlatformKind]
-    /// Where a push may be shown by the devices themselves when they come or go; empty where the person may make no geofence.
+    /// Places at which devices may show a push by themselves, when they come or go; empty where the person may make no geofence.
     let places: [ComposePlace]
-    /// Where it is sent to.
+    /// The address that the form is posted to.
     let action: String
     /// The schedule that the form changes; nil where it makes a new push.
     let schedule: Schedule?
@@ -163,7 +163,7 @@ struct ComposeForm: Sendable {
         return hidden
     }
 
-    /// Which version of a schedule the form was made of.
+    /// The version of the schedule that the form was made of.
     private var version: [Form.Hidden] {
         schedule.map { [.init(name: "version", value: "\($0.version)")] } ?? []
     }

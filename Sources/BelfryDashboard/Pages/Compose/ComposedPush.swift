@@ -4,7 +4,7 @@ import FoundationEssentials
 
 /// The push that a form, or its JSON, asks for.
 struct ComposedPush: Sendable {
-    /// As the admin API takes it.
+    /// The push as the admin API takes it.
     let json: JSONValue
     let request: PushRequest
     /// nil for now.

@@ -11,7 +11,7 @@ extension JSONValue {
         return value
     }
 
-    /// With a value at a place. nil where something else than an object is in the way.
+    /// The value with another one at a place; nil where something else than an object is in the way.
     func setting(_ value: JSONValue, at path: ArraySlice<String>) -> JSONValue? {
         guard let name = path.first else { return value }
         var members: JSONObject = [:]
@@ -25,13 +25,13 @@ extension JSONValue {
         return .object(members)
     }
 
-    /// With the members of another object; where both have one, the other's.
+    /// The value with the members of another object, which win where both have one.
     func merging(_ other: JSONValue) -> JSONValue {
         guard case .object(let mine) = self, case .object(let theirs) = other else { return other }
         return .object(mine.merging(theirs) { $0.merging($1) })
     }
 
-    /// Without a place, and without the objects that it leaves empty; nil when nothing is left.
+    /// The value without a place, and without the objects that it leaves empty; nil when nothing is left.
     func removing(_ path: ArraySlice<String>) -> JSONValue? {
         guard let name = path.first else { return nil }
         guard case .object(var members) = self, let member = members[name] else { return self }

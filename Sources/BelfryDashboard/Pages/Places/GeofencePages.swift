@@ -15,7 +15,7 @@ struct GeofencePages {
         ]
     }
 
-    /// Where geofences can be.
+    /// The locations and groups that geofences can have.
     private struct Offer: Sendable {
         let locations: [Location]
         let groups: [LocationGroup]

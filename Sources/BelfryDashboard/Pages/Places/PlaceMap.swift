@@ -86,7 +86,7 @@ struct MapPoint: Sendable {
 
     var pair: (latitude: Double, longitude: Double) { (latitude, longitude) }
 
-    /// In metres, from the middle of a place.
+    /// The distance from the middle of a place, in metres.
     func distance(to place: Place) -> Double { MapFrame.metres(pair, (place.latitude, place.longitude)) }
 }
 
@@ -118,7 +118,7 @@ extension LocationGroup {
 }
 
 extension Visit {
-    /// Where the map of the page looks; nil where the address does not say it.
+    /// The part of the world that the page's map shows; nil where the address does not say it.
     var mapFrame: MapFrame? {
         guard let latitude = Double(query["lat"]), let longitude = Double(query["lon"]) else { return nil }
         return MapFrame(latitude: latitude, longitude: longitude, zoom: Int(query["zoom"]) ?? MapFrame.zoomOfPlace)
@@ -139,7 +139,7 @@ extension Double {
     /// Degrees, to some centimetres.
     var coordinate: String { ((self * 1_000_000).rounded() / 1_000_000).plain }
 
-    /// As people write it: a whole number without a point.
+    /// The number as people write it: a whole number without a point.
     var plain: String {
         self == rounded() && magnitude < 1e15 ? String(Int(self)) : String(self)
     }

@@ -72,7 +72,7 @@ struct PlacePages {
         return page
     }
 
-    /// As many as a page of a list.
+    /// The locations nearest to a point, as many as a page of a list has.
     private static func nearest(_ locations: [Location], _ point: MapPoint) -> [Location] {
         let byDistance = locations.map { (point.distance(to: $0.place), $0) }.sorted { $0.0 < $1.0 }
         return byDistance.prefix(GeoListQuery.sizeMax).map(\.1)
