@@ -17,7 +17,7 @@ package struct AdminKey: Sendable, Hashable {
     /// The person who made it at the dashboard, or made the key that made it.
     package let author: Key<Person>?
 
-    /// What a holder may do. `Permission` says what each means.
+    /// The rights of a holder. `Permission` says what each allows.
     package enum Scope: String, Sendable, Hashable, CaseIterable {
         case `operator`
         case tenantAdmin = "tenant-admin"

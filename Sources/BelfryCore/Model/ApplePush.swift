@@ -1,4 +1,4 @@
-/// What a sender wrote for Apple's devices in particular: a push type, its headers, and the payload in Apple's format.
+/// The part of a push for Apple's devices: a push type, its headers, and the payload in Apple's format.
 ///
 /// A value has been validated against APNs' rules; only the size is checked later, when it is rendered.
 package struct ApplePush: Sendable, Hashable {
@@ -102,7 +102,7 @@ package struct ApplePush: Sendable, Hashable {
             collapseID: nil, isStored: isStored, payload: payload, isVerbatim: true)
     }
 
-    /// The same, from a sender that named push type, priority and collapse id, as Apple's provider API has them.
+    /// Takes a payload from a sender that named push type, priority and collapse id, as Apple's provider API has them.
     package init(
         verbatim payload: JSONObject, for use: AppleTokenUse, kind: Kind?, priority: Priority?,
         collapseID: String?, isStored: Bool
@@ -114,7 +114,7 @@ package struct ApplePush: Sendable, Hashable {
             collapseID: collapseID, isStored: isStored, payload: payload, isVerbatim: true)
     }
 
-    /// The same with another payload of the same shape.
+    /// Returns the push with another payload of the same shape.
     func saying(_ payload: JSONObject) -> ApplePush {
         ApplePush(
             unchecked: type, priority: priority, collapseID: collapseID, isStored: isStored, payload: payload,

@@ -1,4 +1,4 @@
-/// What an Apple device gave out a token for.
+/// The purpose for which an Apple device gave out a token.
 ///
 /// An app asks its device for each separately, and APNs takes no push of one use for a token of another. So each is a
 /// type of platform, whose devices are tokens of that use. See

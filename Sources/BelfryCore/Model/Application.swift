@@ -9,7 +9,7 @@ package struct Application: Sendable, Hashable {
     package let description: String
     /// SHA-256 of the API key. The key itself is shown once, when it is made.
     package let apiKeyHash: [UInt8]
-    /// The same of the API keys that bindings of the service broker were given.
+    /// SHA-256 of the API keys that bindings of the service broker were given.
     package let bindingKeyHashes: [[UInt8]]
     /// The hash of the API key before, while it is taken too.
     package let previousAPIKey: PreviousSecret<[UInt8]>?
@@ -56,7 +56,7 @@ package struct PreviousSecret<Value: Sendable & Hashable>: Sendable, Hashable {
     package func valid(at now: Instant) -> Value? { now < validUntil ? value : nil }
 }
 
-/// What is changed of an application; nil leaves it as it is.
+/// Changes to an application; nil leaves a field as it is.
 package struct ApplicationEdit: Sendable, Hashable {
     package let name: Name?
     package let description: Description?

@@ -10,7 +10,7 @@ package indirect enum Audience: Sendable, Hashable {
 }
 
 extension Audience {
-    /// The same audience with its names in their normal forms, each once.
+    /// The audience with its names in their normal forms, each once.
     package var normalized: Audience {
         switch self {
         case .list(.topic(let name)): .list(.topic(name.asName.caseFolded))

@@ -1,4 +1,4 @@
-/// What a push does to the number that is kept for the icon of the app on each device.
+/// The change that a push makes to the number on the app's icon, which is kept for each device.
 package enum BadgeChange: Sendable, Hashable {
     /// Sets it.
     case set(Int64)
@@ -58,7 +58,7 @@ package enum BadgeChange: Sendable, Hashable {
 }
 
 extension Push.Content {
-    /// What the push does to the number kept for devices of a type: what was written for the type, or else for all.
+    /// The change that the push makes to the number kept for devices of a type: the one written for the type, or else the one for all.
     ///
     /// What a sender of Apple's own protocol wrote is left alone: such a sender counts by itself.
     package func badgeChange(on kind: PlatformKind) -> BadgeChange? {

@@ -1,13 +1,13 @@
 package import FoundationEssentials
 
-/// What a platform such as Cloud Foundry had provisioned through the service broker: an application, in a tenant of its own
-/// where its plan says so.
+/// A service instance that a platform such as Cloud Foundry ordered from the service broker: an application, in a tenant of
+/// its own where its plan says so.
 package struct BrokerInstance: Sendable, Hashable {
     package let key: Key<BrokerInstance>
     /// The platform's name for it.
     package let id: String
     package let plan: BrokerPlan
-    /// What the platform asked for, as text of which two are compared.
+    /// The platform's request, as a text that can be compared.
     package let request: String
     package let application: UUID
     /// nil where the application is in the first tenant.
@@ -25,7 +25,7 @@ package struct BrokerInstance: Sendable, Hashable {
     }
 }
 
-/// What a service instance of the broker is.
+/// The content of a service instance: an application, or a tenant with one.
 package enum BrokerPlan: String, Sendable, Hashable, CaseIterable {
     case application, tenant
 }

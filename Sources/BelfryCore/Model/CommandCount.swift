@@ -1,4 +1,4 @@
-/// What a command on the server's machine added to one series of the metrics.
+/// The amount that a command on the server's machine added to one series of the metrics.
 package struct CommandCount: Sendable, Hashable {
     package let series: Series
     package let amount: Int64

@@ -1,4 +1,4 @@
-/// What a person has written in Compose and not sent yet.
+/// A text that a person has written in Compose and not sent yet.
 package struct ComposeDraft: Sendable, Hashable {
     /// Where it was written: there is one for each place.
     package struct Place: Sendable, Hashable {
@@ -32,7 +32,7 @@ package struct ComposeDraft: Sendable, Hashable {
 
     package init(text: String, savedAt: Instant) { (self.text, self.savedAt) = (text, savedAt) }
 
-    /// Of a person; the oldest gives way.
+    /// The most drafts of one person; the oldest is deleted for a new one.
     package static let perPersonMax = 20
     package static let bytesMax = 512 << 10
     package static let lifetime = Duration.seconds(7 * 86_400)

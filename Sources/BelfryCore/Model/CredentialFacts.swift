@@ -1,4 +1,4 @@
-/// What lists and pages show of a platform's credentials. It is stored when the credentials are saved, so that no reader opens them.
+/// The facts that lists and pages show of a platform's credentials. They are stored with the credentials, so that no reader opens those.
 package struct CredentialFacts: Sendable, Hashable {
     /// When the provider will stop accepting them, as far as they say.
     package let expiresAt: Instant?

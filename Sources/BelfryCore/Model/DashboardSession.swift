@@ -7,7 +7,7 @@ package struct DashboardSession: Sendable, Hashable {
     package let lastSeenAt: Instant
     /// The network address of the login; nil when it was not known.
     package let address: String?
-    /// What the browser calls itself, cut to `agentBytesMax`.
+    /// The browser's name for itself, cut to `agentBytesMax`.
     package let agent: String
 
     package static let usePrecision = Duration.seconds(60)
@@ -66,7 +66,7 @@ package struct Invitation: Sendable, Hashable {
     package let key: Key<Invitation>
     /// nil for the first operator, who chooses one.
     package let email: EmailAddress?
-    /// Who sets a new password with it; nil makes a person.
+    /// The person who sets a new password with the invitation; nil makes a new person.
     package let person: Key<Person>?
     package let scope: AdminKey.Scope
     package let bounds: AdminKey.Bounds
@@ -89,7 +89,7 @@ package struct Invitation: Sendable, Hashable {
 }
 
 extension Invitation {
-    /// Whoever may invite for less takes no invitation of others away.
+    /// The error for inviting an address that somebody with wider bounds has invited already.
     package static func madeByOthers(_ email: EmailAddress) -> StoreError {
         .conflict(
             "somebody who may do more has invited \(email.text): that link has to be withdrawn (`belfry admin user withdraw --email "
@@ -98,17 +98,17 @@ extension Invitation {
 }
 
 extension Person {
-    /// What making a link for them is refused with.
+    /// The error for making a link for a disabled person.
     package var isShutOut: StoreError { .conflict("\(email.text) is shut out: let them in first") }
 }
 
 extension Person {
-    /// What a change of their role is refused with when somebody else has changed it.
+    /// The error for changing a role that somebody else has changed meanwhile.
     package var roleHasChanged: StoreError {
         .conflict("somebody else has changed the role of \(email.text) meanwhile: look again")
     }
 
-    /// What taking the role from them is refused with when nobody else has it.
+    /// The error for demoting the last operator.
     package var isLastOperator: StoreError {
         .conflict("\(email.text) is the last operator who may log in: make another one first")
     }
@@ -122,7 +122,7 @@ package struct NewInvitation: Sendable, Hashable {
     package let scope: AdminKey.Scope
     package let bounds: AdminKey.Bounds
     package let expiresAt: Instant
-    /// Who made it at the dashboard.
+    /// The person who made it at the dashboard.
     package let author: Key<Person>?
 
     /// - Parameter person: who has the address already, for a new password.

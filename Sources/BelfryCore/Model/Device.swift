@@ -2,7 +2,7 @@ package import FoundationEssentials
 
 /// One installation of an app: a token of its platform's provider, and what the app reported about itself.
 package struct Device: Sendable, Hashable {
-    /// Of more inactive devices of a platform nobody needs the number enough to have them read.
+    /// Stops counting inactive devices of a platform here.
     package static let inactiveCountMax = 10_000
 
     package let key: Key<Device>
@@ -24,7 +24,7 @@ package struct Device: Sendable, Hashable {
     /// nil unless it was brought over from another server.
     package let importMark: ImportMark?
 
-    /// What an app reports about the machine it runs on. Only `osVersion` is ever interpreted.
+    /// The app's report on the machine it runs on. Only `osVersion` is ever interpreted.
     package struct About: Sendable, Hashable {
         package var os: String?
         package var osVersion: String?

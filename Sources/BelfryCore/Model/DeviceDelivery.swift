@@ -13,7 +13,7 @@ package struct DeviceDelivery: Sendable, Hashable {
     package struct Attempt: Sendable, Hashable {
         package let number: Int64
         package let at: Instant
-        /// What came of it, in the provider's words where it used any.
+        /// The result of the attempt, in the provider's words where it used any.
         package let answer: String
 
         package init(number: Int64, at: Instant, answer: String) {
@@ -23,7 +23,7 @@ package struct DeviceDelivery: Sendable, Hashable {
         }
     }
 
-    /// What comes next.
+    /// The next step of the delivery.
     package enum Next: Sendable, Hashable {
         /// It has its answer.
         case nothing
@@ -46,7 +46,7 @@ package struct DeviceDelivery: Sendable, Hashable {
 }
 
 extension DeviceDelivery {
-    /// Of a device at a place of its batch.
+    /// Describes the delivery to the device at a place of its batch.
     ///
     /// - Parameters:
     ///   - batch: as its row says; without retry times that have passed.

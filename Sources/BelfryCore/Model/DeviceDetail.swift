@@ -1,12 +1,12 @@
 package import FoundationEssentials
 
-/// What is kept of a device beside its row, for apps that need it.
+/// The details of a device that are kept beside its row, for apps that need them.
 package struct DeviceDetail: Sendable, Hashable {
     /// The number on the app's icon, as far as the server counts it.
     package let badge: Int64
     /// The token as the app wrote it, where that is not the usual spelling.
     package let spelling: String?
-    /// What the device is set to, a tag such as `de-AT`; for users whose profile says nothing else.
+    /// The language that the device is set to, a tag such as `de-AT`; used where the user's profile has none.
     package let language: String?
     /// Where the device is, such as `Europe/Vienna`; likewise.
     package let timeZone: String?
@@ -18,7 +18,7 @@ package struct DeviceDetail: Sendable, Hashable {
         self.timeZone = timeZone
     }
 
-    /// What is to be kept from now on; nil leaves what is kept.
+    /// The details to keep from now on; nil leaves a detail as it is.
     package struct Change: Sendable, Hashable {
         package var badge: Int64?
         package var spelling: String?
@@ -34,7 +34,7 @@ package struct DeviceDetail: Sendable, Hashable {
             self.timeZone = timeZone
         }
 
-        /// What a registration says; throws where it is no tag. An empty text says nothing.
+        /// Reads the tags of a registration and throws where one is invalid. An empty text counts as missing.
         package init(told language: String?, timeZone: String?) throws(InvalidInput) {
             self.init(
                 language: language.flatMap { $0.isEmpty ? nil : $0 },

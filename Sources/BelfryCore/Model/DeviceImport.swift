@@ -4,12 +4,12 @@ package import FoundationEssentials
 package struct DeviceImport: Sendable, Hashable {
     /// All that was known of it, so topics and custom user id are what it has, not what changes.
     package let registration: Registration
-    /// What the other server called it; nil where that gave no UUIDs.
+    /// The UUID that the other server gave the device; nil where that server gave none.
     package let uuid: UUID?
     package let isActive: Bool
     /// When the other server last heard of it. A provider's verdict that is older does not count; where nothing is known, any does.
     package let lastSeenAt: Instant
-    /// What is kept beside its row, where nothing is kept yet.
+    /// The details to keep where none are kept yet.
     package let detail: DeviceDetail.Change
 
     package init(
@@ -27,7 +27,7 @@ package struct DeviceImport: Sendable, Hashable {
     package static let perWrite = 64
 }
 
-/// What came of a device that was to be imported.
+/// The result of importing a device.
 package enum ImportVerdict: Sendable, Hashable {
     /// It was not there.
     case new
@@ -50,7 +50,7 @@ package enum ImportVerdict: Sendable, Hashable {
 
 /// That a device was brought over from another server, and what it did here since.
 package struct ImportMark: Sendable, Hashable {
-    /// What the other server called it. It stays found by this for ever, since apps repeat it for ever.
+    /// The UUID that the other server gave the device. It leads to the device for ever, since apps repeat it for ever.
     package var uuid: UUID?
     package let importedAt: Instant
     package var stage: State

@@ -20,7 +20,7 @@ extension DeviceToken {
         }
     }
 
-    /// What iOS writes around and between the digits when it prints a token.
+    /// The characters that iOS prints around and between the digits of a token.
     private static let decoration = Set("<> ".utf8)
     /// Tokens of another length are not taken for Base64.
     private static let spelledBytes = 32

@@ -14,7 +14,7 @@ package struct DeviceToken: Sendable, Hashable {
 
     package init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// What tells one installation of an app from another, of which a platform has one device each.
+    /// The bytes that tell one installation of an app from another; a platform has one device for each installation.
     ///
     /// It is the token itself, but for tokens of FCM: these begin with the Firebase Installation ID, which newer apps
     /// register in place of the token. So an app that does retires its old token.
@@ -93,7 +93,7 @@ package struct DeviceToken: Sendable, Hashable {
         return Array(text.utf8)
     }
 
-    /// The same without what no such token has: an app, or a spreadsheet, put it around the token or in its place.
+    /// Returns the token's bytes; throws on characters that no such token has, which an app or a spreadsheet added or put in its place.
     private static func issued(_ text: String) throws(InvalidInput) -> [UInt8] {
         if !text.utf8.allSatisfy(\.standsInTokens) {
             let bytes = try visible(text)

@@ -9,7 +9,7 @@ package struct GatewayCredential: Sendable, Hashable {
     package let createdAt: Instant
 
     package static let fingerprintBytes = 32
-    /// Of one platform.
+    /// The most credentials of one platform.
     package static let countMax = 100
 
     package init(

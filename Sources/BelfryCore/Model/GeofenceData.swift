@@ -1,4 +1,4 @@
-/// What a geofence shows on a device, by the key that each client SDK reads: `ios`, `android`, `androidFcm`.
+/// The data that a geofence shows on a device, by the key that each client SDK reads: `ios`, `android`, `androidFcm`.
 ///
 /// One value of a wrong type makes an Android SDK drop all geofences of a response, so the parts that SDKs read are
 /// validated here; other keys are the team's own.
@@ -69,7 +69,7 @@ package struct GeofenceData: Sendable, Hashable {
         "alertBody", "alertTitle", "alertAction", "alertLaunchImage", "category", "hasAction", "soundName",
         "applicationBadgeNumber", "applicationIconBadgeNumber", "userInfo",
     ]
-    /// What a push calls them.
+    /// The keys of a push, and the geofence's keys for the same things.
     private static let iosMeanings = [
         "alert": "alertBody", "body": "alertBody", "message": "alertBody", "title": "alertTitle", "sound": "soundName",
         "badge": "applicationBadgeNumber",

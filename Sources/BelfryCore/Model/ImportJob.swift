@@ -22,7 +22,7 @@ package struct ImportJob: Sendable, Hashable {
     package var updatedAt: Instant
     package var endedAt: Instant?
 
-    /// What is imported, and how. An import goes on with the same alone.
+    /// The settings of an import. An import is resumed with equal settings only.
     package struct Source: Sendable, Hashable {
         package let format: ImportFormat
         /// As the caller wrote it; nil for the standard names.
@@ -45,7 +45,7 @@ package struct ImportJob: Sendable, Hashable {
         /// Rows are missing, and no request brings them: the import waits for one.
         case waiting = 1
         case completed = 2
-        /// What follows the last row cannot be read.
+        /// The text behind the last row cannot be read.
         case failed = 3
 
         package var isEnded: Bool { self == .completed || self == .failed }

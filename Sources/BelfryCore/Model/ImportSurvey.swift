@@ -1,8 +1,8 @@
-/// What an import would meet in the database, read and not changed.
+/// The devices and topics that an import would find in the database, read and not changed.
 package struct ImportSurvey: Sendable, Hashable {
     /// For each device of the import, in order.
     package let parties: [Parties]
-    /// Those topics of the devices that exist.
+    /// The topics of the devices that exist already.
     package let topics: Set<String>
 
     package struct Parties: Sendable, Hashable {

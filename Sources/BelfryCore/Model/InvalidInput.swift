@@ -37,19 +37,19 @@ package struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible 
         return Self(field: field, "is '\(text)'\(meant), it has to be one of \(known.joined(separator: ", "))")
     }
 
-    /// The same for a text that has to be one of a few.
+    /// The fault of a text that has to be one of a few.
     package static func value(_ field: String, _ value: JSONValue, notOneOf known: [String]) -> Self {
         .value(field, value, not: "one of \(known.joined(separator: ", "))", known: known)
     }
 
-    /// The same fault, with the field names of another API.
+    /// The fault with the field names of another API.
     package func renamed(_ names: [String: String]) -> Self {
         names[field].map { Self(field: $0, problem, isTooLarge: isTooLarge) } ?? self
     }
 
     package var description: String { "\(field) \(problem)" }
 
-    /// The same of a push that other platforms take.
+    /// The fault of a push that other platforms take.
     package var ofDevices: String { "\(self): its devices are refused, others get it" }
 }
 

@@ -17,7 +17,7 @@ package struct MirrorEntry: Sendable, Hashable {
     }
 }
 
-/// What an app asked.
+/// A request that an app made.
 package struct MirrorCall: Sendable, Hashable {
     package enum Method: String, Sendable, Hashable, CaseIterable {
         case post = "POST"

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// Whose registrations an old server hears of too.
+/// The applications whose registrations are also sent to an old server.
 package enum MirroredApplications: Sendable, Hashable {
     case none, all
     case some(Set<UUID>)

@@ -7,14 +7,14 @@ package struct OpenEndpoint: Sendable, Hashable {
     package let application: Key<Application>
     /// The networks whose callers are served, such as `10.0.0.0/8`; all when empty.
     package let allowed: [String]
-    /// What the kind needs besides, such as a template.
+    /// Further settings of the kind, such as a template.
     package let options: [String: String]
     /// Whether the path without a key leads here too, which all applications share: for callers of `allowed` alone, whose networks
     /// are then those of one tenant.
     package let isPlain: Bool
     package let createdAt: Instant
 
-    /// What is served there.
+    /// The service at the endpoint.
     package enum Kind: String, Sendable, Hashable, CaseIterable {
         /// The token maintainer of Genero.
         case genero

@@ -51,7 +51,7 @@ extension Outcome {
         }
     }
 
-    /// The same outcome, with what the provider answered.
+    /// The outcome with the provider's answer.
     ///
     /// - Parameters:
     ///   - code: its status, and its own term.
@@ -98,7 +98,7 @@ extension Outcome {
     }
 }
 
-/// What a provider answered, for people. It decides nothing: outcomes that differ in it alone are equal.
+/// The words of a provider's answer, for people. They decide nothing: outcomes that differ in them alone are equal.
 package struct ProviderWords: Sendable, Hashable {
     /// Printable ASCII.
     package let text: String

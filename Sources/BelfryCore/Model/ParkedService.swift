@@ -36,7 +36,7 @@ extension [ParkedService] {
 }
 
 extension Platform {
-    /// What of it is parked, why, and when it is tried again, a sentence each.
+    /// Sentences that say which parts are parked, why, and when each is tried again.
     package func parkedInWords(at now: Instant) -> [String] {
         let name = "platform \(uuid.lowercased) (\(self.name))"
         return (parked.map { [$0.inWords(name, at: now)] } ?? [])

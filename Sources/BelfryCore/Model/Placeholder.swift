@@ -1,8 +1,8 @@
-/// What stands in a text for something that differs from device to device: `{{ user.name | default: 'you' }}`.
+/// A placeholder in a text for a value that differs from device to device: `{{ user.name | default: 'you' }}`.
 ///
 /// The syntax is that of Liquid, as far as it is needed: a name or a text in quotes, and filters.
 package struct Placeholder: Sendable, Hashable {
-    /// What it stands for.
+    /// The value that replaces the placeholder.
     package enum Source: Sendable, Hashable {
         /// The number kept for the app's icon, after this push has counted.
         case badge

@@ -21,11 +21,11 @@ package struct Platform: Sendable, Hashable {
     package let createdAt: Instant
     /// Whether devices were ever imported, so that UUIDs of another server may name some.
     package let hasImports: Bool
-    /// What lets web pages register browsers here; nil while they may not.
+    /// The key and the sites for web pages that register browsers here; nil while none may.
     package let webAccess: WebAccess?
     /// The push services of a web platform that refuse our credentials; nothing is sent to their browsers, and others go on.
     package let parkedServices: [ParkedService]
-    /// What pages show of the credentials; nil until those of an older version have been looked into.
+    /// The facts that pages show of the credentials; nil until credentials of an older version have been examined.
     package let facts: CredentialFacts?
 
     /// The provider's environment that the credentials belong to.
@@ -58,7 +58,7 @@ package struct Platform: Sendable, Hashable {
     }
 }
 
-/// What is changed of a platform; nil leaves it as it is.
+/// Changes to a platform; nil leaves a field as it is.
 package struct PlatformEdit: Sendable, Hashable {
     package let name: Name?
     package let description: Description?
@@ -104,7 +104,7 @@ package enum PlatformKind: Sendable, Hashable {
         self = kind
     }
 
-    /// What people call a type by its service or its devices.
+    /// The types of platform by the names that people give their services or devices.
     private static let otherNames = [
         "apns": "ios", "apple": "ios", "iphone": "ios", "fcm": "android-fcm", "firebase": "android-fcm",
         "gcm": "android",
@@ -283,7 +283,7 @@ package struct Parking: Sendable, Hashable {
     /// Whether the credentials may be tried again now.
     package func isProbed(at now: Instant) -> Bool { probe.map { $0.at <= now } ?? false }
 
-    /// What stands behind a fault whose credentials are tried again, for people.
+    /// The end of a sentence about a fault after which the credentials are tried again, for people.
     ///
     /// - Parameter time: of the next attempt; nil where an operator has to act.
     package static func nextProbe(_ time: String?) -> String { time.map { ", next probe at \($0)" } ?? "" }

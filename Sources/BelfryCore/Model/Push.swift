@@ -14,15 +14,15 @@ package struct Push: Sendable, Hashable {
     package struct Content: Sendable, Hashable {
         /// The text for every platform that has none of its own.
         package let body: String?
-        /// What every platform shows in its own way beside the text.
+        /// Fields that every platform shows in its own way beside the text.
         package let shared: SharedFields
-        /// What the sender wrote for a platform, by the sender's key: `ios`, `android`, `windows8`, ...
+        /// The sender's parts for single platforms, by the sender's key: `ios`, `android`, `windows8`, ...
         package let custom: JSONObject
-        /// What Apple's devices get, in Apple's format, instead of what `custom` has for them.
+        /// The part for Apple's devices, in Apple's format; it replaces the one in `custom`.
         package let apple: ApplePush?
-        /// What browsers get instead of what `custom` has for them.
+        /// The part for browsers; it replaces the one in `custom`.
         package let web: WebMessage?
-        /// What becomes of the number on the app's icon, where no part for a platform says so.
+        /// The change to the number on the app's icon, where no part for a platform has one.
         package let badge: BadgeChange?
         /// Whether its texts have placeholders, which are filled for each device; see `Placeholder`. Without it, braces are braces.
         package let isTemplate: Bool
@@ -46,7 +46,7 @@ package struct Push: Sendable, Hashable {
         }
     }
 
-    /// What to do with a device when it is unknown whether it was notified.
+    /// The treatment of a device when it is unknown whether it was notified.
     package enum Guarantee: Int64, Sendable, Hashable {
         /// It is notified again, with the same message id and collapse key.
         case atLeastOnce = 0
@@ -131,7 +131,7 @@ package struct NewPush: Sendable, Hashable {
     package let expiresAt: Instant?
     /// The devices of the audience, where few were named and they were looked up already; nil leaves them to be found.
     package let devices: PlacedDevices?
-    /// Those of its target that no platform has.
+    /// The devices of its target that no platform has.
     package let unknownDevices: UnknownDevices
     /// The devices of the audience where they have not been looked up yet: the acceptance does so. Empty for any other push.
     package let named: [UUID]

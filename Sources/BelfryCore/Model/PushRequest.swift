@@ -1,4 +1,4 @@
-/// What a back end asks for: content, target and times. It becomes a push at once, or by a schedule.
+/// A back end's request: content, target and times. It becomes a push at once, or by a schedule.
 ///
 /// Platforms and devices are looked up when it becomes a push, so a scheduled push reaches the devices that exist by
 /// then.
@@ -22,7 +22,7 @@ package struct PushRequest: Sendable, Hashable {
         self.expiresAt = expiresAt
     }
 
-    /// The same for other recipients.
+    /// Returns the request for other recipients.
     package func aimed(at target: Target) -> PushRequest {
         PushRequest(content: content, target: target, lane: lane, guarantee: guarantee, expiresAt: expiresAt)
     }

@@ -58,12 +58,12 @@ package struct Schedule: Sendable, Hashable {
         package let expiresAt: Instant?
         package let lane: Lane?
         package let guarantee: Push.Guarantee?
-        /// What the schedule has no more.
+        /// Fields to clear.
         package let removed: Set<Part>
         /// The version that the caller saw; nil changes any. Where it is another by now, the change is an `EditConflict`.
         package let seen: Int64?
 
-        /// What a schedule may be without.
+        /// The fields that can be cleared.
         package enum Part: Sendable, Hashable { case expiry, lane }
 
         package init(

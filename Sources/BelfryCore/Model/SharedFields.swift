@@ -43,7 +43,7 @@ package struct SharedFields: Sendable, Hashable {
         return members
     }
 
-    /// The same with other texts. Names of members and the collapse key stay as they are.
+    /// Returns the fields with other texts. Names of members and the collapse key stay as they are.
     func replacing(
         _ text: (String, _ field: String) throws(InvalidInput) -> String,
         data replaced: (JSONObject, _ field: String) throws(InvalidInput) -> JSONObject

@@ -1,4 +1,5 @@
-/// Who a person is to an issuer of OpenID Connect, which never gives a subject to somebody else. Source: OpenID Connect Core 1.0 §2.
+/// The identity of a person at an issuer of OpenID Connect, which never gives a subject to another person. Source: OpenID Connect
+/// Core 1.0 §2.
 package struct PersonIdentity: Sendable, Hashable {
     package let issuer: String
     package let subject: String
@@ -12,13 +13,13 @@ package struct PersonIdentity: Sendable, Hashable {
     }
 }
 
-/// What an issuer said of a person who logs in by it.
+/// An issuer's statement about a person who logs in by it.
 package struct SignOn: Sendable, Hashable {
     package let identity: PersonIdentity
     /// nil unless the issuer vouches for it; then only a person who came before is known.
     package let email: EmailAddress?
     package let name: String
-    /// What the person may do from now on. nil leaves the role of an account or of an invitation, and lets nobody else in.
+    /// The person's role from now on. nil keeps the role of an account or of an invitation, and refuses all others.
     package let role: Role?
 
     package struct Role: Sendable, Hashable {

@@ -4,7 +4,7 @@ extension String {
     /// Normalization Form C, without the blanks and invisible marks around it.
     package var asName: String { isPlainName ? self : withoutBlanksAround.normalized }
 
-    /// The same; throws where nothing is left, or where control characters stand in it.
+    /// The name in Normalization Form C, as `asName`; throws where it is empty then, or has control characters.
     package func asName(field: String) throws(InvalidInput) -> String {
         if isPlainName { return self }
         let name = withoutBlanksAround.normalized

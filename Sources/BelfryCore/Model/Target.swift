@@ -67,7 +67,7 @@ package struct Target: Sendable, Hashable {
         self.isInteractiveOnly = isInteractiveOnly
     }
 
-    /// The same target with its names in their normal forms, each once.
+    /// The target with its names in their normal forms, each once.
     package var normalized: Target {
         Target(
             unchecked: devices, topics: topics.map(\.asName.caseFolded).withoutRepeats,
@@ -75,7 +75,7 @@ package struct Target: Sendable, Hashable {
             isInteractiveOnly: isInteractiveOnly)
     }
 
-    /// The same target with other UUIDs for some of its devices.
+    /// Returns the target with other UUIDs for some of its devices.
     package func renamed(_ names: [UUID: UUID]) -> Target {
         Target(
             unchecked: devices?.map { names[$0] ?? $0 }, topics: topics, customUserIDs: customUserIDs,

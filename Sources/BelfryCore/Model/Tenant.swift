@@ -33,7 +33,7 @@ package struct Name: Sendable, Hashable {
     }
 }
 
-/// What people write of an application or a platform; may be empty.
+/// A text that people write about an application or a platform; may be empty.
 package struct Description: Sendable, Hashable {
     package let text: String
 

@@ -1,5 +1,5 @@
-/// What a person needs besides the password to log in: an authenticator app that shares a secret with the server, and codes on paper
-/// for the day when its phone is lost.
+/// The second factor of a person's login: an authenticator app that shares a secret with the server, and codes on paper in case its
+/// phone is lost.
 package struct TwoFactor: Sendable, Hashable {
     /// The secret that the app shares, sealed.
     package let secret: Sealed
@@ -34,7 +34,7 @@ package struct RecoveryCode: Sendable, Hashable {
         text = "\(String(letters.prefix(Self.half)))-\(String(letters.dropFirst(Self.half)))"
     }
 
-    /// What a person typed: capitals, spaces and dashes do not matter. nil when it cannot be such a code.
+    /// Reads a code that a person typed. Capitals, spaces and dashes do not matter. nil when it cannot be such a code.
     package init?(typed text: String) {
         guard text.utf8.count <= 64 else { return nil }
         let letters = text.lowercased().filter { $0 != "-" && $0 != " " }

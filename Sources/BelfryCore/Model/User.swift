@@ -31,7 +31,7 @@ package struct User: Sendable, Hashable {
     }
 }
 
-/// What is known of a user.
+/// The language, time zone and attributes of a user.
 package struct UserProfile: Sendable, Hashable {
     /// A language tag such as `de-AT`. Source: RFC 5646.
     package let language: String?
@@ -47,7 +47,7 @@ package struct UserProfile: Sendable, Hashable {
 
     package init() { (language, timeZone, attributes) = (nil, nil, [:]) }
 
-    /// What a store holds: it was checked before.
+    /// Takes values from a store, which were checked before.
     package init(stored language: String?, timeZone: String?, attributes: [String: UserAttribute]) {
         self.language = language
         self.timeZone = timeZone
@@ -88,7 +88,7 @@ package struct UserProfile: Sendable, Hashable {
 }
 
 extension UserProfile {
-    /// What changes; nil attributes are removed, others are set.
+    /// Changes to a profile; nil attributes are removed, others are set.
     package struct Change: Sendable, Hashable {
         package var language: Registration.Change<String>
         package var timeZone: Registration.Change<String>

@@ -1,6 +1,7 @@
 package import FoundationEssentials
 
-/// What lets pages of a web site register browsers on a platform: a key that every visitor can read, and the sites that may use it.
+/// The access of a web site's pages that register browsers on a platform: a key that every visitor can read, and the sites that may
+/// use it.
 package struct WebAccess: Sendable, Hashable {
     package let key: RegistrationKey
     package let origins: [WebOrigin]

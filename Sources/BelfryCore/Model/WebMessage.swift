@@ -1,4 +1,4 @@
-/// What a sender wrote for browsers in particular: a notification in the terms of the web, and how the push service treats it.
+/// The part of a push for browsers: a notification in the terms of the web, and how the push service treats it.
 ///
 /// A value has been validated; only the size is checked later, when it is rendered.
 package struct WebMessage: Sendable, Hashable {
@@ -59,7 +59,7 @@ package struct WebMessage: Sendable, Hashable {
     /// A notification that has nothing of its own.
     init() { self.init(stored: [:]) }
 
-    /// The same with some of it replaced.
+    /// Copies a message and replaces some of it.
     init(_ other: WebMessage, notification: JSONObject? = nil, appBadge: BadgeChange? = nil) {
         self.notification = notification ?? other.notification
         self.appBadge = appBadge ?? other.appBadge

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What a browser gives a web page that wants pushes: the endpoint to post them to, and the keys to encrypt them with.
+/// A browser's subscription for a web page that wants pushes: the endpoint to post them to, and the keys to encrypt them with.
 ///
 /// Source: W3C Push API, `PushSubscription.toJSON()`; RFC 8291 §2.
 package struct WebSubscription: Sendable, Hashable {

@@ -1,5 +1,4 @@
-/// What an app id of the softphones stands for. It may stand for two platforms, whose tokens tell them apart: one of
-/// Apple's, and one of another provider's.
+/// An app id of the softphones. It may belong to two platforms, whose tokens differ: one of Apple's, and one of another provider's.
 package struct AcrobitsAppID: Sendable, Hashable {
     package let name: String
     package let applicationKey: Key<Application>

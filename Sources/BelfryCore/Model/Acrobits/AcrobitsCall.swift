@@ -1,4 +1,4 @@
-/// What a back end asks the mediator to send: a verb, the softphone, and fields for the app.
+/// A back end's request to the mediator: a verb, the softphone, and fields for the app.
 package struct AcrobitsCall: Sendable, Hashable {
     package let verb: AcrobitsVerb
     package let appID: String
@@ -18,7 +18,7 @@ package struct AcrobitsCall: Sendable, Hashable {
     }
 
     package var message: String? { text("Message") }
-    /// Who calls or writes, as people know them.
+    /// The caller or writer, by the name that people know.
     package var sender: String? { text("UserDisplayName") ?? text("UserName") }
     package var sound: String? { text("Sound") }
     /// A few senders write a string. Source: voipbits.

@@ -1,4 +1,4 @@
-/// What a softphone says of one account: its selector, and up to two tokens with the app ids they belong to.
+/// A softphone's report on one account: its selector, and up to two tokens with their app ids.
 package struct AcrobitsReport: Sendable, Hashable {
     package var account: String?
     package var selector: String?

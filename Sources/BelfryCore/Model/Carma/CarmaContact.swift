@@ -71,7 +71,7 @@ package struct CarmaContact: Sendable {
     }
 }
 
-/// What names the attributes of a contact.
+/// The names of a contact's attributes.
 package enum CarmaAttribute {
     /// Texts of a contact, in the order of the guide's struct.
     package static let texts = [

@@ -14,7 +14,7 @@ package struct CarmaImport: Sendable, Hashable {
     package let reason: String?
     package let createdAt: Instant
 
-    /// What is known of a list before it comes. Source: help.symplify.com, "API database import".
+    /// The settings of an import, which are known before its list comes. Source: help.symplify.com, "API database import".
     package struct Settings: Sendable, Hashable {
         package let kind: Kind
         /// A byte of ASCII.
@@ -72,7 +72,7 @@ package struct CarmaImport: Sendable, Hashable {
     }
 }
 
-/// What came of the list of an import.
+/// The result of an import's list.
 package struct CarmaImportEnd: Sendable, Hashable {
     package let taken: Int
     package let refused: Int
