@@ -6,7 +6,7 @@ package protocol AcrobitsStore: Sendable {
     func set(_ appID: AcrobitsAppID) async throws
     /// All of an application, by name.
     func acrobitsAppIDs(of application: Key<Application>) async throws -> [AcrobitsAppID]
-    /// Those of that name, of every application.
+    /// The app ids with that name, of every application.
     func acrobitsAppIDs(named name: String) async throws -> [AcrobitsAppID]
     /// Returns false when the application has none of that name.
     func deleteAcrobitsAppID(_ name: String, of application: Key<Application>) async throws -> Bool

@@ -120,7 +120,7 @@ package struct HeartbeatSummary: Sendable, Hashable {
     package let devices: Int
     /// nil when there is none.
     package let lastAt: Instant?
-    /// Of each device's last heartbeat whose way could be measured; nil when there is none.
+    /// The latency of each device's last heartbeat that could be measured; nil when there is none.
     package let latency: Percentiles?
 
     package struct Percentiles: Sendable, Hashable {

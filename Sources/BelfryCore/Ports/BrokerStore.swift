@@ -1,4 +1,4 @@
-/// What the service broker provisioned and bound.
+/// Stores the instances and bindings of the service broker.
 package protocol BrokerStore: Sendable {
     func brokerInstance(_ id: String) async throws -> BrokerInstance?
     /// Returns the one that has the id already, and changes nothing then.

@@ -491,7 +491,7 @@ extension BulkTable {
     package var keyNames: String { columns.prefix(keyCount).map(\.name).joined(separator: ", ") }
 }
 
-/// What a store is opened for.
+/// The purpose for which a store is opened.
 package enum StoreUse: Sendable {
     case serving
     /// Nothing is changed in it meanwhile; not even due work is done.

@@ -31,7 +31,7 @@ package protocol CarmaStore: Sendable {
 
     /// Adds a token to a contact, or replaces what is known of it; another contact that has it loses it.
     func note(_ device: CarmaDevice) async throws
-    /// Those added first come first.
+    /// The devices of a contact, in the order in which they were added.
     func carmaDevices(of contact: String, _ application: Key<Application>) async throws -> [CarmaDevice]
 
     /// Keeps a message; those of the contact beyond `CarmaMessage.perContact` are forgotten.

@@ -1,4 +1,4 @@
-/// What commands beside a server counted, until a server takes it into its metrics.
+/// Keeps the counts of commands that run beside a server, until a server adds them to its metrics.
 package protocol CommandCountStore: Sendable {
     func add(_ counts: [CommandCount]) async throws
     /// Returns what was added since, and removes it; where nodes share the database, one of them gets each count.

@@ -1,4 +1,4 @@
-/// What is kept of devices beside their rows, and lookup of devices by token.
+/// Stores the details of devices beside their rows, and looks devices up by token.
 package protocol DeviceDetailStore: Sendable {
     /// The devices that have these tokens now, inactive ones too; a token that none has is left out.
     func holders(of tokens: [DeviceToken], on platform: Key<Platform>) async throws -> [DeviceToken: TokenHolder]

@@ -17,7 +17,7 @@ package protocol DirectoryStore: Sendable {
     func customUserIDs(
         on platforms: [Key<Platform>], containing text: String?, after id: String?, limit: Int
     ) async throws -> [String]
-    /// The same of ids that begin so. It walks an index: others cost nothing.
+    /// The next custom user ids with a prefix, by index.
     func customUserIDs(
         on platforms: [Key<Platform>], beginning prefix: IDPrefix, after id: String?, limit: Int
     ) async throws -> [String]
@@ -31,7 +31,7 @@ package struct DeviceSearch: Sendable, Hashable {
     package let text: String?
     /// A topic that the device is subscribed to. Only active devices are subscribed.
     package let topic: String?
-    /// What else is asked of the device. Pages that are counted, and their totals, pass it over.
+    /// Further conditions. Numbered pages and their totals ignore them.
     package let filter: DeviceFilter
 
     package init(

@@ -30,7 +30,7 @@ package protocol ImportJobStore: Sendable {
 }
 
 extension ImportJobStore {
-    /// As with `ImportJob.verdictBytesMax`.
+    /// Writes down a step, with verdicts up to `ImportJob.verdictBytesMax`.
     package func note(_ step: ImportStep, of job: ImportJob) async throws -> ImportJob? {
         try await note(step, of: job, atMost: ImportJob.verdictBytesMax)
     }

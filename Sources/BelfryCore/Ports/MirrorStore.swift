@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// What an old server has yet to hear of during a dual run.
+/// Stores the calls that an old server has not received yet during a dual run.
 package protocol MirrorStore: Sendable {
     /// Keeps the call; durable when it returns. False, and nothing is kept, where so many entries wait already.
     @discardableResult
@@ -15,14 +15,14 @@ package protocol MirrorStore: Sendable {
     func mirrorBacklog() async throws -> Int
     /// Whether this node is the one that tells the old server from now until so long after; of several nodes one is.
     func holdMirror(as node: UUID, for lease: Duration) async throws -> Bool
-    /// What an old server calls the device; nil where it is known to none.
+    /// The old server's UUID of the device; nil where it has none.
     func importedUUID(of device: Key<Device>, on platform: Key<Platform>) async throws -> UUID?
     /// Notes what an old server calls a device that registered here first. It goes on by the UUID of this server.
     func noteImportedUUID(_ uuid: UUID, of device: Key<Device>, on platform: Platform) async throws
 }
 
 extension MirrorStore {
-    /// As with `MirrorEntry.backlogMax`.
+    /// Keeps the call unless `MirrorEntry.backlogMax` entries wait already.
     @discardableResult
     package func mirror(
         _ call: MirrorCall, of device: Key<Device>, on platform: Key<Platform>

@@ -4,7 +4,7 @@ package protocol OpenEndpointStore: Sendable {
     func create(_ endpoint: NewOpenEndpoint) async throws -> OpenEndpoint
     /// The endpoint of this kind whose key has the hash.
     func openEndpoint(_ kind: OpenEndpoint.Kind, keyHash: [UInt8]) async throws -> OpenEndpoint?
-    /// Those of one kind, of all applications, that the path without a key leads to.
+    /// The endpoints of one kind, of all applications, to which the path without a key leads.
     func plainOpenEndpoints(_ kind: OpenEndpoint.Kind) async throws -> [OpenEndpoint]
     /// All of one application.
     func openEndpoints(of application: Key<Application>) async throws -> [OpenEndpoint]

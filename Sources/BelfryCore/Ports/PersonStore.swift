@@ -29,7 +29,7 @@ package protocol PersonStore: Sendable {
     func setDisabled(
         _ isDisabled: Bool, _ person: Key<Person>, keepsOperator: Bool, endsIssued: Bool
     ) async throws
-    /// What `setDisabled` ends where `endsIssued`.
+    /// Counts the keys and links that `setDisabled` ends with `endsIssued`.
     func issued(by person: Key<Person>) async throws -> Person.Issued
     /// Gives the person another role, which their sessions have from now on.
     ///
@@ -66,11 +66,11 @@ package protocol PersonStore: Sendable {
     /// Throws `StoreError.conflict` when it is to make a person and somebody has the address, or an open invitation for it
     /// reaches further; when it is for a person who is shut out; and beyond `RowLimit.invitations`.
     func create(_ invitation: NewInvitation) async throws
-    /// Those within these bounds that may be used, the newest first, before `before`.
+    /// The usable invitations within these bounds, the newest first, before `before`.
     func invitations(
         within bounds: AdminKey.Bounds, before: Key<Invitation>?, limit: Int
     ) async throws -> [Invitation]
-    /// Those for an address that may be used.
+    /// The usable invitations for an address.
     func invitations(of email: EmailAddress) async throws -> [Invitation]
     /// nil when it was used or withdrawn, or has expired.
     func invitation(_ key: Key<Invitation>) async throws -> Invitation?
@@ -84,7 +84,7 @@ package protocol PersonStore: Sendable {
     func accept(_ invitation: Key<Invitation>, as person: NewPerson) async throws -> Person
 }
 
-/// What people have written and not sent yet; see `ComposeDraft`.
+/// Stores the texts that people have written in Compose and not sent yet; see `ComposeDraft`.
 package protocol DraftStore: Sendable {
     /// Keeps a text in the place of the one before. Beyond `ComposeDraft.perPersonMax` the person's oldest gives way.
     func keepDraft(_ text: String, at place: ComposeDraft.Place) async throws

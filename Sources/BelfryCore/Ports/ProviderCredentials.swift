@@ -46,10 +46,10 @@ package struct SealedCredentials: Sendable, Hashable {
     }
 }
 
-/// What was found in stored credentials.
+/// The result of examining stored credentials.
 package struct ExaminedCredentials: Sendable, Hashable {
     package let facts: CredentialFacts
-    /// The same in a form that is opened at no cost; nil where they are in it.
+    /// The credentials in a form that opens at no cost; nil where they have that form already.
     package let seal: Sealed?
 
     package init(facts: CredentialFacts, seal: Sealed? = nil) {
@@ -79,7 +79,7 @@ extension ProviderCredentials {
         return CredentialsReplacement(sealed: sealed, kept: [])
     }
 
-    /// What is shown of a platform's credentials. Those that an older version stored are looked into once.
+    /// The facts that are shown of a platform's credentials. Credentials that an older version stored are examined once.
     package func facts(
         of platform: Platform, in store: any ApplicationStore & SealStore
     ) async throws -> CredentialFacts {

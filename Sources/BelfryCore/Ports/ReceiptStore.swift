@@ -11,8 +11,8 @@ package protocol ReceiptStore: Sendable {
     /// The message and the target of a push; nil once it was deleted, or if it was made without a target. Throws
     /// `StoreError.damaged` when they cannot be read.
     func request(of push: Key<Push>) async throws -> PushRequest?
-    /// What `read` makes of the messages of pushes, of which one at a time is in memory; without those that were deleted or
-    /// cannot be read.
+    /// Returns what `read` makes of the message of each push; one message at a time is in memory. Pushes that were deleted
+    /// or cannot be read are left out.
     func contents<Value: Sendable>(
         of pushes: [Key<Push>], _ read: @escaping @Sendable (Push.Content) -> Value
     ) async throws -> [Key<Push>: Value]
@@ -46,7 +46,7 @@ package struct AnswerPage: Sendable, Hashable {
     /// nil when there are no more.
     package let next: AnswerCursor?
 
-    /// The same page with other UUIDs for some of its devices.
+    /// Returns the page with other UUIDs for some of its devices.
     package func renamed(_ names: [UUID: UUID]) -> AnswerPage {
         AnswerPage(
             answers: answers.map {

@@ -11,13 +11,13 @@ package protocol SealStore: Sendable {
 /// One secret where it is stored.
 package struct SealedSecret: Sendable, Hashable {
     package enum Kind: String, Sendable, CaseIterable {
-        /// Of an application.
+        /// The secret of an application.
         case sharedSecret = "shared_secret"
-        /// Of an application, while it is taken beside the one that replaced it.
+        /// The previous secret of an application, while it is accepted beside its replacement.
         case previousSharedSecret = "previous_shared_secret"
-        /// Of a platform.
+        /// The credentials of a platform.
         case credentials
-        /// Of a person of the dashboard, shared with their authenticator app.
+        /// The secret that a person of the dashboard shares with their authenticator app.
         case twoFactor = "two_factor"
         /// The answer that a repeated request gets.
         case answer
@@ -34,7 +34,7 @@ package struct SealedSecret: Sendable, Hashable {
         self.seal = seal
     }
 
-    /// What the secret was sealed for; nil when its name is damaged.
+    /// The purpose that the secret was sealed for; nil when its name is damaged.
     package var purpose: String? {
         switch kind {
         case .sharedSecret, .previousSharedSecret:

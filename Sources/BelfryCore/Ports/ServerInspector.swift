@@ -1,4 +1,4 @@
-/// What a running server tells its operators of itself.
+/// Reports on a running server to its operators.
 package protocol ServerInspector: Sendable {
     /// In the order of their keys.
     var settings: [SettingReport] { get }

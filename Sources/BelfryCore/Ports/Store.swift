@@ -122,7 +122,7 @@ package protocol DeviceStore: Sendable {
     ///
     /// - Parameter devices: at most `DeviceImport.perWrite`, no two with the same token or UUID.
     func importDevices(_ devices: [DeviceImport], on platform: Platform) async throws -> [ImportVerdict]
-    /// What the devices would meet if they were imported.
+    /// Looks up the devices and topics that an import of the devices would meet.
     ///
     /// - Parameter devices: at most `DeviceImport.perWrite`.
     func importSurvey(of devices: [DeviceImport], on platform: Platform) async throws -> ImportSurvey
@@ -135,7 +135,7 @@ package protocol DeviceStore: Sendable {
     func device(_ uuid: UUID, on platform: Key<Platform>) async throws -> Device?
     /// The devices with these UUIDs that belong to one of the platforms; others are left out.
     func deviceKeys(_ uuids: [UUID], on platforms: [Key<Platform>]) async throws -> [Key<Device>]
-    /// Those of the UUIDs, in their order, that no device of the platforms has.
+    /// The UUIDs that no device of the platforms has, in the given order.
     func unknownDevices(among uuids: [UUID], on platforms: [Key<Platform>]) async throws -> [UUID]
     /// The next devices that were imported and not seen since, ascending, behind a device.
     func unseenDevices(on platforms: [Key<Platform>], after: Key<Device>?, limit: Int) async throws -> [Device]
@@ -176,17 +176,17 @@ package protocol PushStore: Sendable {
     ) async throws -> [DeviceMessage]
     /// How far a push has come for one of its devices; nil if it is in no batch (yet).
     func delivery(of device: Key<Device>, in push: Key<Push>) async throws -> DeviceDelivery?
-    /// What the target of a push names and nothing has: devices that were unknown when it was accepted, and of the first
-    /// `UnmatchedNames.lookedUpMax` topics and users those that no active device has now.
+    /// The names in a push's target that nothing has: devices that were unknown when it was accepted, and among the
+    /// first `UnmatchedNames.lookedUpMax` topics and users those that no active device has now.
     func unmatchedNames(of push: Key<Push>) async throws -> UnmatchedNames
     /// When the last lease on a batch or a fan-out of the push ends, or ended; nil where no worker has any.
     func leasesEnd(of push: Key<Push>) async throws -> Instant?
-    /// What providers said of devices of the push that they did not accept at once, each sentence once: the first
+    /// The sentences of providers about devices of the push that they did not accept at once, each once: the first
     /// `AttemptNote.wordsMax` of its first batches.
     func providerWords(of push: Key<Push>) async throws -> [String]
 }
 
-/// What the cancelling of a push changed.
+/// The result of cancelling a push.
 package struct Cancellation: Sendable, Hashable {
     /// The number of devices that became `skipped: cancelled`.
     package var devices = 0
@@ -231,7 +231,7 @@ package protocol DeliveryStore: Sendable {
     /// Leases due batches: the most urgent lane first, within a lane a fair share for each application. Those of one burst
     /// stand together.
     func claimBatches(_ claim: BatchClaim) async throws -> [Batch]
-    /// What a delivery worker needs to send batches of one platform: their pushes, and the recipients. Devices that are
+    /// Loads the pushes and recipients that a delivery worker needs to send batches of one platform. Devices that are
     /// inactive or gone are left out.
     ///
     /// Returns what it found for each batch, in order; nil for one that is not to be sent. It stops, after one at least,
@@ -271,7 +271,7 @@ extension DeliveryStore {
     package func settle(_ settlement: Settlement) async throws -> Bool { try await settle([settlement])[0] }
 }
 
-/// What an attempt with refused credentials brought.
+/// The result of an attempt with refused credentials.
 package enum ProbeFinding: Sendable, Hashable {
     /// They are accepted: all that waits is sent.
     case accepted
@@ -321,8 +321,8 @@ package struct BatchClaim: Sendable {
     package func room(on platform: Key<Platform>) -> Int { room[platform] ?? roomElsewhere }
 }
 
-/// What the store loads of a batch that is to be sent. A class, because it is passed on often, and a copy of a push and a platform
-/// counts twenty references.
+/// The data that the store loads for a batch before it is sent. A class, because it is passed on often, and a copy of a push and a
+/// platform counts twenty references.
 package final class BatchLoad: Sendable {
     package let push: Push
     package let platform: Platform
@@ -349,7 +349,7 @@ package enum PushLoading: Sendable {
 package struct Recipient: Sendable {
     package let device: Key<Device>
     package let token: DeviceToken
-    /// What the push shows on this device alone; nil where all get the same.
+    /// The values that the push shows on this device alone; nil where all devices get the same.
     package let filling: Filling?
 
     package init(device: Key<Device>, token: DeviceToken, filling: Filling? = nil) {

@@ -34,7 +34,7 @@ package protocol UserStore: Sendable {
     func forgetUser(of devices: [Key<Device>]) async throws
 }
 
-/// What an id begins with; case matters.
+/// The beginning of an id; case matters.
 package struct IDPrefix: Sendable, Hashable {
     package let text: String
 

@@ -14,7 +14,7 @@ package enum VaultError: Error, Sendable, Hashable {
     case broken
 }
 
-/// What the sealed secrets of a database are for, as sealing and opening name it.
+/// The purposes of a database's sealed secrets, as sealing and opening name them.
 package enum VaultPurpose {
     /// `Application.sharedSecret`: the 32 bytes that sign custom user ids.
     package static func sharedSecret(of application: UUID) -> String {
@@ -26,13 +26,13 @@ package enum VaultPurpose {
         "credentials/\(platform.lowercased)"
     }
 
-    /// What a browser returns to prove that pushes reach it.
+    /// The proof that a browser returns when a push has reached it.
     package static func proof(on platform: UUID) -> String { "proof/\(platform.lowercased)" }
 
     /// `TwoFactor.secret`: what a person's authenticator app shares with the server.
     package static func twoFactor(of person: Key<Person>) -> String { "two-factor/\(person)" }
 
-    /// What a browser holds between the right password and the code.
+    /// The half login that a browser holds between the right password and the code.
     ///
     /// - Parameter visit: the cookie of the visit, without which it is worth nothing.
     package static func halfLogin(of visit: String) -> String { "half-login/\(visit)" }
@@ -40,13 +40,13 @@ package enum VaultPurpose {
     /// The cookie of a visit before the login.
     package static let visit = "visit"
 
-    /// What the forms of a page carry, so that they are known as ours when their session is over.
+    /// The mark in the forms of a page, which shows that this server made them even when their session is over.
     package static func page(_ address: String) -> String { "page/\(address)" }
 
-    /// What a browser keeps of the accounts that logged in with it.
+    /// The cookie in which a browser keeps the accounts that logged in with it.
     package static let knownBrowser = "known-browser"
 
-    /// What an issuer of OpenID Connect returns together with its answer.
+    /// The state that an issuer of OpenID Connect returns together with its answer.
     ///
     /// - Parameter visit: the cookie of the visit, without which it is worth nothing.
     package static func signOn(of visit: String) -> String { "sign-on/\(visit)" }

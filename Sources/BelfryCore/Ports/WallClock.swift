@@ -6,7 +6,7 @@ package protocol WallClock: Sendable {
 }
 
 extension WallClock {
-    /// What `work` returns, or nil once `limit` has passed. Such work goes on by itself, and nobody hears of it.
+    /// Returns the result of `work`, or nil once `limit` has passed. The work then goes on by itself, and its result is dropped.
     package func result<Value: Sendable>(
         within limit: Duration, of work: @escaping @Sendable () async -> Value
     ) async -> Value? {
