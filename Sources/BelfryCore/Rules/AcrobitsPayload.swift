@@ -1,4 +1,4 @@
-/// What a message of the mediator becomes for the softphone's platform.
+/// The payload that the softphone's platform gets for a message of the mediator.
 ///
 /// Acrobits calls the structure of its own payloads historical and publishes the keys that tell what a push is about:
 /// `s` a call, `sm` a text message, `s_missed` a missed call, `type` anything else. The fields of the request stand beside

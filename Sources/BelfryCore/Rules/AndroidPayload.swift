@@ -10,12 +10,12 @@ package struct AndroidPayload: Sendable, Hashable {
     package let collapseKey: String?
     /// All keys and values together.
     package let dataBytes: Int
-    /// What the sender's own part for the type calls its category.
+    /// The category in the sender's own part for the type.
     package let ownCategory: String?
     private let shown: Notice
     private let isSentHigh: Bool
 
-    /// What the system shows when the app does not.
+    /// The notice that the system shows when the app does not.
     package struct Notice: Sendable, Hashable {
         package var title: String?
         package var body: String?
@@ -32,9 +32,9 @@ package struct AndroidPayload: Sendable, Hashable {
 
     /// The limit on all keys and values together.
     package static func bytesMax(for kind: PlatformKind) -> Int { kind == .amazon ? 6_144 : 4_096 }
-    /// Of a waiting message's key. Source: Amazon, `consolidationKey`.
+    /// The limit on a waiting message's key. Source: Amazon, `consolidationKey`.
     private static let amazonKeyBytesMax = 64
-    /// What stands around the data in a request of Push Kit, which counts it, at its longest: all but the tokens.
+    /// The longest frame around the data in a request of Push Kit, which counts it, without the tokens.
     private static let huaweiFrameBytes = 120
 
     /// Messages for the SDK and not for its user. Source: PCF Push client SDKs, which ignore these keys when there is a
@@ -95,8 +95,8 @@ package struct AndroidPayload: Sendable, Hashable {
     /// Whether it is for a device that dozes too: what is shown, and data whose sender says `"priority": "high"`.
     package var isHighPriority: Bool { !isSilent || isSentHigh }
 
-    /// What the system itself shows, where the service can; nil for a silent push. Where it does not fit beside the data, which each
-    /// service counts in its own way, the app shows them.
+    /// The notice that the system itself shows, where the service can; nil for a silent push. Where it does not fit beside the data,
+    /// which each service counts in its own way, the app shows it.
     package var notice: Notice? { isSilent ? nil : shown }
 
     /// The text of the notice.
@@ -121,8 +121,8 @@ package struct AndroidPayload: Sendable, Hashable {
 }
 
 extension AndroidPayload.Notice {
-    /// What the sender wrote for the type goes before what it wrote for all. Where it wrote no field for all, the app reads all but the
-    /// text, as PCF's does.
+    /// Reads the notice: fields for the type go before fields for all. Where the sender wrote no field for all, the app reads all but
+    /// the text, as PCF's does.
     fileprivate init(_ content: Push.Content, _ members: JSONObject) {
         body = members.own("message") ?? content.body
         badge = content.badge

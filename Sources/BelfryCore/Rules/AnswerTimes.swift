@@ -1,6 +1,6 @@
 /// When the devices of a push had their answers, as far as its batches tell: a device counts once its whole batch is answered.
 package struct AnswerTimes: Sendable, Hashable {
-    /// Of closed batches, the first closed comes first.
+    /// The closed batches, in the order in which they closed.
     private let batches: [Batch]
     private let devices: Int
 

@@ -133,7 +133,7 @@ private enum PayloadShape {
     case yes
     /// A whole number, 0 or more.
     case count
-    /// The same, or a text that counts up.
+    /// A whole number, 0 or more, or a text that counts up.
     case badge
     /// Unix seconds.
     case seconds
@@ -160,7 +160,7 @@ private enum PayloadShape {
         "loc-args": .texts, "summary-arg": .text, "summary-arg-count": .count,
     ]
 
-    /// Of a dictionary that PCF documents: one more key than Apple's.
+    /// The keys of an alert in PCF's format: Apple's, `action-loc-key` and `action`.
     private static let customAlertKeys = alertKeys.merging(["action-loc-key": .text, "action": .text]) { $1 }
 
     fileprivate static func check(customKey key: String, _ value: JSONValue, _ field: String) throws(InvalidInput) {

@@ -1,4 +1,4 @@
-/// What one attempt to deliver a batch brought to its devices, as far as people may want to know it later.
+/// The results of one attempt to deliver a batch, as far as people may want to see them later.
 ///
 /// It is a line of text in the batch's history, so that no device needs a row: `attempt`, time in milliseconds, runs, and then
 /// the answers, separated by tabs. A run is a number of devices and a letter, which names an answer: `3a` are three devices with
@@ -15,7 +15,7 @@ package struct AttemptNote: Sendable, Hashable {
     private static let plainDeathAge = Duration.seconds(30 * 86_400)
     private static let answersMax = 12
     private static let answerBytesMax = 260
-    /// Of more runs, only the first are noted.
+    /// The most runs in a note; later ones are left out.
     private static let runsMax = 200
 
     private struct Run: Sendable, Hashable {
@@ -79,13 +79,13 @@ package struct AttemptNote: Sendable, Hashable {
         self.answers = answers
     }
 
-    /// What was answered, each once.
+    /// The answers, each once.
     package var words: [String] { answers }
 
     /// The most sentences that are told of a push.
     package static let wordsMax = 12
 
-    /// What was answered in the histories of some batches, each once.
+    /// The answers in the histories of some batches, each once; at most `wordsMax`.
     package static func words(of histories: [String]) -> [String] {
         var words: [String] = []
         for sentence in histories.lazy.flatMap({ history($0) }).flatMap(\.words)
@@ -95,7 +95,7 @@ package struct AttemptNote: Sendable, Hashable {
         return words
     }
 
-    /// What the device at this place of the batch was answered; nil if it was not sent to.
+    /// The answer for the device at this place of the batch; nil if it was not sent to.
     package func answer(at place: Int) -> String? {
         var end = 0
         for run in runs {

@@ -24,13 +24,13 @@ package struct BadgeCount: Sendable {
         }
     }
 
-    /// What is to be written, each device once.
+    /// The changes to write; each device is in one of them.
     package var steps: [Step] {
         Dictionary(grouping: totals.keys) { totals[$0] ?? 0 }.sorted { $0.key < $1.key }
             .map { Step(number: $0.key, devices: $0.value.sorted()) }
     }
 
-    /// What each request shows on each of its devices.
+    /// The numbers that each request shows on each of its devices.
     ///
     /// - Parameter ends: the numbers after the steps; not needed where they were set.
     package func numbers(_ ends: [Key<Device>: Int64]) -> [[Int64]] {

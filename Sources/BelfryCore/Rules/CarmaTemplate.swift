@@ -1,4 +1,4 @@
-/// What a trigger says in each language: the two lines of the notification, and the page behind it.
+/// The texts of a trigger in each language: the two lines of the notification, and the page behind it.
 ///
 /// `{{name}}` stands for a property of the request, a property of the contact, or a field of it such as `firstName`; in the page it is
 /// escaped for HTML. A name that nothing has stands for nothing.

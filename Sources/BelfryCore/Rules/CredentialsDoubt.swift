@@ -1,8 +1,8 @@
-/// What the answers of one burst say of our credentials, to one provider or one of its push services.
+/// Counts how many answers of one burst refuse our credentials, at one provider or one of its push services.
 package struct CredentialsVoices: Sendable, Hashable {
     /// The devices that were sent to.
     package private(set) var devices = 0
-    /// Those of them that were answered that our credentials are refused.
+    /// The devices whose answer was that our credentials are refused.
     package private(set) var refusals = 0
     /// Whether an answer shows that our credentials were accepted.
     package private(set) var isProven = false

@@ -1,4 +1,4 @@
-/// What comes next for a device of a push, and what a person can do about it.
+/// The next step for a device of a push, and what a person can do about it.
 package struct DeliveryAdvice: Sendable, Hashable {
     /// A sentence on what comes next.
     package let next: String

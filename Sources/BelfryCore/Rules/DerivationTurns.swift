@@ -1,4 +1,4 @@
-/// Who asks to have a key derived from a password.
+/// A caller who asks to have a key derived from a password.
 package struct DerivationCaller: Sendable, Hashable {
     /// nil where the address is not known.
     package let address: NetworkAddress?
@@ -64,7 +64,7 @@ package struct DerivationTurns: TurnRules {
 
     private static let halfLife = 64
     private static let knownInARow = 3
-    /// What one derivation counts, so that halving it a few times leaves something to compare.
+    /// The weight of one derivation, so large that something is left to compare after a few halvings.
     private static let unit = 1 << 10
 
     private let limits: Limits
@@ -117,13 +117,13 @@ package struct DerivationTurns: TurnRules {
 
     private func use(of caller: DerivationCaller) -> Int { uses.value(for: Holder(caller))?.now(derived) ?? 0 }
 
-    /// Of the parties that used least, the ticket that waits longest.
+    /// The ticket that waits longest among the parties that used least.
     private func next(areKnown: Bool) -> Ticket? {
         waiting.filter { $0.value.isKnown == areKnown }
             .min { (use(of: $0.value), $0.key) < (use(of: $1.value), $1.key) }?.key
     }
 
-    /// What becomes of a caller while another is served.
+    /// Decides whether a caller waits or is turned away while another is served.
     private func arrival(of caller: DerivationCaller, as ticket: Ticket) -> TurnArrival {
         let same = waiting.filter { $0.value.isKnown == caller.isKnown }
         let ofAccount = same.filter { $0.value.account == caller.account }

@@ -11,7 +11,7 @@ package protocol TurnRules: Sendable {
     mutating func leave(_ ticket: Ticket) -> Bool
 }
 
-/// What becomes of a party that asks for a turn.
+/// The answer to a party that asks for a turn.
 package enum TurnArrival: Sendable, Hashable {
     case served(Int)
     /// - displacing: a waiting ticket that has lost its place.

@@ -1,11 +1,11 @@
 package import FoundationEssentials
 
-/// What the placeholders of a push stand for on one device.
+/// The values of a push's placeholders on one device.
 package final class Filling: Sendable {
     package let values: Values
     private let links: LinkSigner?
 
-    /// What a store knows of the device and its user. A badge is the number after the push has counted.
+    /// The store's values for the device and its user. A badge is the number after the push has counted.
     package struct Values: Sendable, Hashable {
         package var badge: Int64 = 0
         package var deviceUUID: UUID?
@@ -77,13 +77,13 @@ package struct FillingNeeds: Sendable, Hashable {
     package var isEmpty: Bool { !badge && !row }
 }
 
-/// What is to be filled in for the devices of a batch.
+/// A request for the values that a push shows on the devices of a batch.
 package struct FillingRequest: Sendable {
     package let batch: Batch
     package let applicationKey: Key<Application>
-    /// Those that are sent to now, ascending.
+    /// The devices that are sent to now, ascending.
     package let devices: [Key<Device>]
-    /// What the push does to the number kept for each.
+    /// The change that the push makes to the number kept for each.
     package let badge: BadgeChange?
     package let needs: FillingNeeds
 

@@ -29,7 +29,7 @@ package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable 
         youngWeight = 0
     }
 
-    /// What it weighed is forgotten with its generation.
+    /// Removes a value. Its weight is released when the generation expires.
     package mutating func remove(_ key: Key) {
         young[key] = nil
         old[key] = nil

@@ -29,7 +29,7 @@ package enum HeartbeatPush {
 }
 
 extension Push.Content {
-    /// What the SDKs of Android and iOS answer.
+    /// A heartbeat that the SDKs of Android and iOS answer.
     package static func heartbeat(sentAt: Instant) -> Push.Content {
         silent([HeartbeatPush.sentAtKey: .integer(sentAt.milliseconds)])
     }

@@ -56,7 +56,7 @@ package struct IdempotencyRecord: Sendable, Hashable {
         self.state = state
     }
 
-    /// What is answered with the record, until its time is over.
+    /// The stored answer, until the record's time is over.
     package func answer(at now: Instant) -> StoredResponse? {
         guard case .answered(let answer) = state, now < createdAt + Self.lifetime else { return nil }
         return answer
@@ -70,7 +70,7 @@ package struct IdempotencyRecord: Sendable, Hashable {
     }
 }
 
-/// What to do with a request that carries an `Idempotency-Key`.
+/// The treatment of a request that carries an `Idempotency-Key`.
 package enum IdempotencyVerdict: Sendable, Hashable {
     /// The name is new: run the request.
     case first(idempotentID: UUID)
@@ -80,7 +80,7 @@ package enum IdempotencyVerdict: Sendable, Hashable {
     case answered(StoredResponse)
     /// The name belongs to another request.
     case taken
-    /// The same request is running.
+    /// An earlier copy of the request is still running.
     case busy(for: Duration)
 
     /// - Parameter record: the record of the reservation's name, if there is one.

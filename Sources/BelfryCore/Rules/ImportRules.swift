@@ -1,4 +1,4 @@
-/// What an imported row does to the devices that are there.
+/// The effect of an imported row on the devices that exist.
 ///
 /// What an app itself registered here is newer than what another server knew of it, so an import changes devices alone that
 /// were imported before and whose app has not registered since.

@@ -27,10 +27,10 @@ package struct LoginThrottle: Sendable {
             self.memory = memory
         }
 
-        /// Of a password, over all addresses.
+        /// Limits guesses at a password, over all addresses.
         package static let password = Policy(
             failuresAllowed: 20, firstWait: .seconds(1), longestWait: .seconds(60), memory: .seconds(86_400))
-        /// Of a code of six digits, over all addresses: some 160 guesses a day at three right codes of a million.
+        /// Limits guesses at a code of six digits, over all addresses: some 160 guesses a day at three right codes of a million.
         package static let code = Policy(
             failuresAllowed: 10, firstWait: .seconds(1), longestWait: .seconds(600), memory: .seconds(86_400))
 
@@ -67,7 +67,7 @@ package struct LoginThrottle: Sendable {
             self.policy = policy
         }
 
-        /// What the guess counts for.
+        /// The sources to which the guess is counted.
         fileprivate var sources: [Source] {
             if let device { return [.device(device, account)] }
             let here = [Source.address(address), .name(account, address)]

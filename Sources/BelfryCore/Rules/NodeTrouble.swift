@@ -1,4 +1,4 @@
-/// What keeps nodes from sending the rest of a push: that none runs, or that some have fallen silent.
+/// The reasons why nodes do not send the rest of a push: that none runs, or that some have fallen silent.
 package struct NodeTrouble: Sendable, Hashable {
     /// Why nothing is sent at present; nil while a node runs.
     package let absence: String?
@@ -15,7 +15,7 @@ package struct NodeTrouble: Sendable, Hashable {
 
     package var isNone: Bool { absence == nil && silent.isEmpty }
 
-    /// What the rest of a push waits for, a sentence each.
+    /// Sentences that say what the rest of a push waits for.
     ///
     /// - Parameter leasesEnd: when the last lease on a part of the push ends; nil while no node has any.
     package func waits(leasesEnd: Instant?, now: Instant) -> [String] {
@@ -33,7 +33,7 @@ package struct NodeTrouble: Sendable, Hashable {
         }
     }
 
-    /// What comes next for a device that has no answer; nil where the nodes make no difference.
+    /// A sentence on the next step for a device that has no answer; nil where the nodes make no difference.
     func next(_ next: DeviceDelivery.Next?, now: Instant) -> String? {
         switch (next, absence) {
         case (.nothing?, _): nil

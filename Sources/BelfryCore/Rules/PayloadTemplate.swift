@@ -136,7 +136,7 @@ package struct PayloadTemplate: Sendable {
             }
         }
 
-        /// What became of the quotation mark.
+        /// Finds how the quotation mark at a place was escaped, and its length in bytes after and before the last encoding.
         private static func quote(
             in payload: [UInt8], at place: Int
         ) -> (escape: Escape, bytes: Int, innerBytes: Int)? {

@@ -1,4 +1,4 @@
-/// What one push may name. Source: PCF Push API, "Push a message", LIMITS.
+/// The limits on what one push may name. Source: PCF Push API, "Push a message", LIMITS.
 package enum PushLimits {
     package static let devicesMax = 4_096
     package static let customUserIDsMax = 4_096
@@ -6,7 +6,7 @@ package enum PushLimits {
     /// The size of a push's content, body and custom parts together, as it is stored. Our own limit: no provider
     /// accepts more than 5,120 bytes, and each of a dozen platforms may have its own part.
     package static let contentBytesMax = 65_536
-    /// The same as a caller writes it, with spaces and escapes: a longer one is not read.
+    /// The size of the content as a caller writes it, with spaces and escapes; longer content is not read.
     package static let contentWrittenBytesMax = 2 * contentBytesMax
 }
 

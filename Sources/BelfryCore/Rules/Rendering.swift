@@ -24,7 +24,7 @@ extension Push.Content {
         return Checked(stored: stored, tooLarge: try longest().checkRendered(for: kinds, receiptID: receiptID))
     }
 
-    /// What a check found.
+    /// The result of a check.
     package struct Checked: Sendable, Hashable {
         /// The content as it is stored.
         package let stored: String

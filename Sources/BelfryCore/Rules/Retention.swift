@@ -1,6 +1,6 @@
 /// How long ended things are kept.
 package struct Retention: Sendable, Hashable {
-    /// What is deleted by age, in this order.
+    /// The kinds of rows that are deleted by age, in this order.
     package enum Kind: String, Sendable, CaseIterable {
         /// The answers of each device of a settled push. The push's counters stay.
         case answers
@@ -14,7 +14,7 @@ package struct Retention: Sendable, Hashable {
         case unseen
         /// Imports of the admin API, with their verdicts.
         case imports
-        /// What people have written in Compose and not sent.
+        /// Texts that people have written in Compose and not sent.
         case drafts
     }
 

@@ -2,12 +2,12 @@
 ///
 /// Operators' own rows have none.
 package struct RowLimit: Sendable, Hashable {
-    /// What a row is, in the plural.
+    /// The name of the rows, in the plural.
     package let things: String
-    /// What the rows belong to.
+    /// The name of the rows' owner.
     package let owner: String
     package let most: Int
-    /// What makes room.
+    /// The advice on how to make room.
     private let way: String
 
     private init(_ most: Int, _ things: String, of owner: String, _ way: String = "delete some first") {
@@ -25,7 +25,7 @@ package struct RowLimit: Sendable, Hashable {
     /// Keys that are not revoked. As many revoked ones are kept, the newest.
     package static let adminKeys = RowLimit(1_000, "admin keys", of: "tenant")
     package static let openEndpoints = RowLimit(64, "open endpoints", of: "application")
-    /// Of all applications of a tenant.
+    /// The limit over all applications of a tenant.
     package static let tenantOpenEndpoints = RowLimit(512, "open endpoints", of: "tenant")
     /// Geofences that were deleted before their end, which devices have to remove until then.
     package static let geofenceDeletions = RowLimit(

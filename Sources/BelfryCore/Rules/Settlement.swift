@@ -19,7 +19,7 @@ package struct Settlement: Sendable, Hashable {
     package let deadTokens: [DeadToken]
     package let moves: [Move]
     package let parkRequest: ParkRequest?
-    /// What the providers answered, where people may want to know it.
+    /// The providers' answers, where people may want to see them.
     package let note: AttemptNote?
 
     /// A device whose token is dead, by a verdict that names a time.

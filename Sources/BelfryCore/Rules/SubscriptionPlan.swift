@@ -91,14 +91,14 @@ package struct SubscriptionPlan: Sendable {
     }
 }
 
-/// What a name may stand for on one platform, as far as that is known without the database.
+/// A device that a name may stand for on one platform, as far as that is known without the database.
 package enum SubscriberCandidate: Sendable {
     case device(Key<Device>, Key<Platform>)
     case token(DeviceToken, Key<Platform>)
     /// A device that another server gave this UUID.
     case imported(UUID, Key<Platform>)
 
-    /// What a back end's name may stand for on the platforms of its application.
+    /// The candidates for a back end's name on the platforms of its application.
     package static func candidates(
         _ name: Subscription.Name, on platforms: [Platform], naming: DeviceNaming
     ) -> [SubscriberCandidate] {

@@ -10,7 +10,7 @@ extension Target {
         return all.filter { kinds.contains($0.kind) }
     }
 
-    /// Those it names one by one, where it names devices, or a few users and nobody else.
+    /// The targets that are named one by one, where these are devices, or a few users alone.
     package var named: NamedTargets? {
         if let devices { return .devices(devices) }
         guard topics.isEmpty, 1...Lane.urgentTargetsMax ~= customUserIDs.count else { return nil }

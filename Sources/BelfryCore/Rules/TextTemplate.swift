@@ -172,6 +172,6 @@ extension JSONObject {
 }
 
 extension InvalidInput {
-    /// The same fault, of a field within another.
+    /// The fault with its field placed below `path`.
     fileprivate func under(_ path: String) -> InvalidInput { InvalidInput(field: path + field, problem) }
 }

@@ -2,7 +2,7 @@
 ///
 /// Source: WHATWG Notifications API, options of a notification; W3C Push API, "Declarative push message".
 enum WebNotificationRules {
-    /// What browsers show at most. Source: Chromium and WebKit show two.
+    /// The most actions of a notification. Source: Chromium and WebKit show two.
     static let actionsMax = 4
     static let urlBytesMax = 2_048
 

@@ -85,8 +85,8 @@ package struct WindowsPhonePayload: Sendable, Hashable {
 }
 
 extension SharedFields {
-    /// What the first page of the app is opened with: a phone opens no address of the web. Source: Microsoft, "Toasts for Windows Phone 8",
-    /// `wp:Param`.
+    /// The query that the first page of the app is opened with: a phone opens no address of the web. Source: Microsoft, "Toasts for Windows
+    /// Phone 8", `wp:Param`.
     fileprivate var query: String? {
         var values = data.filter { !$0.value.isNull }
         if values["link"] == nil { values["link"] = link.map(JSONValue.string) }
