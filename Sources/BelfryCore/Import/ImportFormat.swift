@@ -35,7 +35,7 @@ package struct ImportMapping: Sendable, Hashable {
 
     private init(columns: [Field: String]) { self.columns = columns }
 
-    /// What the text does not name keeps its standard name.
+    /// Reads a mapping. Fields that the text does not name keep their standard names.
     package init(_ text: String) throws(InvalidInput) {
         self = .standard
         for pair in text.split(separator: ",") {

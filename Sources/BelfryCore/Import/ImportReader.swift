@@ -49,7 +49,7 @@ package struct ImportReader: Sendable {
         columnNames = parser.columnNames
     }
 
-    /// What of the columns is not read, once their names were; nil where the list has no such line.
+    /// The columns of the header that nothing reads; nil for formats without a header, and before it was read.
     package var ignoredColumns: IgnoredColumns? { csv?.ignored }
 
     /// A registration of PCF that was read by itself, for a platform that is known.
@@ -63,7 +63,7 @@ package struct ImportReader: Sendable {
         }
     }
 
-    /// What is read at once: a row takes two bytes at least, and some hundred in memory.
+    /// The bytes read at once. A row takes two bytes at least, and some hundred in memory.
     package static let pieceBytes = 4_096
 
     /// Reads a text of any length, and hands its rows over some at a time, so that no more of them are in memory.
@@ -119,14 +119,14 @@ package struct ImportReader: Sendable {
     }
 }
 
-/// What one service's rows mean.
+/// Reads the rows of one service's list.
 protocol ImportRowParser: Sendable {
     func row(_ bytes: [UInt8]) throws(InvalidInput) -> ImportRow
     /// - Parameter fields: by the names of the columns.
     func row(fields: [String: String]) throws(InvalidInput) -> ImportRow
     /// The columns of comma-separated values that it reads.
     var columns: Set<String> { get }
-    /// Those whose values are judged later, by the names that faults have for what they hold.
+    /// The column of each field whose value is judged later, by the field's name in faults.
     var columnNames: [String: String] { get }
 }
 
@@ -145,9 +145,9 @@ extension ImportRowParser {
 
 /// The columns of a CSV that nothing reads.
 package struct IgnoredColumns: Sendable, Hashable {
-    /// Those that nothing here is for, as far as they are named.
+    /// Columns that have no meaning here; the first `namedMax` of them.
     package let unread: [String]
-    /// Those that stand in the list more than once: the first of them is read.
+    /// Columns that occur more than once; the first one of each is read.
     package let repeated: [String]
 
     /// How many of each are named, and with how many bytes.

@@ -38,7 +38,8 @@ package struct ImportRow: Sendable, Hashable {
             uuid: uuid, isActive: isActive, lastSeenAt: lastSeenAt ?? .zero, detail: detail)
     }
 
-    /// What is no language tag or name of a time zone is passed over: a device is worth more than its language.
+    /// Notes language and time zone, and skips what is not a language tag or the name of a time zone: a device is
+    /// worth more than its language.
     package mutating func note(language: String?, timeZone: String? = nil) {
         detail.language = (try? DeviceDetail.Change(told: language, timeZone: nil))?.language
         // Some services have an offset in seconds there.

@@ -32,11 +32,11 @@ struct ImportTrialRow: Sendable {
     let platform: Platform
     let device: DeviceImport
     let parties: ImportSurvey.Parties
-    /// Those of its topics that no application has yet.
+    /// The topics of the device that the application does not have yet.
     let newTopics: Set<String>
 }
 
-/// What the rows of a list so far would have changed.
+/// The changes that the rows of a list would have made so far.
 ///
 /// Devices are compared by 64-bit hashes of their fields: two that differ are taken for equal once in 10^19 times.
 struct ImportTrialState: Sendable {
@@ -46,7 +46,7 @@ struct ImportTrialState: Sendable {
     /// Devices that the list would make have the keys below zero.
     private var lastKey: Int64 = 0
     private let hash: SipHash
-    /// What earlier rows left of what the rows at hand may meet.
+    /// The values that earlier rows left for the current rows, by hash.
     private var values: [UInt64: [UInt64]] = [:]
     private(set) var changes: [UInt64: [UInt64]] = [:]
 

@@ -4,7 +4,7 @@ package struct ImportWindow: Sendable {
     private var rows: [ImportReader.Row] = []
     private var bytes = 0
 
-    /// Of the text that a window's rows come of; a single row may have 1 MiB.
+    /// The text of a window's rows, in bytes; a single row may have 1 MiB.
     package static let bytesMax = 2 << 20
 
     package init(rowsMax: Int) { self.rowsMax = rowsMax }

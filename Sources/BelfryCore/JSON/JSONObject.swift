@@ -10,7 +10,7 @@ package struct JSONObject: Sendable {
 
     package init() { members = [] }
 
-    /// Of a key that stands twice the last value counts, in the place of the first.
+    /// Makes an object. A repeated key keeps its first place and takes its last value.
     package init(_ members: [Member]) {
         self.members = members
         guard members.hasKeyTwice else { return }
@@ -78,7 +78,7 @@ package struct JSONObject: Sendable {
         return mapped
     }
 
-    /// Those that `isIncluded`.
+    /// Returns the members for which `isIncluded` is true.
     package func filter(_ isIncluded: (Member) -> Bool) -> JSONObject {
         var filtered = self
         filtered.members.removeAll { !isIncluded($0) }

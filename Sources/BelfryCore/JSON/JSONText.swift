@@ -48,7 +48,7 @@ extension [UInt8] {
         append(UInt8(ascii: "\""))
     }
 
-    /// What stands between the quotes of a string.
+    /// Appends the text as it stands between the quotes of a string.
     mutating func append(jsonEscaped text: [UInt8]) {
         guard text.contains(where: \.needsEscape) else { return append(contentsOf: text) }
         for byte in text { append(escaped: byte) }

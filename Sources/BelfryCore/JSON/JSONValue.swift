@@ -84,7 +84,7 @@ extension JSONValue: Hashable {
 }
 
 extension JSONValue {
-    /// The same with the members of objects in the order of their keys, so that equal values are the same text.
+    /// The value with the members of objects in the order of their keys, so that equal values have equal texts.
     package var sorted: JSONValue {
         switch self {
         case .array(let elements): .array(elements.map(\.sorted))

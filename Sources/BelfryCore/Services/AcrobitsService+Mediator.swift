@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension AcrobitsService {
-    /// What the mediator did.
+    /// The result of a message to the mediator.
     package enum Verdict: Sendable, Hashable {
         case sent(Push)
         /// The provider said that the token is dead.
@@ -15,7 +15,7 @@ extension AcrobitsService {
         let call: AcrobitsCall
         let places: [Place]
 
-        /// Those that have the app id: the message is charged to them.
+        /// The applications that have the app id: the message is charged to them.
         package var applications: Set<Key<Application>> { Set(places.map(\.platform.applicationKey)) }
     }
 

@@ -14,7 +14,7 @@ package struct AcrobitsService: Sendable {
         pushes = PushService(store: store, pushObserver: pushObserver)
     }
 
-    /// What came of a report.
+    /// The result of a report.
     package enum Result: String, Sendable, Hashable, CaseIterable {
         case stored
         /// It named no token: what was stored stays.

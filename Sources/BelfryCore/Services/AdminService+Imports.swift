@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
 extension AdminService {
-    /// What writes down devices of another service; its line in the audit log stands before the first of them.
+    /// Returns a service that imports devices of another service, after it has written a line to the audit log unless this is a dry run.
     ///
     /// - Parameters:
     ///   - platforms: of the application.
@@ -60,7 +60,7 @@ extension AdminService {
 
     package var now: Instant { clock.now }
 
-    /// What the provider would do with messages to these tokens; nil where it cannot be asked without sending one.
+    /// Asks the provider what it would do with messages to these tokens; nil where it cannot be asked without sending one.
     package func validate(_ tokens: [DeviceToken], of platform: Platform) async throws -> [Outcome]? {
         try await credentials.validate(tokens, of: platform)
     }

@@ -98,7 +98,7 @@ extension AdminService {
         try await store.audited(change) { try await store.resume(platform.key) }
     }
 
-    /// What is shown of a platform's credentials. Those that an older version stored are looked into once.
+    /// The facts that are shown of a platform's credentials. Credentials that an older version stored are examined once.
     package func facts(of platform: Platform) async throws -> CredentialFacts {
         try await credentials.facts(of: platform, in: store)
     }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What an operator says of the web pages that may register browsers; nil leaves it as it is.
+/// An operator's changes to a platform's web access; nil leaves a field as it is.
 package struct WebAccessEdit: Sendable, Hashable {
     package let origins: [WebOrigin]?
     package let provesRegistrations: Bool?

@@ -15,7 +15,7 @@ package struct AdminService: Sendable {
     let credentials: any ProviderCredentials
     /// SHA-256. Secrets are random, so a fast hash is enough.
     let hash: @Sendable (String) -> [UInt8]
-    /// Of Carma's accounts.
+    /// Hashes the passwords of Carma's accounts.
     let passwords: any PasswordHashing
     let clock: any WallClock
 

@@ -171,6 +171,6 @@ package enum BrokerError: Error, Sendable, Hashable {
     case gone
     /// Something else has the id.
     case conflict(String)
-    /// What is deleted is still being cleared away; the same request will find it done.
+    /// A deletion is still being carried out; the same request will find it done.
     case busy
 }

@@ -166,7 +166,7 @@ extension CarmaService {
         }
     }
 
-    /// What the list names was changed since it came.
+    /// Deactivates users that were not changed since the list came; those in the list were.
     private func deactivateOthers(of app: CarmaApp, before begun: Instant) async throws {
         var last: String?
         while true {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension CarmaService {
-    /// What a back end asks of a trigger.
+    /// A back end's request to a trigger.
     package struct MessageRequest: Sendable {
         package var originalID: String?
         package var properties: [String: String] = [:]

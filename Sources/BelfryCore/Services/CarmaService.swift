@@ -125,7 +125,7 @@ package struct CarmaService: Sendable {
         return CarmaContact(app: app, user: user ?? User(id: id), devices: devices)
     }
 
-    /// What became of a token without the app: its provider rejected it, or a newer one took its place.
+    /// Notes when a token has lost the app: its provider rejected it, or a newer one took its place.
     private func current(_ row: CarmaDevice, _ device: Device?) async throws -> CarmaDevice {
         guard row.invalidation == .none else { return row }
         let isHeld = device.map { held in held.token.map { row.isSame(as: $0) } ?? false } ?? false

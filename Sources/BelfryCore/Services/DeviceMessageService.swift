@@ -31,7 +31,7 @@ package struct DeviceMessageService: Sendable {
         return sent
     }
 
-    /// What is filled in is what is known of the device now, and the number as it was shown.
+    /// Renders a message. Placeholders get what is known of the device now, and the number as it was shown.
     private func payload(
         _ message: DeviceMessage, of device: Device, on platform: Platform
     ) async throws -> JSONValue {
@@ -58,7 +58,7 @@ package struct DeviceMessageService: Sendable {
 }
 
 extension Push.Content {
-    /// What the app of a device gets, as it is rendered for the type; where a provider has a form of its own, text and parts.
+    /// The content that the app of a device gets, as it is rendered for the type; where a provider has a form of its own, text and parts.
     fileprivate func shown(on kind: PlatformKind, receiptID: UUID, at now: Instant) throws(InvalidInput) -> JSONValue {
         switch kind {
         case .apple(let use):

@@ -11,10 +11,10 @@ package struct ImportService: Sendable {
     /// Judges rows where nothing is to be written; nil where they are imported.
     private let trial: ImportTrial?
 
-    /// What came of a row.
+    /// The result of a row.
     package struct Verdict: Sendable, Hashable {
         package let row: Int
-        /// What the other service called it.
+        /// The device's id at the other service.
         package let id: String?
         package let platform: UUID?
         package let outcome: ImportVerdict
@@ -29,7 +29,7 @@ package struct ImportService: Sendable {
                 }
         }
 
-        /// What is kept of texts of the list, of which a row may have 1 MiB.
+        /// The limits, in bytes, on texts of the list that are kept; a row may have 1 MiB.
         package static let idBytesMax = 256
         package static let reasonBytesMax = 512
     }

@@ -34,8 +34,8 @@ package struct PersonService: Sendable {
 // MARK: - Logging in
 
 extension PersonService {
-    /// Who has this password. nil when the e-mail address or the password is wrong, or the person is disabled: callers are not told
-    /// which. Whoever has a second factor is not logged in yet.
+    /// The person with this password. nil when the e-mail address or the password is wrong, or the person is disabled: callers are
+    /// not told which. A person with a second factor is not logged in yet.
     package func person(email: String, password: String, for caller: DerivationCaller) async throws -> Person? {
         let known = try? EmailAddress(email)
         let person = if let known { try await store.person(known) } else { Person?.none }
@@ -44,7 +44,7 @@ extension PersonService {
         return person
     }
 
-    /// Whoever has no password takes as long as who gave a wrong one.
+    /// Checks a password. A person without one takes as long as a wrong password.
     private func matches(_ password: String, _ person: Person?, _ caller: DerivationCaller) async throws -> Bool {
         guard password.utf8.count <= Password.bytesMax else { return false }
         let hash = person.flatMap { $0.hasPassword ? $0.passwordHash : nil }
@@ -182,7 +182,7 @@ extension PersonService {
 // MARK: - Pages
 
 extension PersonService {
-    /// What the forms of a page carry: that this server made them for this person. It outlives the session, and gives no right but
+    /// The mark in the forms of a page: this server made them for this person. It outlives the session, and only gives the right
     /// to have the form shown again, filled in.
     package func pageProof(for person: Key<Person>, page: String) throws -> [UInt8] {
         try vault.seal(Array("\(person)".utf8), for: VaultPurpose.page(page)).bytes
@@ -210,7 +210,7 @@ extension PersonService {
     /// How long a browser is known without a login.
     package static let browserLifetime = Duration.seconds(180 * 86_400)
 
-    /// What a browser's guesses at this account are counted by; nil for one with which the account did not log in.
+    /// The number under which a browser's guesses at this account are counted; nil for a browser with which the account did not log in.
     ///
     /// - Parameter text: the browser's cookie.
     package func browserMark(_ text: String?, of email: String) -> Int? {
@@ -248,7 +248,7 @@ extension PersonService {
     /// How long somebody may take between the password and the code.
     package static let halfLoginLifetime = Duration.seconds(300)
 
-    /// What a browser returns together with the code: that this person gave the right password a moment ago.
+    /// The proof that a browser returns together with the code: this person gave the right password a moment ago.
     package func halfLogin(of person: Person, visit: String) throws -> String {
         let text = "\(person.key) \((clock.now + Self.halfLoginLifetime).milliseconds) \(hash(person.passwordHash).hex)"
         return try vault.seal(Array(text.utf8), for: VaultPurpose.halfLogin(of: visit)).bytes.hex
@@ -267,7 +267,7 @@ extension PersonService {
         return person
     }
 
-    /// What a person proved besides the password.
+    /// The second factor that a person proved.
     package enum Factor: String, Sendable { case app, recoveryCode = "recovery code" }
 
     /// Takes a code of the person's authenticator app, or one of their recovery codes. nil when it is neither, or was used.

@@ -80,7 +80,7 @@ package struct PushService: Sendable {
         return try await store.audited(line) { try await self.change(key, of: application.key, change) }
     }
 
-    /// What the provider said of the device of a test push, or `pending` when it has said nothing by the deadline.
+    /// The provider's answer for the device of a test push, or `pending` when there is none by the deadline.
     package func verdict(
         on device: Device, of push: Push, by deadline: ContinuousClock.Instant
     ) async throws -> Answer {

@@ -39,7 +39,7 @@ package struct UserService: Sendable {
             known, try await store.customUserIDs(on: platforms, containing: text, after: id, limit: limit), limit)
     }
 
-    /// The same of users whose ids begin so, by indexes.
+    /// The next users whose ids have a prefix, by indexes.
     package func users(
         of application: Application, beginning prefix: IDPrefix, after id: String?, limit: Int
     ) async throws -> [User] {

@@ -59,7 +59,7 @@ extension InvalidInput {
     /// A name that nobody knows may be as long as the request.
     private static let pathBytesMax = 160
 
-    /// The same fault, and what did not happen for it.
+    /// The fault, with the words that nothing was sent.
     package var withNothingSent: InvalidInput {
         InvalidInput(field: field, problem + "; nothing was sent", isTooLarge: isTooLarge)
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What falls due.
+/// The kinds of work that can fall due.
 package struct DueWork: OptionSet, Sendable, Hashable {
     package let rawValue: UInt8
 

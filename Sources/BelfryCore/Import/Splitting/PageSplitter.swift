@@ -6,7 +6,7 @@ struct PageSplitter: RowSplitter {
     /// Under which member of a page its rows stand.
     private let member: [UInt8]
     private var row: [UInt8] = []
-    /// Of the containers that are open, whether each is a list.
+    /// Whether each open container is a list.
     private var isList: [Bool] = []
     /// How many containers were open when the row began; nil outside of rows.
     private var rowDepth: Int?

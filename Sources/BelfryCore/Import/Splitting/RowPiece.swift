@@ -1,4 +1,4 @@
-/// What a splitter found: a row's bytes, or a row that cannot be told from the rest of the text.
+/// A row's bytes, or a fault where the splitter cannot tell a row from the rest of the text.
 package enum RowPiece: Sendable, Hashable {
     case row([UInt8])
     case fault(String)
