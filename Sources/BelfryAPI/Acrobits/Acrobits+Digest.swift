@@ -52,7 +52,7 @@ extension Acrobits {
             return "\(words)-\(String(Array(code).hex.prefix(32)))"
         }
 
-        /// - Parameter isTarget: whether an address is what was asked for; a softphone signs it as it has it, with the path of the public URL.
+        /// - Parameter isTarget: whether an address is the requested one; a softphone signs it with the path of the public URL.
         func verdict(
             on header: String, method: HTTPRequest.Method, at now: Instant, isTarget: (String) -> Bool
         ) -> Verdict {

@@ -102,8 +102,8 @@ package struct MediatorRoutes: Sendable {
         }
     }
 
-    /// The addresses that the path without a key served, and how many mediators: what they may ask for is counted before the
-    /// database is asked.
+    /// The addresses that the path without a key served, with their numbers of mediators: their requests are counted before the database is
+    /// asked.
     private final class PlainCallers: Sendable {
         private let counts = Mutex(Generations<NetworkAddress, Int>(countMax: 16_384))
 

@@ -23,7 +23,7 @@ extension Admin {
             ]
         }
 
-        /// - Parameter thing: what the path names, which for others is not there.
+        /// - Parameter thing: the thing that the path names; callers other than operators get a 404 for it.
         private func operators(
             _ thing: String? = nil, _ answer: @escaping @Sendable (Call) async throws -> Response
         ) -> @Sendable (Call) async throws -> Response {

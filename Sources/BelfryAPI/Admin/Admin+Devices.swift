@@ -23,8 +23,8 @@ extension Admin {
             ]
         }
 
-        /// Searches by a part of the UUID, token, custom user id or alias, by topic, on one platform or all, and by what a
-        /// `DeviceFilter` has.
+        /// Searches by a part of the UUID, token, custom user id or alias, by topic, on one platform or all, and by the conditions of a
+        /// `DeviceFilter`.
         private func search(_ call: Call, _ application: Application) async throws -> Response {
             let query = try Query(
                 call,

@@ -62,7 +62,7 @@ extension Admin {
             return try await read(call, part, of: application, into: recorded)
         }
 
-        /// Throws where the request does not go on with what the import is.
+        /// Throws where the request does not match the import that it continues.
         private func check(_ part: ImportPart, _ source: ImportJob.Source, against job: ImportJob) throws(APIError) {
             guard source == job.source else {
                 throw APIError(

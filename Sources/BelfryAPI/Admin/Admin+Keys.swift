@@ -113,7 +113,7 @@ extension Admin.RouteFactory {
         return .tenant(tenant.key)
     }
 
-    /// The tenant and application of bounds, by the ids that callers know; nil for what was deleted.
+    /// The tenant and application of bounds, by the ids that callers know; nil for deleted ones.
     func uuids(of bounds: AdminKey.Bounds) async throws -> (tenant: UUID?, application: UUID?) {
         switch bounds {
         case .everything: (nil, nil)

@@ -79,7 +79,7 @@ extension Admin {
                 leasesEnd: try await factory.store.leasesEnd(of: receipt.push.key), now: factory.clock.now)
         }
 
-        /// Cancels what has not left.
+        /// Cancels the deliveries that have not left yet.
         private func cancel(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
             try Response(
                 CancellationReply(try await factory.pushes.cancel(receipt, of: application, by: call.author)))

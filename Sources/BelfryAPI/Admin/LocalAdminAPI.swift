@@ -82,7 +82,7 @@ extension Response {
     }
 }
 
-/// Keeps what an answer writes.
+/// Keeps the bytes of an answer.
 private final class Collector: ResponseBodyWriter, Sendable {
     let bytes = Mutex<[UInt8]>([])
 

@@ -76,7 +76,7 @@ extension CarmaContactChange.Device {
 }
 
 extension JSONValue {
-    /// A text, or what is written as a number; nil for null and all else.
+    /// A text, or the text of a number or Boolean; nil for null and all else.
     fileprivate var word: String? {
         switch self {
         case .string(let text): text

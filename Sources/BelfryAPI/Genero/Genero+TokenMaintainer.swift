@@ -62,7 +62,7 @@ extension Genero {
             }
         }
 
-        /// The badge number begins at 0, and an unusual spelling of the token is kept for those who read the list.
+        /// Sets the badge number to 0, and keeps an unusual spelling of the token for readers of the list.
         private func reset(
             _ device: Device, on platform: Platform, _ token: DeviceToken, as text: String
         ) async throws {

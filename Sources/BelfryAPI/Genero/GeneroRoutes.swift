@@ -130,7 +130,7 @@ extension GeneroRoutes {
         }
     }
 
-    /// The last part of a path whose part before it is the original's.
+    /// The last part of a path, where the part before it is the original's; empty otherwise.
     private static func command(of request: Request) -> String {
         let parts = request.uri.path.split(separator: "/")
         guard parts.count >= 2, parts[parts.count - 2] == "token_maintainer" else { return "" }

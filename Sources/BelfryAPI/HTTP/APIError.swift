@@ -14,7 +14,7 @@ package struct APIError: Error, Sendable {
 }
 
 extension APIError {
-    /// Whether what the path names is not there.
+    /// Whether there is nothing at the path.
     package var isMissing: Bool { status == .notFound }
 }
 

@@ -9,7 +9,7 @@ package struct HostGuard: RouterMiddleware {
     private let address: ServerAddress
     private let limiter: RequestLimiter
 
-    /// - Parameter limiter: knows which proxies are believed that rewrite the host and say what it was.
+    /// - Parameter limiter: knows the trusted proxies, which may rewrite the host and forward the original one.
     package init(_ address: ServerAddress, _ limiter: RequestLimiter) {
         (self.address, self.limiter) = (address, limiter)
     }

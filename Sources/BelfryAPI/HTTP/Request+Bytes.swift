@@ -10,7 +10,7 @@ extension Request {
         return request
     }
 
-    /// Throws a 415 for a body that is compressed: what it unpacks to has no bound before it is unpacked.
+    /// Throws a 415 for a compressed body: its unpacked size has no bound before it is unpacked.
     ///
     /// Source: RFC 9110 §8.4 and §15.5.16; RFC 9112 §7 for a coding of the transfer.
     package func demandPlainBody() throws(APIError) {

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Hummingbird
 
 extension PCFv1 {
-    /// `GET /v1/registration/:device_uuid/messages`, which PCF does not have: an app asks for what it was sent.
+    /// `GET /v1/registration/:device_uuid/messages`, which PCF does not have: an app asks for the messages sent to it.
     struct DeviceMessages: Sendable {
         let store: any DeviceStore
         let service: DeviceMessageService

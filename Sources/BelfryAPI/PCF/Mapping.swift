@@ -7,7 +7,7 @@ import NIOCore
 extension Registration {
     /// A body of the wire, validated.
     ///
-    /// - Parameter isNew: whether it came by POST, whose tags and alias are all there is and whose `os` counts.
+    /// - Parameter isNew: whether it came by POST, which replaces all tags and the alias, and whose `os` counts.
     init(
         _ request: PCFv1.RegistrationRequest, isNew: Bool, token: DeviceToken, customUserID: Change<String>
     ) throws(InvalidInput) {

@@ -157,7 +157,7 @@ package struct PCFRoutes: Sendable {
         }
     }
 
-    /// A handler whose response is written while a whole list is read.
+    /// A handler that writes its response while it reads a whole list.
     func asApplicationExporting(
         _ handler: @escaping @Sendable (Request, Application) async throws -> Response
     ) -> Handler {

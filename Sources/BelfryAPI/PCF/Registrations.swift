@@ -111,10 +111,10 @@ extension PCFv1 {
             return token
         }
 
-        /// The device with what the app had under another platform of its application: an app's update may name a new platform,
-        /// and SDKs go on with differences to what they registered before.
+        /// The device with the values that the app had under another platform of its application: an app's update may name a new platform,
+        /// and SDKs go on with differences to their last registration.
         ///
-        /// A device that was here before is left as it is: it has something that the request does not say.
+        /// A device that was here before is left as it is: it has values that the request does not have.
         ///
         /// - Parameter device: of the app's token, as the request made it.
         private func inherited(

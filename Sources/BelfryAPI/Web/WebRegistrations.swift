@@ -71,7 +71,7 @@ extension Web {
             return true
         }
 
-        /// Pushes what the browser has to send back, and says so.
+        /// Pushes a proof that the browser has to send back, and says so.
         private func prove(_ token: DeviceToken, on platform: Platform) async throws -> Response {
             let outcome = try await shares.holding(.proofs, for: try await .of(platform, in: store)) {
                 try await proofs.send(to: token, on: platform)

@@ -12,7 +12,7 @@ extension Admin {
         package let description: String
         @OrNull package var tenant_uuid: String?
         package let created_at: String
-        /// Whether PCF's API ignores what it does not know of a request that sends.
+        /// Whether PCF's API ignores unknown fields of requests that send.
         package let ignores_unknown_fields: Bool
         /// Shown once, in the reply to its creation.
         package var api_key: String?

@@ -2,7 +2,7 @@ import BelfryCore
 import FoundationEssentials
 
 extension Admin {
-    /// An import: how far it has come, and what came of its rows.
+    /// An import: how far it has come, and the verdicts on its rows.
     package struct ImportReply: Codable, Sendable {
         package let import_id: String
         package let format: String
@@ -12,7 +12,7 @@ extension Admin {
         /// The key of the last request that brought rows, or a person's e-mail address.
         @OrNull package var key_id: String?
         package let state: String
-        /// Why what follows cannot be read.
+        /// The reason why the rest of the list cannot be read.
         @OrNull package var reason: String?
         /// The last row that is done.
         package let last_row: Int

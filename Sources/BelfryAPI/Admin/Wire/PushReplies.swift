@@ -19,7 +19,7 @@ extension Admin {
         }
     }
 
-    /// A push to one device, and what the provider said of it; `pending` where it said nothing in time.
+    /// A push to one device and the provider's answer; `pending` where none came in time.
     package struct TestedPushReply: Codable, Sendable {
         package let receipt_id: String
         package let answer: String
