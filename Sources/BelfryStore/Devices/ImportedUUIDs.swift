@@ -35,9 +35,9 @@ extension SQLStore {
 
 /// The device that a UUID may name, as far as that is known without the database.
 enum DeviceName: Sendable, Hashable {
-    /// One that this database gave.
+    /// A device of this database, by its own UUID.
     case own(Key<Device>)
-    /// One that another server may have given.
+    /// A UUID that another server may have given.
     case imported(UUID)
 
     /// - Parameter hasImports: whether the device's platform has imports.

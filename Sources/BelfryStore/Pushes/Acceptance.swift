@@ -46,8 +46,8 @@ final class PushDraft: Sendable {
 }
 
 extension SQLStore {
-    /// Works out what can be without a write. What devices of another server are called here is read; of all others their
-    /// UUIDs tell it.
+    /// Prepares a push as far as is possible without a write. Looks up devices that have a UUID of another server; all other UUIDs hold the
+    /// device's key.
     func draft(_ push: NewPush) async throws -> PushDraft {
         let named = push.named.map(secrets.naming.device(of:))
         guard named.contains(nil) else { return PushDraft(push, named: named) }
@@ -60,12 +60,11 @@ extension SQLStore {
 
 /// Keeps pushes, within a write.
 ///
-/// A push whose devices are known, or few, is *whole*: it is written with all its batches, each due at once, and nothing
-/// else is written of it. What is counted of it is read from its batches. Any other push gets a row of counters, and a
-/// fan-out for each platform.
+/// A push whose devices are known, or few, is *whole*: it is written with all its batches, each due at once, and has no other rows. Its
+/// counts are read from its batches. Any other push gets a row of counters, and a fan-out for each platform.
 struct Acceptance<Session: WriteSession> {
     let session: Session
-    /// Whether the pushes were promised before, so that their content is not too much now.
+    /// Whether the pushes were promised before, so that their content is not checked against its quota now.
     var arePromised = false
 
     /// Writes pushes, and returns the result of each, in order. A push that is refused changes nothing.

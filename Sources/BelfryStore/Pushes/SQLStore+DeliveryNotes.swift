@@ -70,7 +70,7 @@ extension DeviceDelivery {
 }
 
 extension WriteSession {
-    /// Adds what was noted of attempts to the histories of their batches.
+    /// Adds notes of attempts to the histories of their batches.
     func write(_ notes: [Key<Batch>: AttemptNote]) throws {
         guard !notes.isEmpty else { return }
         let sorted = notes.sorted { $0.key < $1.key }
@@ -95,8 +95,8 @@ enum DeliveryNoteStatements {
          LIMIT 1
         """
 
-    /// Asked only while a node is silent or none runs: it reads all batches of the push, by `batch_device`. None that is closed
-    /// has claims; naming that would have the planner read what is open of all pushes.
+    /// The end of the push's leases. Used only while a node is silent or none runs: it reads all batches of the push, by `batch_device`.
+    /// Closed batches have no claims; a condition on that would make the planner read the open batches of all pushes.
     static let leasesEnd: SQLText = """
         SELECT max(due_at_ms) /* delivery_notes.leases_end */
           FROM (SELECT due_at_ms FROM batch WHERE push_id = $1 AND claim_count > 0

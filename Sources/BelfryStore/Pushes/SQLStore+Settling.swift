@@ -40,7 +40,7 @@ struct Settling<Session: WriteSession> {
     private struct Lease {
         let isHeld: Bool
         let answers: [Answer]
-        /// Whether what is counted of its push is read from its batches.
+        /// Whether the push's counts are read from its batches.
         let isWhole: Bool
         /// Whether its push was cancelled since it was claimed.
         let isCancelled: Bool

@@ -30,12 +30,12 @@ extension WriteSession {
         try quotaCounts.quotas.check(account.quota, use: use, adding: count)
     }
 
-    /// Called with what the write added, or removed.
+    /// Notes the number that the write added, or removed.
     func note(_ count: Int, _ quota: Quota, of application: Key<Application>) {
         effects.quotas.add(count, to: QuotaAccount(quota, of: application))
     }
 
-    /// Includes what the transaction has changed so far.
+    /// The use of a quota, with the changes of this transaction so far.
     func use(_ account: QuotaAccount) throws -> Int {
         let changed = effects.quotas[account]
         if let known = quotaCounts.use(account) { return known + changed }

@@ -18,7 +18,7 @@ final class RegistryCache: Sendable {
     private struct State {
         var entries: Entries?
         var readAt = ContinuousClock.now
-        /// Raised by each `forget`, so that what was read before it is not cached.
+        /// Raised by each `forget`, so that entries read before it are not cached.
         var generation = 0
     }
 

@@ -155,7 +155,7 @@ enum RetentionStatements {
     static let deleteExpiredBatches = SQLText.deleteSome(
         "retention.forget_batches", from: "batch", key: "id", where: "push_id = $1")
 
-    /// Scans `batch_settled`, past pushes another of whose batches is open, or was settled later.
+    /// Scans `batch_settled`, past pushes that have another batch which is open, or was settled later.
     static let whole: SQLText = """
         SELECT push_id /* retention.whole */ FROM batch
          WHERE is_whole = true AND is_open = false AND due_at_ms < $1

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Small reads of one kind that wait together are one read: one trip to PostgreSQL, one change of threads for SQLite.
 ///
-/// One that finds nothing under way leaves at once; meanwhile the next gather. Entries are taken before their read
-/// begins, so each sees what was committed before it was asked for.
+/// A read that finds nothing under way leaves at once; meanwhile the next gather. Entries are taken before their read begins, so each sees
+/// rows that were committed before it was asked for.
 final class GroupedReads<Entry: Sendable, Answer: Sendable>: Sendable {
     private struct State {
         var waiting: [(entry: Entry, continuation: CheckedContinuation<Answer, any Error>)] = []

@@ -32,7 +32,7 @@ protocol SQLStore: Sendable {
     /// Reads from one snapshot.
     func read<Value: Sendable>(_ body: @escaping @Sendable (Session.Connection) throws -> Value) async throws -> Value
 
-    /// Reads with each statement what is committed by then.
+    /// Reads the rows that are committed when each statement begins.
     func readCommitted<Value: Sendable>(_ body: @escaping @Sendable (Session.Connection) throws -> Value) async throws
         -> Value
 
@@ -57,7 +57,7 @@ protocol SQLStore: Sendable {
     /// Quota use not stored yet, as far as readers know; nil if all is stored.
     func unwrittenUse(_ account: QuotaAccount) -> Int?
 
-    /// The application whose turn it is at the next claim of batches or fan-outs.
+    /// The number of the next claim of batches or fan-outs, by which applications take turns.
     func nextTurn() -> Int
 }
 

@@ -91,7 +91,7 @@ extension SQLText {
 /// The locks that a statement takes on the rows it reads, at its end. SQLite has one writer and needs none.
 /// Source: manual of PostgreSQL, 13.3.2.
 extension SQLText {
-    /// The rows are not deleted before the transaction ends; what is not part of a key may change.
+    /// The rows are not deleted before the transaction ends; columns that are not part of a key may change.
     static let forKeyShare: SQLText = "\(postgres: "FOR KEY SHARE")"
     /// The rows are neither changed, deleted nor locked like this by others; their keys may be referred to.
     static let forNoKeyUpdate: SQLText = "\(postgres: "FOR NO KEY UPDATE")"

@@ -59,7 +59,7 @@ protocol WriteSession: AnyObject, SendableMetatype {
 
     // MARK: Delivery
 
-    /// The keys of pushes that are written down, in order; nil for one whose receipt id a push has already.
+    /// Inserts pushes, and returns their keys in order; nil for one whose receipt id another push has already.
     func insert(_ drafts: [PushDraft]) throws -> [Key<Push>?]
     /// The platforms with due work, lane by lane.
     func bids(for work: ClaimedWork, in lanes: [Lane]) throws -> (Lane) throws -> [Bid]

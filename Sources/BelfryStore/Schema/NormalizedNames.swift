@@ -1,6 +1,6 @@
 import BelfryCore
 
-/// Brings the names that older versions stored into their normal forms, and merges what has the same name then.
+/// Brings the names that older versions stored into their normal forms, and merges rows that have the same name then.
 ///
 /// Names in ASCII were in that form already, but for blanks around them: only rows with other names are read.
 enum NormalizedNames: SchemaMigration {
@@ -128,9 +128,9 @@ private struct NameMigration<Connection: SQLConnection> {
         }
     }
 
-    /// Renames users. Of two that have one id then, the one that was changed last says what both say.
+    /// Renames users. Of two that have one id then, the one that was changed last wins where both have a value.
     func mendUsers() throws {
-        // A row that was written by a merge is not what was read of it.
+        // A row that a merge wrote differs from the one that was read.
         var merged: Set<Int64> = []
         try eachRow(
             NameStatements.users,

@@ -18,8 +18,8 @@ package struct SchemaVersion: Sendable, Hashable {
         unknown = applied.subtracting(known).sorted()
     }
 
-    /// The end of a migration's name that only adds: programs of the release before it work with the schema after it, so that an
-    /// upgrade can be taken back. What it adds to rows of theirs has defaults, and what they write is right for the newer program.
+    /// The end of a migration's name that only adds: programs of the release before it work with the schema after it, so that an upgrade
+    /// can be taken back. Columns added to their rows have defaults, and rows that they write are right for the newer program.
     static let additiveMark = "(additive)"
 
     /// Unknown migrations that this program cannot work with.

@@ -1,8 +1,8 @@
 import BelfryCore
 
 extension SQLStore {
-    /// All subscriptions are validated before the first is written, and both happen in steps, between which other
-    /// writes run. A device that changes meanwhile takes what it still can.
+    /// Validates all subscriptions before it writes the first, both in steps, between which other writes run. A device that changes
+    /// meanwhile takes those that it still can.
     package func subscribe(
         _ subscriptions: [Subscription], of application: Key<Application>
     ) async throws -> [Subscription.Refusal?] {

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Writes of one kind that wait together share a transaction, and so its trips and its wait for the disk.
 ///
-/// While some are on their way, the next gather. One that finds the queue idle leaves at once.
+/// While some are on their way, the next gather. A write that finds the queue idle leaves at once.
 final class TransactionQueue<Entry: Sendable, Name: Hashable & Sendable, Answer: Sendable>: Sendable {
     private struct Waiting: Sendable {
         let entry: Entry

@@ -87,7 +87,7 @@ extension PostgresStore {
         }
     }
 
-    /// Reads with each statement what is committed by then.
+    /// Reads the rows that are committed when each statement begins.
     func readCommitted<Value: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Value) async throws -> Value
     {
         try await reading { connection in

@@ -55,8 +55,8 @@ enum PostgresBurstStatements {
              LIMIT $3) AS device
         """
 
-    /// A row for each key, of NULLs where there is no such push. Of a push that is not among `$2` the content is left out;
-    /// no more rows come once so many bytes have.
+    /// Returns a row for each key, of NULLs where there is no such push. The content of pushes that are not among `$2` is left out; no more
+    /// rows come once so many bytes have.
     static let pushes = """
         SELECT id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms,
                CASE WHEN is_read THEN content END, CASE WHEN is_read THEN audience END, platforms /* pushes.among */

@@ -38,9 +38,8 @@ extension PostgresWriteSession {
             .compactMap { try fanOut($0, on: platform) }
     }
 
-    /// The first statement leases as many as there would be if all were full. While they are small there is room for more,
-    /// and each further statement looks at eight times as many: what it looks at and has no room for is locked until the
-    /// commit.
+    /// The first statement leases as many as there would be if all were full. While they are small there is room for more, and each further
+    /// statement looks at eight times as many. Batches that it looks at and has no room for are locked until the commit.
     func leaseBatches(
         in lane: Lane, on platform: Key<Platform>, atMost count: Int, of burst: Burst, until end: Instant
     ) throws -> [Batch] {

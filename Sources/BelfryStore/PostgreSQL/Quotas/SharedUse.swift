@@ -6,9 +6,8 @@ import Synchronization
 /// The devices and bytes of content that this node has added to applications since it last stored that, and the
 /// comparison of all counts in memory with other nodes.
 ///
-/// If every registration changed a row for each application, registrations would wait for one another. So each node
-/// stores once a second what it has added, and reads the sum of all. A crash loses what came since: the use is then off
-/// by that much.
+/// If every registration changed a row for each application, registrations would wait for one another. So each node stores its additions
+/// once a second, and reads the sum of all. A crash loses the additions since then: the use is then off by that much.
 final class SharedUse: Sendable {
     private struct State {
         var deltas: [QuotaAccount: Int] = [:]
@@ -38,7 +37,7 @@ final class SharedUse: Sendable {
         }
     }
 
-    /// Stores what was added, and recounts what others may have changed; unless that is running.
+    /// Stores the additions, and recounts accounts that other nodes may have changed, unless that is under way.
     func compare(in store: PostgresStore, _ logger: Logger) {
         let stale = store.quotaCounts.stale()
         let isDue = state.withLock { state in
@@ -58,14 +57,14 @@ final class SharedUse: Sendable {
         }
     }
 
-    /// Recounts what others may have changed.
+    /// Recounts accounts that other nodes may have changed.
     func count(_ accounts: [QuotaAccount], on connection: Connection, _ counts: QuotaCounts) throws {
         for account in accounts {
             counts.learn(try connection.quotaUse(account) + (unwrittenUse(account) ?? 0), of: account)
         }
     }
 
-    /// Stores what was added; durable when it returns.
+    /// Stores the additions. They are durable when it returns.
     func writeDown(on connection: Connection, _ counts: QuotaCounts) throws {
         let deltas = state.withLock { $0.deltas }
         let applications = Set(deltas.keys.compactMap(\.application)).sorted()

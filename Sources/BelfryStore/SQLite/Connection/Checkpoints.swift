@@ -5,9 +5,8 @@ import Synchronization
 
 /// Copies the write-ahead log into the database file beside the writer, so that no write waits for it.
 ///
-/// The bulk is copied and flushed by a connection of its own while the writer goes on, then what was written meanwhile;
-/// the small rest is copied between two transactions of the writer. The log then restarts from its beginning, so its
-/// size stays near `framesMax`.
+/// A connection of its own copies and flushes the bulk while the writer goes on, then the pages that were written meanwhile; the small rest
+/// is copied between two transactions of the writer. The log then restarts from its beginning, so its size stays near `framesMax`.
 final class Checkpoints: Sendable {
     private let pool: DatabasePool
     private let mover: DatabaseQueue
@@ -71,8 +70,8 @@ final class Checkpoints: Sendable {
 }
 
 extension Database {
-    /// Waits until what was copied is on the disk, so that the writer need not: SQLite itself waits only when all is
-    /// copied. An error here occurs again, and is reported, when SQLite waits.
+    /// Waits until the copied pages are on the disk, so that the writer need not: SQLite itself waits only when all is copied. An error
+    /// here occurs again, and is reported, when SQLite waits.
     fileprivate func flushFile() {
         var file: UnsafeMutablePointer<sqlite3_file>?
         guard sqlite3_file_control(sqliteConnection, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK else {

@@ -8,8 +8,8 @@ struct WriterQueue {
     private var isFlushing = false
     /// Waiting writes that wake the writer; nil while it runs.
     private var listensFor: Int?
-    /// The writes that the next transaction is likely to get: the callers of the last one were answered together, and
-    /// those who have more to write come back together.
+    /// The writes that the next transaction is likely to get: the callers of the last one were answered together, and callers with more to
+    /// write come back together.
     private var expected = 0
 
     /// The most writes that wait, beyond which writes are refused; and the most of a transaction.
@@ -64,11 +64,11 @@ struct WriterQueue {
         return Array(waiting[position...])
     }
 
-    /// While the last commit is being flushed the next could not follow it, and takes in more instead: so a slow disk
-    /// gets larger transactions, and no write waits long for a fast one.
+    /// Decides the next step. While the last commit is being flushed the next could not follow it, and takes in more instead: so a slow
+    /// disk gets larger transactions, and no write waits long for a fast one.
     ///
-    /// With a fast disk a transaction that follows one of many writes waits a moment for as many: what a commit costs in
-    /// changes of threads is more than what a write costs.
+    /// With a fast disk a transaction that follows one of many writes waits a moment for as many: the thread changes of a commit cost more
+    /// than a write.
     mutating func step(after count: Int, worked: Duration, age: Duration) -> Step {
         let isFull = count >= Self.countMax
         if !isFull, isFlushing || worked < Self.waitMax, let job = next() { return .run(job) }

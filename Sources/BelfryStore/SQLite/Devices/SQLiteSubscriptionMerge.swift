@@ -31,7 +31,7 @@ struct SQLiteSubscriptionMerge {
         if try session.postingMark().merge != nil || isDue() { try step() }
     }
 
-    /// A running merge requests its next step itself, unless what it appends was dropped from the cache.
+    /// A running merge requests its next step itself, unless its postings were dropped from the cache.
     private func isDue() throws -> Bool {
         guard let newest = session.newest else { return false }
         let mark = try session.postingMark()
@@ -43,7 +43,7 @@ struct SQLiteSubscriptionMerge {
         if try session.postingMark().device < last { try step() }
     }
 
-    /// Finds what a merge appends, which is a step of its own where there are many lists; or appends to some lists.
+    /// Finds the postings of a merge, which is a step of its own where there are many lists; or appends to some lists.
     func step() throws {
         let mark = try session.postingMark()
         if let merge = mark.merge, let gains = session.gains {

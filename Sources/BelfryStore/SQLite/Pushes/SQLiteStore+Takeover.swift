@@ -2,9 +2,9 @@ import BelfryCore
 import GRDB
 
 extension SQLiteStore {
-    /// Takes over what a server before this one held when it ended: no lease has to lapse for it. Returns how many batches.
+    /// Takes over the leases of a server before this one: none has to lapse first. Returns how many batches.
     ///
-    /// Call it only where the other is certainly gone. What it claimed counts as lapsed, as it would after its lease: devices of an
+    /// Call it only where the other is certainly gone. Its claims count as lapsed, as they would after their leases: devices of an
     /// at-least-once push are sent to again, those of an at-most-once push become `unknown`.
     package func takeOver() async throws -> Int {
         try await write { session in
