@@ -201,7 +201,7 @@ package struct DashboardRoutes: Sendable {
 }
 
 extension Router<APIContext> {
-    /// As `serve`, for handlers that render a page: that takes milliseconds, and would hold up what else an event loop serves.
+    /// Serves handlers that render a page, off the event loop: that takes milliseconds, and would hold up its other requests.
     func servePages(_ path: RouterPath, isSafe: Bool = true, _ handlers: [HTTPRequest.Method: Handler]) {
         let beside = handlers.mapValues { handler -> Handler in
             { request, context in
@@ -214,7 +214,7 @@ extension Router<APIContext> {
 
 /// A form that a page of ours sent, or an error.
 enum PostedForm {
-    /// - Parameter cookie: what the form's token is bound to.
+    /// - Parameter cookie: the cookie that the form's token is bound to.
     static func read(
         _ request: Request, _ services: Dashboard.Services, _ context: APIContext, atMost bytesMax: Int, cookie: String
     ) async throws -> FormData {

@@ -51,13 +51,13 @@ extension HTTPField.Name {
 }
 
 extension Request {
-    /// Whether the browser says that a page of another site sent this. Without a word of the browser the form's token decides alone:
-    /// over plain HTTP it says nothing of the site, and `null` of the origin of our pages, which send no referrer. `none` is said of
-    /// what a person began in the browser itself, such as a reload.
+    /// Whether the browser says that a page of another site sent this. Where the browser does not say, the form's token decides alone: over
+    /// plain HTTP it says nothing of the site, and `null` of the origin of our pages, which send no referrer. `none` stands for requests
+    /// that a person began in the browser itself, such as a reload.
     ///
     /// Source: W3C Fetch Metadata §2; WHATWG Fetch, "append a request `Origin` header".
     ///
-    /// - Parameter host: what the browser calls the server, by a proxy that is trusted.
+    /// - Parameter host: the browser's name for the server, from a trusted proxy.
     func isFromElsewhere(than address: ServerAddress, host: String?, _ context: APIContext) -> Bool {
         if let name = HTTPField.Name.secFetchSite, let site = headers[name] {
             return !["same-origin", "none"].contains(site)

@@ -61,7 +61,7 @@ package struct FormData: Sendable {
         return Array(hash.finalize())
     }
 
-    /// Whether nothing was sent but what a form always has.
+    /// Whether only the fields that every form has were sent.
     package var isEmpty: Bool { files.isEmpty && values.keys.allSatisfy(Self.ownFields.contains) }
 
     /// Puts a value in the place of those that a field has.

@@ -27,7 +27,7 @@ struct LoginRoutes: Sendable {
         return .seeOther(Address.query(Address.path("login"), [("next", next == Address.path() ? "" : next)]))
     }
 
-    /// The login, with the form that was posted, to be shown again after it, or word of what is lost.
+    /// Asks for a login after a form was posted. The form is shown again after it, or the page says what is lost.
     func askForLogin(holding request: Request, _ context: APIContext) async throws -> Response {
         try await failing(request, context) {
             guard (try? services.demandOwnPage(request, context)) != nil else { return askForLogin(request) }

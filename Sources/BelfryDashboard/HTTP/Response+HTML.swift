@@ -35,7 +35,7 @@ extension Response {
     }
 }
 
-/// The style sheet, the script or the icon. Their address has the hash of what they hold, so they never change.
+/// The style sheet, the script or the icon. Their address has a hash of their content, so they never change.
 enum AssetResponse {
     static func make(_ name: String) throws -> Response {
         guard let bytes = Asset.bytes(name) else { throw APIError.none("file") }

@@ -2,7 +2,8 @@ import BelfryAPI
 import BelfryCore
 import FoundationEssentials
 
-/// Makes the routes of the pages: finds what the path names, and checks the person's permission before the handler runs.
+/// Makes the routes of the pages: looks up the application or thing of the path, and checks the person's permission before the handler
+/// runs.
 struct RouteMaker: Sendable {
     let services: Dashboard.Services
 

@@ -38,7 +38,7 @@ struct Visit: Sendable {
         }
     }
 
-    /// Asks before something that cannot be undone, with what it concerns; nil once the person has said yes.
+    /// Asks before an action that cannot be undone, with the facts about it; nil once the person has said yes.
     ///
     /// - Parameters:
     ///   - facts: numbers, above all.

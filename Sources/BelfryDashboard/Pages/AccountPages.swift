@@ -27,7 +27,7 @@ struct AccountPages {
         return .page(page)
     }
 
-    /// - Parameter off: the form that turns the second factor off, with what is wrong in it.
+    /// - Parameter off: the form that turns the second factor off, with any error in it.
     private func page(_ visit: Visit, _ form: Form, off: Form = Self.offForm) async throws -> PageView {
         let store = visit.services.store
         return Self.page(

@@ -188,7 +188,7 @@ struct ApplicationPages {
                     ])
             ])
         form.isInline = true
-        // By what it replaces: of two tabs, or two people, one does it.
+        // Guarded by the secret that it replaces: of two tabs, or two people, one does it.
         let replaced = what == "api-key" ? application.apiKeyHash : application.sharedSecret.bytes
         return form.guarded(by: Array(SecretHash.of(replaced.hex).prefix(16)).hex)
     }

@@ -70,7 +70,7 @@ struct PushFilter: Sendable {
         var next: Key<Push>?
     }
 
-    /// Pushes looked through for one page; with a text, whose content has to be read, fewer.
+    /// The most pushes that are looked through for one page; fewer with a text, which needs their content.
     private var lookedThroughMax: Int { text.isEmpty ? 500 : 150 }
 
     func find(in application: Application, before: Key<Push>?, limit: Int, _ visit: Visit) async throws -> Found {

@@ -11,9 +11,9 @@ enum Role {
         ("read-only", "Read only"),
     ]
 
-    /// The fields of a role: what the person may give, and where.
+    /// The fields of a role: roles and bounds that the person may give.
     ///
-    /// - Parameter now: what is chosen at first; nil for the least role.
+    /// - Parameter now: the role chosen at first; nil for the least role.
     static func fields(_ visit: Visit, now: (scope: AdminKey.Scope, bounds: AdminKey.Bounds)? = nil) async throws
         -> [Field]
     {
@@ -67,7 +67,7 @@ enum Role {
         ("tenant:\(tenant.uuid.lowercased)", "Tenant: \(tenant.name)")
     }
 
-    /// nil for what was deleted.
+    /// The choice for bounds; nil where they were deleted.
     private static func choice(of bounds: AdminKey.Bounds, _ visit: Visit) async throws -> (String, String)? {
         switch bounds {
         case .everything: everything

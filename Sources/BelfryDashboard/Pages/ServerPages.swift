@@ -1,7 +1,7 @@
 import BelfryCore
 import FoundationEssentials
 
-/// The server itself, for operators: its settings, its database with the last backup, and what it is made of.
+/// The server itself, for operators: its settings, its database with the last backup, and its components.
 struct ServerPages {
     let make: RouteMaker
 

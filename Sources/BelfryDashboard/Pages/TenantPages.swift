@@ -72,7 +72,7 @@ struct TenantPages {
 
     // MARK: One tenant
 
-    /// Another tenant's does not exist for those who are no operators.
+    /// The tenant of the address. Another tenant's does not exist for people who are no operators.
     private func tenant(_ visit: Visit) async throws -> Tenant {
         guard let uuid = visit.uuid("tenant_uuid"), let tenant = try await visit.services.store.tenant(uuid) else {
             throw APIError.none("tenant")

@@ -52,7 +52,7 @@ struct UserPages {
         return .page(page)
     }
 
-    /// How long users are looked for whose id has the text elsewhere than at its beginning.
+    /// How long a page searches for users whose id has the text elsewhere than at its beginning.
     private static let searchedFor = Duration.milliseconds(10)
 
     static func page(_ users: [User], amid others: [User], search: String, _ application: Application) -> PageView {

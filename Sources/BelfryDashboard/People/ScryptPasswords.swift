@@ -109,7 +109,7 @@ package final class ScryptPasswords: PasswordHashing {
             (self.cost, self.salt, self.key) = (cost, salt, key)
         }
 
-        /// Eight times what the standard takes, two seconds: what stands in the database says how long a login works.
+        /// The most work, eight times the standard cost: two seconds. The stored hash says how long a login works.
         private static let workMax = 8 * (1 << 15) * 8 * 3
 
         init?(_ text: String) {

@@ -18,7 +18,7 @@ package struct IssuerRequest: Sendable, Hashable {
 /// Sends a request to an issuer, and returns its status and its body, or throws `SignOnFault`.
 package typealias IssuerCall = @Sendable (IssuerRequest) async throws -> (status: Int, body: [UInt8])
 
-/// Speaks with one issuer: finds its addresses and keys, and exchanges codes for what it says of a person.
+/// Speaks with one issuer: finds its addresses and keys, and exchanges codes for its claims about a person.
 ///
 /// Both are kept for an hour; a token signed by an unknown key has the keys fetched again. Source: OpenID Connect Discovery 1.0 §4,
 /// OpenID Connect Core 1.0 §10.1.1.

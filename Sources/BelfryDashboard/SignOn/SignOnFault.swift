@@ -1,4 +1,4 @@
-/// Why a login by an issuer did not work, in words for the person and the log. Never holds what was sent.
+/// A login by an issuer that failed, in words for the person and the log. Never holds values that were sent.
 package struct SignOnFault: Error, Sendable, Hashable, CustomStringConvertible {
     package let description: String
 

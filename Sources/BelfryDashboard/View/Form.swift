@@ -1,4 +1,4 @@
-/// A form: its fields with what was typed, and what is wrong at which.
+/// A form: its fields with the typed values, and errors at their fields.
 package struct Form: Sendable {
     package let action: String
     package var submit: String
@@ -59,7 +59,7 @@ package struct Form: Sendable {
         return form
     }
 
-    /// Fills in what was typed, but for passwords and files.
+    /// Fills in typed values, except passwords and files.
     package mutating func keep(_ data: FormData) {
         for index in fields.indices { fields[index].keep(data) }
         for index in groups.indices { groups[index].keep(data) }
@@ -82,7 +82,7 @@ package struct Form: Sendable {
         self.problem = field.isEmpty ? problem : "\(field) \(problem)"
     }
 
-    /// The path of a value, and then of what it is in. A path may have names of the sender's own, of any length.
+    /// The path of a value, and then the paths that enclose it. A path may have names of the sender's own, of any length.
     private static func parts(of field: String) -> [String] {
         var parts = [field]
         var rest = field.prefix(200)
@@ -221,7 +221,7 @@ package struct Field: Sendable {
         return field
     }
 
-    /// Whether what is typed there is never shown again.
+    /// Whether a typed value is never shown again.
     package var isSecret: Bool { type == "password" || autocomplete == "one-time-code" }
 
     package var focused: Field {

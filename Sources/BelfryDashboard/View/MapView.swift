@@ -239,7 +239,7 @@ package struct MapView: Sendable {
 
     private static func tiles(_ frame: MapFrame, _ server: MapTiles) -> [Square] {
         let count = 1 << frame.zoom
-        // Of the map's upper left corner, in units from that of the world.
+        // The map's upper left corner, in units from that of the world.
         let left = (frame.longitude + 180) / 360 * frame.side - MapFrame.width / 2
         let top = MapFrame.down(frame.latitude) * frame.side - MapFrame.height / 2
         return numbers(top, MapFrame.height).clamped(to: 0...(count - 1)).flatMap { row in

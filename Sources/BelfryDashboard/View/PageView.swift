@@ -178,7 +178,7 @@ package struct Value: Sendable {
     }
 }
 
-/// A list with a head, and what stands there while it is empty.
+/// A list with a head, and a text for while it is empty.
 package struct Table: Sendable {
     package struct Column: Sendable {
         package let label: String

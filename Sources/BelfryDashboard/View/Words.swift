@@ -45,7 +45,7 @@ extension Answer {
 }
 
 extension Receipt {
-    /// One that was cancelled says so once it is done.
+    /// The state in words: a push that was cancelled says so once it is done.
     var stateValue: Value {
         settledAt != nil && counts[.skipped(.cancelled), default: 0] > 0 ? .badge("cancelled", .warn) : state.value
     }

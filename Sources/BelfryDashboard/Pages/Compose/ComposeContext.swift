@@ -9,7 +9,7 @@ struct ComposeContext: Sendable {
     let visit: Visit
     let application: Application
     let platforms: [Platform]
-    /// The one that is edited.
+    /// The schedule that is edited; nil for a new push.
     let schedule: Schedule?
     let form: ComposeForm
     /// The number of the draft that keeps the form; see `ComposeDraft.Place`.

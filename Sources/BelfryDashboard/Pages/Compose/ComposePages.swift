@@ -111,7 +111,7 @@ struct ComposePages {
         Address.query(Address.of(application, "compose"), [("draft", "new")])
     }
 
-    /// Keeps what was typed; nothing where there is nothing.
+    /// Keeps a draft of the typed values, if there are any.
     private func keepDraft(_ visit: Visit, _ application: Application, _ schedule: Schedule?) async throws -> PageAnswer
     {
         if let text = visit.form.draft {
@@ -286,7 +286,7 @@ struct ComposePages {
         return .outcome(page)
     }
 
-    /// Makes a geofence that shows the push on the device, or shows what it would be.
+    /// Makes a geofence that shows the push on the device, or shows the geofence before that.
     private func fence(_ visit: Visit, _ context: ComposeContext, _ written: ComposedPush) async throws -> PageAnswer {
         let application = context.application
         try visit.require(.change, on: Permission.Subject(application), called: "app")

@@ -70,7 +70,7 @@ struct ComposedPush: Sendable {
     }
 
     private func geofenceData() throws(InvalidInput) -> GeofenceData {
-        // Devices get what they would get as a push, in the words of their SDK.
+        // Devices show the same as for a push, in the terms of their SDK.
         let payload = try JSONValue(json: IOSPayload(request.content, receiptID: nil, sentAt: .zero).bytes)
         let aps = payload["aps"]
         var ios: JSONObject = [:]

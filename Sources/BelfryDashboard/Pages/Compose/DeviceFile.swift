@@ -22,7 +22,7 @@ enum DeviceFile {
         return (merged, nil)
     }
 
-    /// One UUID a line, or the first column of a CSV, whose head may have a name.
+    /// Reads one UUID a line, or the first column of a CSV, which may have a header.
     private static func read(_ bytes: ArraySlice<UInt8>) throws(InvalidInput) -> [String] {
         var names: [String] = []
         for (index, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {

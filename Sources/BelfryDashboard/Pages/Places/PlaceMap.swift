@@ -97,7 +97,7 @@ extension Location {
 extension Geofence {
     func address(in application: Application) -> String { Address.of(application, "geofences", "\(key)") }
 
-    /// The first line of what it shows.
+    /// The first line of the notification.
     var summary: String {
         let text =
             plan.data.parts["ios"]?["alertBody"]?.stringValue ?? plan.data.parts["androidFcm"]?["message"]?.stringValue
