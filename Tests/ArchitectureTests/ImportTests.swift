@@ -3,7 +3,7 @@ import Testing
 
 /// The dependencies of each target in Package.swift, held against what its files import.
 @Suite struct ImportTests {
-    /// What comes with the compiler.
+    /// Modules that come with the compiler.
     private static let standard: Set = [
         "Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Synchronization", "Testing",
     ]

@@ -9,8 +9,8 @@ import Testing
 
 @testable import BelfryAPI
 
-/// What a platform does with the service broker, over HTTP. Source: Open Service Broker API 2.17, spec.md. Every answer is held to the
-/// specification's schemas.
+/// A platform's use of the service broker over HTTP. Every answer is held to the specification's schemas. Source: Open Service Broker
+/// API 2.17, spec.md.
 @Suite struct BrokerTests {
     private static let password = "a long password of the broker"
     private static let instance = "service_instances/i-1"

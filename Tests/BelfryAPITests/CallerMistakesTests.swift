@@ -7,7 +7,7 @@ import Testing
 
 @testable import BelfryAPI
 
-/// What a caller hears of requests that are taken although something in them is probably wrong, and of times in seconds.
+/// Warnings about requests that are accepted although something in them is probably wrong, and about times in seconds.
 @Suite struct CallerMistakesTests {
     private static let token = RegistrationTests.token
 

@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    /// What is logged of a push that is sent within the trace, beside its receipt id.
+    /// The log lines of a push that is sent within the trace, with its receipt id.
     private func logged(
         _ router: Router<APIContext>, _ path: String, _ authorization: String, _ body: String
     ) async throws -> [(receipt: String, line: String)] {

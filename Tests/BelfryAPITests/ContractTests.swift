@@ -53,7 +53,7 @@ import Testing
         return RecordedServer.router(MemoryStore(clock: clock), PlaintextVault(), clock, PCFv1.Options())
     }
 
-    /// What the router answers otherwise than with a 405. HEAD goes with GET and is no operation of its own.
+    /// The routes that the router does not answer with a 405. HEAD goes with GET and is no operation of its own.
     private static func served(by router: Router<APIContext>) async throws -> Set<String> {
         let routes = Set(router.routes.map { Route(path: $0.path.description, method: $0.method) })
         let app = Hummingbird.Application(router: router)

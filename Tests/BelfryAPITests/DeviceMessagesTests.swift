@@ -6,7 +6,7 @@ import Testing
 
 @testable import BelfryAPI
 
-/// What an app asks for whose push arrived without its payload, and what its registrations say beside PCF's fields.
+/// Requests of an app whose push arrived without its payload, and fields of its registrations beside PCF's.
 @Suite struct DeviceMessagesTests {
     /// Claims all that is due, counts, and says that each device was told.
     private static func deliver(on server: TestServer) async throws {

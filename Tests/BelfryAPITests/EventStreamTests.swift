@@ -383,7 +383,7 @@ private final class BlinkingStore: WrappedStore {
     }
 }
 
-/// What a reader has read.
+/// Collects what a reader has read.
 private final class ReceivedEvents {
     private let reader: EventReader
     private var place: EventReader.Place

@@ -7,7 +7,7 @@ import Testing
 
 @testable import BelfryAPI
 
-/// What devices fetch at `/v1/geofences`, read as strictly as the strictest of their SDKs.
+/// Answers to devices at `/v1/geofences`, read as strictly as by the strictest of their SDKs.
 @Suite struct GeofenceUpdateTests {
     private func fetch(
         _ server: TestMapServer, since: Int64? = nil, as user: TestMapServer.User = .iPhone

@@ -7,7 +7,7 @@ import Testing
 
 @testable import BelfryAPI
 
-/// Who gets in, and what those read who do not.
+/// Authentication and its errors.
 @Suite struct HTTPTests {
     static let body = #"{"registration_token":"ab"}"#
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BelfryAPI
 
-/// What SDKs in the field send that newer ones would not.
+/// Requests that only older SDKs send.
 @Suite struct OldClientTests {
     /// An app's update names a new platform, and its SDK sends the difference to what it registered before.
     @Test func `a PUT by a UUID of another platform starts from that device`() async throws {

@@ -54,7 +54,7 @@ import Testing
         #expect(try await send(13_000).status == 200)
     }
 
-    /// Who is reached, by the names of the devices below.
+    /// Targets, and the names of the devices below that they reach.
     @Test(arguments: [
         (#"{"platform":"all"}"#, ["i1", "i2", "a1", "a2"]),
         (#"{"platform":"ios"}"#, ["i1", "i2"]),

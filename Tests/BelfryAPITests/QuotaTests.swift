@@ -6,7 +6,7 @@ import Testing
 
 @testable import BelfryAPI
 
-/// What a caller reads when it has as much as it may have.
+/// Errors for a caller that has as much as it may have.
 @Suite struct QuotaTests {
     private func server(_ quotas: Quotas) async throws -> TestServer {
         try await TestServer(over: MemoryStore(clock: StoppedClock(), quotas: quotas))

@@ -4,7 +4,7 @@ import FoundationEssentials
 import HTTPTypes
 import Testing
 
-/// What the SDKs send and expect at `/v1/registration`, request by request.
+/// Requests of the SDKs at `/v1/registration`, and the answers that they expect.
 @Suite struct RegistrationTests {
     static let token = "b50edac575bfba07dd019b28b2af7189a3ddda17c806ef14a9abbfd00533f67e"
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import BelfryAPI
 
-/// Who is made to wait, and who is not.
+/// Callers that are made to wait, and callers that are not.
 @Suite struct RequestLimiterTests {
     private static let push = #"{"message":{"body":"Hi"},"target":{"platform":"all"}}"#
 

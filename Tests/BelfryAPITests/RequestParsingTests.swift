@@ -4,7 +4,7 @@ import Testing
 
 @testable import BelfryAPI
 
-/// What holds for the body of every request.
+/// Rules for the body of every request.
 @Suite struct RequestParsingTests {
     @Test func `of a key that stands twice the last one counts`() throws {
         let request = try PCFv1.RegistrationRequest.parse(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BelfryAPI
 
-/// What the person reads whose SDK or sender asks for a path that leads nowhere.
+/// Errors for a person whose SDK or sender asks for a path that leads nowhere.
 @Suite struct WrongPathTests {
     @Test(
         arguments: [

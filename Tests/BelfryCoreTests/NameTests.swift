@@ -1,7 +1,7 @@
 import BelfryCore
 import Testing
 
-/// What names topics, users and aliases, with the blanks that people and spreadsheets leave around it.
+/// Names of topics, users and aliases, with the blanks that people and spreadsheets leave around them.
 @Suite struct NameTests {
     private static let blanks = [
         " ", "  ", "\t", "\n", "\r\n", "\u{A0}", "\u{3000}", "\u{2003}", "\u{200B}", "\u{FEFF}", "\u{200D}", "\u{200E}",

@@ -36,7 +36,7 @@ import Testing
         #expect(String(decoding: payload.bytes, as: UTF8.self) == Self.head + xml)
     }
 
-    /// What is sent is what counts: quotes in a text are a byte each.
+    /// The bytes that are sent count: a quote in a text is one byte.
     @Test func `only what has to be escaped costs more than a byte`() throws {
         func bytes(_ body: String) throws -> (windows: Int, phone: Int) {
             let content = Push.Content(body: body)

@@ -13,7 +13,7 @@ import Testing
     struct Case: Sendable, CustomStringConvertible {
         let scope: AdminKey.Scope
         let bounds: AdminKey.Bounds
-        /// What it may do within its bounds.
+        /// The actions allowed within its bounds.
         let actions: Set<Permission.Action>
 
         var description: String { "\(scope) of \(bounds)" }

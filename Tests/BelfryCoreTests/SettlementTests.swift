@@ -360,7 +360,7 @@ extension BatchLoad {
 }
 
 extension Batch {
-    /// The same, with some of the pending devices at rest, though never all.
+    /// Returns this batch with some of its pending devices at rest, though never all.
     fileprivate func delayed(_ random: inout SplitMix64, now: Instant) -> Batch {
         var retryTimes: [Int: Instant] = [:]
         for place in ready.dropFirst() where random.chance(0.2) { retryTimes[place] = now + random.duration(1...7_000) }

@@ -253,7 +253,7 @@ import Testing
 }
 
 extension Form {
-    /// What a browser sends of it.
+    /// The fields as a browser sends them.
     var sent: FormData {
         var data = FormData()
         for field in fields + groups.flatMap(\.fields) where !field.isFile {

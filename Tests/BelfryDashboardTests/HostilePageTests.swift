@@ -7,7 +7,7 @@ import Testing
 
 @testable import BelfryDashboard
 
-/// What a hostile visitor, tenant or other site can do to the dashboard: nothing.
+/// Attacks on the dashboard by a hostile visitor, tenant or other site, none of which has any effect.
 @Suite struct HostilePageTests {
     private static let attack = "<img src=x onerror=alert(1)>\"'&{{x}}" + marked
     /// A quotation mark to a browser, and another character to Swift.

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BelfryDashboard
 
-/// What people typed, when the session ends or they leave the page; and what is asked before something is gone.
+/// Text that people typed before the session ended or they left the page, and questions before something is deleted.
 @Suite struct KeptTextTests {
     private static func value(_ name: String, in page: TestPage) throws -> String {
         let pattern = try Regex("name=\"\(name)\" value=\"([^\"]*)\"", as: (Substring, Substring).self)

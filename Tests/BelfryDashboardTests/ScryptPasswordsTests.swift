@@ -43,7 +43,7 @@ import Testing
                 isKnown: self == .known)
         }
 
-        /// Of the caller's own places, or of all.
+        /// The refusal when the caller's own places are taken, or all places.
         var refusal: HTTPResponse.Status { self == .oneAddress ? .tooManyRequests : .serviceUnavailable }
 
         /// One is served, and so many wait.

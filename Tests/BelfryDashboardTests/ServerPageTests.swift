@@ -6,7 +6,7 @@ import Testing
 
 @testable import BelfryDashboard
 
-/// What operators see of the server itself, and tenants.
+/// Pages about the server and its tenants, for operators.
 @Suite struct ServerPageTests {
     private static let pages = [
         "tenants", "settings", "settings?show=all", "database", "versions", "logs", "logs.jsonl", "nodes",

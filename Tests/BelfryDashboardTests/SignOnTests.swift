@@ -154,7 +154,7 @@ import Testing
         #expect(again.status == .unauthorized && again.contains("shut out") && Self.session(again) == nil)
     }
 
-    /// What is wrong with an ID token, and the words for it.
+    /// A fault in an ID token, and the words for it.
     struct Forged: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let words: String

@@ -16,7 +16,7 @@ import Testing
         try await dashboard.browser("ann@a.example")
     }
 
-    /// Those that a form made.
+    /// The number of tenants that a form made.
     private static func tenants(_ dashboard: TestDashboard) async throws -> Int {
         try await dashboard.store.tenants(after: nil, limit: 100).count { ["Bakery", "Mill"].contains($0.name) }
     }

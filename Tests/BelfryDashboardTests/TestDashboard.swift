@@ -71,7 +71,7 @@ final class TestDashboard: Sendable {
         try #require(try await people.login(token: browser.session)).person
     }
 
-    /// What the forms of a page have beside what is typed.
+    /// The hidden fields of a page's forms.
     func formFields(_ page: String, of person: Person) throws -> [(String, String)] {
         let proof = try people.pageProof(for: person.key, page: page)
         return [("form_page", page), ("form_proof", Data(proof).base64URL)]

@@ -159,7 +159,7 @@ final class TestIssuer: Sendable {
 struct SignOnVisitor {
     let dashboard: TestDashboard
     var cookie = ""
-    /// Of the address that the issuer was asked by.
+    /// The query of the address by which the issuer was asked.
     var asked: [String: String] = [:]
 
     init(_ dashboard: TestDashboard) { self.dashboard = dashboard }

@@ -27,7 +27,7 @@ import Testing
         #expect(Self.faults(of: Set(model.reachable().keys)) != [])
     }
 
-    /// What is wrong with a closed set of states: those that may not be, and those from which no end can be reached.
+    /// Faults of a closed set of states: forbidden states, and states from which no end can be reached.
     private static func faults(of states: Set<LeaseModel>) -> Set<String> {
         var faults = Set(states.compactMap(\.violation))
         var ending = states.filter(\.isDone)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What happened, in its order.
+/// Records events in their order.
 final class Log: Sendable {
     private let held = Mutex<[Int64]>([])
 

@@ -26,7 +26,7 @@ final class TestDelivery {
     let refusedTokens = RefusedTokens()
     /// The push service of a token; nil where one serves all.
     var serviceOf: @Sendable (DeviceToken) -> String? = { _ in nil }
-    /// What the provider says of the credentials when it is asked without a device.
+    /// The provider's answer when it is asked about the credentials without a device.
     var refuses: Bool?
     private let executor: SeededExecutor
     private let applications: Int

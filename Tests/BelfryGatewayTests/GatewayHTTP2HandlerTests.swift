@@ -44,7 +44,7 @@ import Testing
 
         func pass(_ time: TimeAmount) { channel.embeddedEventLoop.advanceTime(by: time) }
 
-        /// What was written since, by type.
+        /// The frames written since the last call.
         func frames() throws -> [(type: UInt8, flags: UInt8, stream: UInt32, payload: [UInt8])] {
             var bytes: [UInt8] = []
             while let output = try channel.readOutbound(as: ByteBuffer.self) { bytes += Array(buffer: output) }

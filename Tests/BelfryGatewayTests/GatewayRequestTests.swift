@@ -5,7 +5,7 @@ import Testing
 
 @testable import BelfryGateway
 
-/// What a request of Apple's provider API over HTTP/2 asks for, and what is wrong with others.
+/// Requests of Apple's provider API over HTTP/2, right ones and faulty ones.
 @Suite struct GatewayRequestTests {
     private static func platform(_ kind: PlatformKind = .ios) -> Platform {
         Platform(

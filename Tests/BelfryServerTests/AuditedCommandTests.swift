@@ -4,7 +4,7 @@ import BelfrySimulators
 import Foundation
 import Testing
 
-/// What commands on the server's machine leave in the audit log.
+/// Lines in the audit log from commands on the server's machine.
 extension CommandTests {
     @Suite struct AuditedCommandTests {}
 }
@@ -145,7 +145,7 @@ extension CommandTests.AuditedCommandTests {
         try await runner.run("admin user enable", "--email", "ann@a.example", leaves: "person.enable")
     }
 
-    /// What an application has, made, changed and deleted.
+    /// Makes, changes and deletes the resources of an application.
     private static func resources(of app: String, _ runner: AuditedCommandRunner) async throws {
         func id(_ field: String, _ ended: Program.Ended) throws -> String {
             let made = try JSONValue(json: ended.out.utf8)
@@ -330,7 +330,7 @@ extension CommandTests.AuditedCommandTests {
         try await runner.run("acrobits mediator disable", mediator, "--app", app, leaves: "open_endpoint.delete")
     }
 
-    /// Those that make a database.
+    /// Runs the commands that make a database.
     private static func databases(_ runner: AuditedCommandRunner, _ scratch: Scratch) async throws {
         let copy = scratch.file("copy")
         #expect(try await runner.installation.run("backup", "--to", copy).status == 0)

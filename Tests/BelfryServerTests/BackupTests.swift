@@ -4,7 +4,7 @@ import BelfrySimulators
 import Foundation
 import Testing
 
-/// What an operator has after the machine is lost.
+/// Backups, and recovery after the machine is lost.
 extension ServerTests {
     @Suite struct BackupTests {}
 }

@@ -3,7 +3,7 @@ import BelfryServer
 import Foundation
 import Testing
 
-/// What is wrong with a configuration is told whole, in words, by `check` and by `serve` alike.
+/// Faults of a configuration: `check` and `serve` report all of them, in words.
 extension CommandTests {
     @Suite struct ConfigurationTests {}
 }

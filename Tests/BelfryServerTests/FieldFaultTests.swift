@@ -61,7 +61,7 @@ extension ServerTests.FieldFaultTests {
         }
     }
 
-    /// What the server has read of the platform before says that nothing was imported.
+    /// The server has read before that nothing was imported on the platform.
     @Test func `UUIDs imported beside a server are known as the command ends`() async throws {
         try await TestInstallation.with { installation in
             let server = try await installation.serve()

@@ -5,7 +5,7 @@ import Foundation
 import PostgresRig
 import Testing
 
-/// What somebody is told who mistypes something on the first day, by the program alone.
+/// Messages of the program for an operator who mistypes something on the first day.
 extension CommandTests {
     @Suite struct FirstDayCommandTests {}
 }

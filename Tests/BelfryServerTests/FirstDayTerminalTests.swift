@@ -3,7 +3,7 @@ import BelfryServer
 import Foundation
 import Testing
 
-/// What a person at a terminal is asked, and sees.
+/// Questions and output for a person at a terminal.
 extension CommandTests {
     @Suite struct FirstDayTerminalTests {}
 }

@@ -7,7 +7,7 @@ import Foundation
 import Logging
 import Testing
 
-/// What somebody is told who asks why a device got nothing, by the program alone.
+/// Answers of the program to an operator who asks why a device got nothing.
 extension CommandTests {
     @Suite struct FirstDayTests {}
 }
@@ -393,7 +393,7 @@ extension CommandTests.FirstDayTests {
 }
 
 extension TestInstallation {
-    /// What the admin API answers, by the backend of the commands.
+    /// The answer of the admin API, through the backend of the commands.
     func ask(_ path: String) async throws -> String {
         try await withResources { resources in
             let api = LocalAdminAPI(

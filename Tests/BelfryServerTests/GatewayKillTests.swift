@@ -43,12 +43,12 @@ private struct GatewayKillScenario: Sendable {
     /// Source: docs/compatibility/genero.md.
     private static let window = 1_000
     private static let burstsInFlightMax = 2
-    /// Whoever is not killed gives no answer up, and tells no device twice.
+    /// Settings of servers that are not killed. These give no answer up, and notify no device twice.
     private static let settings = [
         "BELFRY_DELIVERY_BATCHES_MAX": "\(burstsInFlightMax)",
         "BELFRY_DELIVERY_URGENT_BATCHES_MAX": "\(burstsInFlightMax)",
     ]
-    /// What a kill left in flight is sent again after this.
+    /// Settings of servers that are killed. Short leases let others soon send again what a kill left in flight.
     private static let settingsOfKilled = settings.merging(Program.shortLeases) { $1 }
 
     func play() async throws {
@@ -126,7 +126,7 @@ private struct GatewayKillScenario: Sendable {
     }
 
     private static let open = "SELECT count(*) FROM batch WHERE is_open"
-    /// Those of the gateway, and those of the badges.
+    /// Counts of the gateway's pushes, and of the badges' pushes.
     private static let urgent = "SELECT count(*) FROM push WHERE lane = 0"
     private static let others = "SELECT count(*) FROM push WHERE lane <> 0"
 
@@ -175,7 +175,7 @@ private struct GatewayKillScenario: Sendable {
     }
 }
 
-/// What a sender heard last.
+/// The end of a connection, as its sender saw it.
 private struct SenderEnd: Sendable {
     let numbers: ClosedRange<Int>
     let end: String

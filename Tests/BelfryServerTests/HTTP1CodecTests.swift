@@ -7,7 +7,7 @@ import Testing
 
 @testable import BelfryServer
 
-/// What answers look like on the wire. Source: RFC 9112 §6 and §7.1.
+/// Answers on the wire. Source: RFC 9112 §6 and §7.1.
 @Suite struct HTTP1CodecTests {
     private static let stream: [ResponsePart] = [
         .head(HTTPResponse(status: .ok, headerFields: [.contentType: "a/b"])), .body(ByteBuffer()),
@@ -68,7 +68,7 @@ import Testing
         #expect(!written.joined().contains("\r\nSet-Cookie"))
     }
 
-    /// What leaves for each part.
+    /// Returns the bytes that are sent for each part.
     private static func write(
         _ parts: [ResponsePart], after request: HTTPRequestHead? = nil, _ look: (HTTPRequest) -> Void = { _ in }
     ) throws -> [String] {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BelfryServer
 
-/// What a connection does with the requests that come on it, without a network.
+/// Requests that arrive on a connection, without a network.
 @Suite struct HTTPConnectionStateTests {
     private static let head = HTTPRequestPart.head(
         HTTPRequest(method: .get, scheme: "http", authority: "a", path: "/"))

@@ -116,7 +116,7 @@ extension ServerTests.ImportTests {
         }
     }
 
-    /// What apps and back ends hold of the old server goes on working here.
+    /// Uses names that apps and back ends have from the old server; they go on working here.
     private static func useOldNames(_ moved: MovedIn) async throws {
         let server = try await moved.installation.serve()
         defer { server.endAtOnce() }

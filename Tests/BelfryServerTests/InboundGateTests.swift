@@ -4,7 +4,7 @@ import Testing
 
 @testable import BelfryServer
 
-/// What a connection holds of what a client sent, and when it reads on.
+/// The bytes that a connection holds from a client, and the moment when it reads on.
 @Suite struct InboundGateTests {
     private let gate = InboundGate(buffered: BufferedBytes(listener: "test", outboundMax: 1))
     private let inner = Inner()
@@ -74,7 +74,7 @@ import Testing
         #expect(inner.readCompletes == 1)
     }
 
-    /// What stands before the gate: the connection.
+    /// The handler before the gate: the connection.
     private final class Outer: ChannelOutboundHandler {
         typealias OutboundIn = Never
         var reads = 0
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    /// What stands behind the gate.
+    /// The handler behind the gate.
     private final class Inner: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         var slices: [Int] = []

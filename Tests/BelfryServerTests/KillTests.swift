@@ -36,7 +36,7 @@ private struct KillScenario: Sendable {
     private static let devices = 45_000
     private static let batchesInFlightMax = 2
     private static let urgentBatchesInFlightMax = 32
-    /// Of a process's life, from its start. The server serves about half a second after it.
+    /// The life of a process, from its start. The server serves about half a second after it.
     private static let lifeSeconds = 0.2...2.0
 
     private static let environment = Program.shortLeases.merging([
@@ -93,7 +93,7 @@ private struct KillScenario: Sendable {
     private struct Kills {
         var inAll = 0
         var whileDelivering = 0
-        /// Of the kills since the books were last read.
+        /// Kills since the books were last read.
         var unread = 0
         /// Requests for devices of the large push that were told and whose answer was lost.
         var repeats = 0

@@ -7,7 +7,7 @@ import Testing
 
 @testable import BelfryServer
 
-/// What callers write cannot make lines of its own in the log.
+/// Text of callers in the log, which cannot make lines of its own.
 @Suite struct LogLinesTests {
     private final class Output: Sendable {
         private let text = Mutex("")

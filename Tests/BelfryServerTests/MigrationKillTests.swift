@@ -71,7 +71,7 @@ private struct DatabaseFile {
         return (attributes?[.size] as? NSNumber)?.intValue ?? 0
     }
 
-    /// What SQLite finds wrong with it; `ok` alone when nothing is.
+    /// Faults that SQLite finds in the database; `ok` alone when there are none.
     func faults() throws -> [String] {
         let queue = try DatabaseQueue(path: path)
         let faults = try queue.read { db in

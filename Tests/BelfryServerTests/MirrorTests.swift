@@ -14,7 +14,7 @@ extension ServerTests.MirrorTests {
         return String(repeating: "0", count: 64 - digits.count) + digits
     }
 
-    /// What the old server was told of each device, in order: the aliases, or the end.
+    /// The aliases that the old server received for each device, in order; a `DELETE` has none and is left out.
     private static func told(_ old: OldPCFServer) -> [String: [String]] {
         var told: [String: [String]] = [:]
         for change in old.changes {
@@ -130,7 +130,7 @@ extension ServerTests.MirrorTests {
     }
 }
 
-/// What a test needs of a registration.
+/// The part of a registration that a test needs.
 private struct Registered: Decodable {
     let device_uuid: String
 }

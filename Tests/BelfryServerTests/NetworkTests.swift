@@ -224,12 +224,12 @@ private final class Relays: Sendable {
 }
 
 extension Relay {
-    /// Of the PostgreSQL behind it.
+    /// The URL of the PostgreSQL behind it.
     fileprivate var databaseURL: String { "postgres://postgres@127.0.0.1:\(port)/postgres" }
 }
 
 extension TestInstallation {
-    /// Of its PostgreSQL.
+    /// The socket of its PostgreSQL.
     fileprivate var databaseSocket: String {
         let host = database?.split(separator: "@").last?.split(separator: "/").first ?? ""
         return host.replacingOccurrences(of: "%2F", with: "/") + "/.s.PGSQL.5432"

@@ -2,7 +2,7 @@ import Foundation
 import PostgresRig
 import Testing
 
-/// What nodes have together, each takes its part of, as nodes come and go.
+/// Limits that nodes share: each takes its part, as nodes come and go.
 extension OutageTests {
     @Suite struct NodeShareTests {
         @Test(.timeLimit(.minutes(5)))
@@ -35,7 +35,7 @@ extension OutageTests {
             }
         }
 
-        /// What a back end hears that asks for more than it may.
+        /// The answer to a back end that asks for more than it may.
         private func excess(at node: NodeProgram, _ installation: TestInstallation) async throws -> String {
             let sender = installation.sender(at: try #require(node.address))
             return try await eventually("it is refused", every: .milliseconds(1)) {

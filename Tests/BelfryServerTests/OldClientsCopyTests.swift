@@ -3,7 +3,7 @@ import Foundation
 import PostgresRig
 import Testing
 
-/// What clients of other systems left here, after the database moved.
+/// Data of clients of other systems, after the database has moved.
 extension CrashTests {
     @Suite(.timeLimit(.minutes(5))) struct OldClientsCopyTests {}
 }
@@ -101,7 +101,7 @@ private struct OldClients: Sendable {
 
     private static let token = String(repeating: "ef", count: 32)
 
-    /// What commands and the API say, in one text.
+    /// The output of commands and the API, in one text.
     func known(to flags: [String], at base: String) async throws -> String {
         let app = installation.application
         var words: [String] = []

@@ -10,7 +10,7 @@ import NIOCore
 import Synchronization
 import Testing
 
-/// What operators do to a server: starting, stopping, filling its disk, working beside it.
+/// The work of operators on a server: starting, stopping, filling its disk, working beside it.
 extension ServerTests {
     @Suite struct OperationTests {}
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BelfryStore
 
-/// The same on PostgreSQL, where a migration can be held inside a step by another session that makes a table of the same name.
+/// Killed migrations on PostgreSQL. A session that makes a table of the same name holds a migration inside a step.
 extension CrashTests {
     @Suite struct PostgresMigrationKillTests {
         @Test(.timeLimit(.minutes(5)))

@@ -9,7 +9,7 @@ extension ServerTests {
 }
 
 extension ServerTests.PrivateIssuerTests {
-    /// What a person sees who chooses the issuer.
+    /// The page for a person who chooses the issuer.
     private static func page(_ installation: TestInstallation, _ settings: [String: String]) async throws -> String {
         let server = try await installation.serve(settings)
         defer { server.endAtOnce() }

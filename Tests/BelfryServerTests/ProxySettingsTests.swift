@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import Tunnel
 
-/// What is set about proxies, by today's names and by those of the PCF Push Notification Service.
+/// Settings of proxies, by today's names and by those of the PCF Push Notification Service.
 @Suite struct ProxySettingsTests {
     private func plan(_ flags: [String: String] = [:], environment: [String: String] = [:]) async throws -> ProxyPlan {
         try await ServerConfiguration.load(flags: flags, environment: environment).providers.proxies

@@ -69,7 +69,7 @@ private struct ScheduleKillScenario: Sendable {
     private static let kills = 12
     private static let devices = 600
     private static let batchesInFlightMax = 4
-    /// Of a process's life, from the moment that it serves.
+    /// The life of a process, from the moment that it serves.
     private static let lifeSeconds = 0.05...1.5
     /// When a schedule falls due, from the moment that it is posted.
     private static let dueSeconds = 5.0...22.0
@@ -149,7 +149,7 @@ private struct ScheduleKillScenario: Sendable {
         return told
     }
 
-    /// Those that the server said it cancelled before it died.
+    /// Cancels schedules. Returns those whose cancellation the server confirmed before it died.
     private func cancel(_ ids: [String], at base: String) async -> [String] {
         let sender = system.sender(at: base)
         var taken: [String] = []

@@ -5,10 +5,10 @@ import BelfrySimulators
 import Foundation
 import Testing
 
-/// What was entered for a platform goes in and does not come out again.
+/// Secrets entered for a platform, which go in and do not come out again.
 extension ServerTests {
     @Suite struct SecrecyTests {
-        /// What a person enters, and of it what must never be seen again.
+        /// The fields that a person enters, and those of their values that must never be seen again.
         private struct Entry {
             let type: String
             let fields: [String: String]

@@ -10,7 +10,7 @@ extension ServerTests {
 }
 
 extension ServerTests.SoftphoneTests {
-    /// Of the guide's sample, and what it means.
+    /// The token of the guide's sample, and its decoded form.
     private static let token = "Udl99X2JFP1bWwS5gR/wGeLE1hmAB2CMpr1Ej0wxkrY="
     private static let hex = "51d97df57d8914fd5b5b04b9811ff019e2c4d6198007608ca6bd448f4c3192b6"
 

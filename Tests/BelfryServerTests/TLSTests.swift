@@ -55,7 +55,7 @@ extension ServerTests.TLSTests {
         return configuration
     }
 
-    /// What a caller that trusts the certificate alone is told on a new connection; nothing when the handshake fails.
+    /// The answer on a new connection to a caller that trusts the certificate alone; empty when the handshake fails.
     private static func say(_ request: String, to server: TestServer, trusting pair: Safe.Pair) async throws -> String {
         let connection = try await RawConnection.open(to: server.addresses.http, tls: try trust(pair))
         try? await connection.send(request)

@@ -9,7 +9,7 @@ import Testing
         return rejection
     }
 
-    /// Of the documentation: Firebase, "Error codes for the HTTP v1 API"; Google APIs, `google.rpc`.
+    /// An error body by the documentation: Firebase, "Error codes for the HTTP v1 API"; Google APIs, `google.rpc`.
     private static func responseBody(_ status: Int, _ name: String, _ details: String = "[]", message: String = "m")
         -> String
     {

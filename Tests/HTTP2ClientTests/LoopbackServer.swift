@@ -5,7 +5,7 @@ import NIOSSL
 
 /// A scripted server on a loopback port with TLS, for what an embedded channel cannot show.
 final class LoopbackServer: Sendable {
-    /// What a connection does after each read; the number counts connections from 1.
+    /// The action of a connection after each read; the number counts connections from 1.
     typealias Script = @Sendable (ScriptedServer, _ connection: Int) -> Void
 
     let port: Int

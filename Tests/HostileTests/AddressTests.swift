@@ -19,7 +19,7 @@ extension HostileTests {
             }
         }
 
-        /// What the test of the credentials says, without the port; or that the platform is refused.
+        /// The result of testing the credentials, without the port; or that the platform is refused.
         private static func tested(_ host: String, _ port: UInt16, _ server: TestServer) throws -> String {
             let application = try server.application()
             let credentials =

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What an attack may take at most, as docs/ThreatModel.md states it.
+/// The most that an attack may take, as docs/ThreatModel.md states it.
 enum Bounds {
     /// Whether times are judged, by `HOSTILE_TIMES=1`: they need a machine on which nothing else runs. Else answers are.
     static let judgesTimes = ProcessInfo.processInfo.environment["HOSTILE_TIMES"] != nil
@@ -8,8 +8,8 @@ enum Bounds {
     static func engines(turn: Int) -> [Engine] {
         judgesTimes ? Engine.allCases : [Engine.allCases[turn % Engine.allCases.count]]
     }
-    /// What 99 of 100 answers to a bystander may take under an attack: ten times what they take on a quiet day, and a second, which
-    /// a busy machine may take a process's cores away for.
+    /// The most time that 99 of 100 answers to a bystander may take under an attack: ten times that of a quiet day, and a second, for
+    /// which a busy machine may take a process's cores away.
     static func bystanderWait(_ quiet: Duration) -> Duration { quiet * 10 + .seconds(1) }
     /// CPU of a hostile request beside a flat one of the same length.
     static let costRatio = 5.0

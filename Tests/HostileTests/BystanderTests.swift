@@ -80,7 +80,7 @@ extension HostileTests {
             let application: TestApplication
             let platform: TestPlatform
             let door: WebDoor
-            /// Of the application's admin.
+            /// The key of the application's admin.
             let key: String
             /// The tenant's admin, at the dashboard.
             let admin: Visitor

@@ -72,7 +72,7 @@ extension HostileTests {
             }
         }
 
-        /// What two readers may understand in two ways is refused, and nothing behind it is taken for a request.
+        /// Lengths that two readers may understand in two ways. They are refused, and nothing behind them is taken for a request.
         private static let doubtfulLengths = [
             "Content-Length: 5\r\nTransfer-Encoding: chunked", "Content-Length: 5\r\nContent-Length: 6",
             "Content-Length: +5", "Content-Length: 5, 5", "Content-Length: 0x5", "Content-Length: -1",

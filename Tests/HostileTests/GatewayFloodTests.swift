@@ -5,7 +5,7 @@ import Testing
 /// Row 5: connections at the gateway over HTTP/2, each with requests that never end.
 extension HostileTests {
     @Suite struct GatewayFloodTests {
-        /// What `Tests/Clients/gateway_flood.py` saw.
+        /// The report of `Tests/Clients/gateway_flood.py`.
         private struct Flood {
             let open: Int
             let closed: Int
@@ -136,7 +136,7 @@ extension HostileTests {
             try run(script, in: server.folder)
         }
 
-        /// What a script of the shell prints.
+        /// Runs a shell script and returns its output.
         private static func run(_ script: String, in folder: String) throws -> String {
             let output = folder + "/run-\(UUID().uuidString)"
             let process = try spawn(["/bin/sh", "-c", script], output: output)

@@ -20,7 +20,7 @@ extension HostileTests {
             return count
         }
 
-        /// What requests that are released together are answered, and the most of them that may be checked at one address.
+        /// Releases requests together. Returns the statuses of their answers, and the most of them that may be checked at one address.
         private static func released(
             _ requests: [String], _ server: TestServer
         ) throws -> (statuses: [Int: Int], checkedMax: Int) {
@@ -32,7 +32,7 @@ extension HostileTests {
 
         /// A proxy says who calls, so that one machine plays many.
         private static let proxied = ["http.trusted.proxies": "127.0.0.0/8"]
-        /// The same, where a turn may come late: 33 derivations take long on a busy machine without optimization.
+        /// `proxied` with a longer deadline, as 33 derivations take long on a busy machine without optimization.
         private static let patient = proxied.merging(["http.request.seconds": "300"]) { _, new in new }
         private static let email = "ops@example.org"
 

@@ -125,7 +125,7 @@ extension HostileTests {
     }
 }
 
-/// Who was answered, in order.
+/// The names that were answered, in order.
 private final class Answers: Sendable {
     private let names = Mutex<[String]>([])
 

@@ -32,7 +32,7 @@ extension HostileTests {
             }
         }
 
-        /// What the ids of events begin with in this process.
+        /// The prefix of the ids of events in this process.
         private static func epoch(
             of application: TestApplication, _ key: String, _ server: TestServer
         ) throws -> String {
@@ -139,7 +139,7 @@ extension HostileTests {
 }
 
 extension RawConnection {
-    /// What comes before `mark`.
+    /// The text before `mark`.
     func text(upTo mark: String) -> String? {
         take(through: Array(mark.utf8)).map { String(decoding: $0.dropLast(mark.utf8.count), as: UTF8.self) }
     }

@@ -71,7 +71,7 @@ extension HostileTests {
     }
 }
 
-/// What an application can have many of.
+/// Kinds of things that an application may have many of.
 enum Kind: String, CaseIterable, Sendable {
     case devices, topics, userDevices = "user.devices", locations, locationGroups = "location.groups", geofences,
         schedules, idempotencyKeys = "idempotency.keys"

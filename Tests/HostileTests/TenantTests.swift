@@ -95,7 +95,7 @@ extension HostileTests {
             }
         }
 
-        /// What a row becomes counts, not what it was sent as.
+        /// The size that counts is that of the stored row, not that of the row as sent.
         @Test(arguments: Engine.allCases, ["jsonl", "csv"])
         func `an import of very many short rows takes little memory`(engine: Engine, format: String) async throws {
             try await TestServer.with(engine) { server in

@@ -6,7 +6,7 @@ extension HostileTests {
     @Suite struct TerminalTests {
         private static let alias = #"\u001b]0;owned\u0007\u001b[2J\u009b31m\u202eab\u2066\u2028\nx\ty\r"#
 
-        /// What a command prints, on both streams.
+        /// The output of a command on both streams.
         private static func printed(_ arguments: [String], _ server: TestServer) throws -> String {
             let process = try BelfryProcess(
                 arguments + ["--server", "http://127.0.0.1:\(server.port)"],

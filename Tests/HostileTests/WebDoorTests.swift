@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What strangers do with a registration key, which every visitor of a site can read.
+/// Attacks with a registration key, which every visitor of a site can read.
 extension HostileTests {
     @Suite struct WebDoorTests {
         @Test(arguments: Engine.allCases)

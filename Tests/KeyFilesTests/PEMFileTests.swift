@@ -4,7 +4,7 @@ import KeyFiles
 import Testing
 
 @Suite struct PEMFileTests {
-    /// What people, consoles and environment variables make of a key that openssl wrote.
+    /// Forms that people, consoles and environment variables give to a key that openssl wrote.
     private static let shapes: [(name: String, made: @Sendable (String) -> String)] = [
         ("as it is", { $0 }),
         ("in one line", { $0.replacing("\n", with: "") }),

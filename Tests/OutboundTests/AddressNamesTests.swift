@@ -2,7 +2,7 @@ import Testing
 
 @testable import Outbound
 
-/// What a host may be when a proxy connects to it, so that its address is never seen.
+/// Hosts that may be named when a proxy connects to them, so that their addresses are never seen.
 @Suite struct AddressNamesTests {
     @Test(arguments: [
         "https://updates.push.services.mozilla.com/wpush/v2/x", "https://fcm.googleapis.com:443/fcm/send/x",

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What blocks a thread, off the threads of tasks: on two of its own.
+/// Runs work that blocks a thread on two threads of its own, away from those of tasks.
 ///
 /// They never end. A server goes with the thread that started it (`PR_SET_PDEATHSIG`), and is to go with the process.
 enum BlockingWork {

@@ -26,7 +26,7 @@ public final class PostgresServer: Sendable {
         }
     }
 
-    /// The same for tasks, whose threads are few: were those blocked, what other tests wait for could not come in time.
+    /// The shared server, for tasks. Their threads are few, and blocking them would delay other tests.
     public static func sharedOnceUp() async throws -> PostgresServer {
         try await BlockingWork.run { try Self.shared() }
     }
@@ -48,7 +48,7 @@ public final class PostgresServer: Sendable {
         "host=\(directory) port=5432 user=postgres dbname=\(database)"
     }
 
-    /// The same as a URL.
+    /// The URL of a database.
     public func url(of database: String) -> String {
         let host = directory.replacingOccurrences(of: "/", with: "%2F")
         return "postgres://postgres@\(host)/\(database)"

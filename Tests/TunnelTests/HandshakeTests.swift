@@ -2,7 +2,7 @@ import Testing
 
 @testable import Tunnel
 
-/// What is said to a proxy and heard from it, whole, byte by byte, cut short and garbled.
+/// Requests to a proxy and its answers: whole, byte by byte, cut short and garbled.
 @Suite struct HandshakeTests {
     static let target = Target(host: "push.example", port: 443)
     static let login = ProxyLogin(user: "belfry", password: "s3cret")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BelfryAPI
 
-/// What softphones send to a reporter, byte by byte. Source: Acrobits, "Push Token Reporter", and the receivers that
+/// Requests of softphones to a reporter, byte by byte. Source: Acrobits, "Push Token Reporter", and the receivers that
 /// docs/compatibility/acrobits.md lists.
 @Suite struct AcrobitsReporterTests {
     private static let root = "/acrobits/\(SoftphoneServer.key)"

@@ -9,8 +9,8 @@ import Testing
 
 @testable import BelfryAPI
 
-/// What back ends post to the mediator, byte by byte. Source: Acrobits, "HTTP push", "Form HTTP push" and "SIPIS-less pushes",
-/// and the public clients that docs/compatibility/acrobits.md lists.
+/// Requests of back ends to the mediator, byte by byte. Source: Acrobits, "HTTP push", "Form HTTP push" and "SIPIS-less pushes", and
+/// the public clients that docs/compatibility/acrobits.md lists.
 @Suite struct MediatorTests {
     private static let json = "application/json"
     private static let form = "application/x-www-form-urlencoded"

@@ -21,10 +21,10 @@ struct SoftphoneServer {
     static let callsAppID = "com.cloudsoftphone.app.pushkit"
     static let account = "johndow"
     static let selector = "12869E0E6E553673C54F29105A0647204C416A2A:7C3A0D14"
-    /// Of the guide's samples.
+    /// Tokens of the guide's samples.
     static let callsToken = "Udl99X2JFP1bWwS5gR/wGeLE1hmAB2CMpr1Ej0wxkrY="
     static let otherToken = "QVBBOTFiRzlhcVd2bW54bllCWldHOWh4dnRrZ3pUWFNvcGZpdWZ6bWM2dFAzS2J"
-    /// What they mean, as `base64 -d | xxd` tells.
+    /// The decoded tokens, by `base64 -d | xxd`.
     static let callsTokenHex = "51d97df57d8914fd5b5b04b9811ff019e2c4d6198007608ca6bd448f4c3192b6"
     static let otherTokenText = "APA91bG9aqWvmnxnYBZWG9hxvtkgzTXSopfiufzmc6tP3Kb"
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BelfryAPI
 
-/// What the admin API says of rows that cannot be read.
+/// Answers of the admin API for rows that cannot be read.
 @Suite struct DamagedRowTests {
     @Test func `what cannot be read is a 500 that does not ask to come again, and is deleted all the same`()
         async throws

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BelfryAPI
 
-/// What a service that moves in asks of the admin API.
+/// Requests to the admin API from a service that moves in.
 @Suite struct MovingInTests {
     @Test func `a UUID that any tenant has is a conflict that tells nothing of whose it is`() async throws {
         let server = try await TestAdminServer()

@@ -17,7 +17,7 @@ struct TestAdminServer {
     var routes: AdminRoutes
     let admin: AdminService
     let channels: ChannelService
-    /// Of what is made before a test begins; `audited` leaves its lines out.
+    /// The author of all that is made before a test begins; `audited` leaves its lines out.
     static let author = AuditAuthor.local(systemUser: "test")
     let `operator`: String
 
@@ -36,7 +36,7 @@ struct TestAdminServer {
         ).text.text
     }
 
-    /// The same API, where a test push waits for so long.
+    /// Makes routes of the same API with another deadline for the verdict on a test push.
     func routes(verdictDeadline: Duration) -> AdminRoutes {
         AdminRoutes(
             store: store, vault: vault, clock: clock, credentials: PlaintextCredentials(vault: vault, end: nil),
@@ -202,7 +202,7 @@ struct TestAdminServer {
             ]
         }
 
-        /// What no other key may read.
+        /// Texts that no other key may read.
         var marks: [String] {
             [
                 application.uuid.lowercased, platform.uuid.lowercased, device.uuid.lowercased,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BelfryAPI
 
-/// What apps with Carma's guide built in send, byte by byte. Source: Carma iOS Integration Guide, Rev pA3.
+/// Requests of apps that have Carma's guide built in, byte by byte. Source: Carma iOS Integration Guide, Rev pA3.
 @Suite struct CarmaDeviceTests {
     private static let apple = "51d97df57d8914fd5b5b04b9811ff019e2c4d6198007608ca6bd448f4c3192b6"
 

@@ -5,8 +5,8 @@ import Testing
 
 @testable import BelfryAPI
 
-/// What back ends of Carma's customers ask of lists. Source: carmaclient (lists.go), compost-carma-api (ContactsListEndpoint.php),
-/// a public Python client for Symplify, help.symplify.com ("API database import").
+/// Requests for lists from back ends of Carma's customers. Source: carmaclient (lists.go), compost-carma-api
+/// (ContactsListEndpoint.php), a public Python client for Symplify, help.symplify.com ("API database import").
 @Suite struct CarmaListTests {
     private static let list = "/rest/42/lists/1000000001"
 
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// What carmaclient writes: zeros for what it does not know.
+    /// A contact as carmaclient writes it, with zeros for what it does not know.
     private static let written = """
         {"listId":1000000001,"originalId":"lars@b.se","firstName":"Lars","unsubscribed":false,"bounced":false,\
         "mobileUnsubscribed":false,"audioUnsubscribed":false,"optOutDate":0,"dateOfInvalidation":0,"optOutMobileDate":0,\

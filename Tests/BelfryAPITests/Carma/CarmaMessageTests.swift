@@ -5,8 +5,8 @@ import Testing
 
 @testable import BelfryAPI
 
-/// What back ends of Carma's customers send, and what devices fetch. Source: carmaclient (triggers.go, dto/sendtrigger.go),
-/// compost-carma-api (models/Messages.php), Carma iOS Integration Guide, "Compost Content".
+/// Messages as back ends of Carma's customers send them, and as devices fetch them. Source: carmaclient (triggers.go,
+/// dto/sendtrigger.go), compost-carma-api (models/Messages.php), Carma iOS Integration Guide, "Compost Content".
 @Suite struct CarmaMessageTests {
     private static func register(_ server: CarmaServer, _ more: String = "") async throws {
         _ = try await server.contact(

@@ -3,7 +3,7 @@ import BelfryTesting
 import FoundationEssentials
 import Testing
 
-/// What the Android SDKs write to the socket. Source: their own request classes, run against a recording server.
+/// Bytes that the Android SDKs write to the socket. Source: their own request classes, run against a recording server.
 @Suite struct AndroidSDKTests {
     /// `HttpURLConnection` with `setChunkedStreamingMode(0)`, two spaces behind `Basic`, and the connection kept.
     static func sent(_ line: String, _ credentials: String, _ body: String...) -> String {

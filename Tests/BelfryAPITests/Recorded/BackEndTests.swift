@@ -3,8 +3,8 @@ import BelfryTesting
 import FoundationEssentials
 import Testing
 
-/// What back ends ask of topics, tags and registrations, form by form. Source: PCF Push Notification Service 1.5 and 1.6,
-/// the pages "Topics", "Tags" and "Registrations", and the forms that real callers were seen to use.
+/// Requests of back ends about topics, tags and registrations, form by form. Source: PCF Push Notification Service 1.5 and 1.6, the
+/// pages "Topics", "Tags" and "Registrations", and the forms that real callers were seen to use.
 @Suite struct BackEndTests {
     private func subscribe(_ server: RecordedServer, _ token: String, _ tags: String) async throws -> String {
         let answer = try await server.exchange(

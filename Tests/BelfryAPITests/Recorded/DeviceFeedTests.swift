@@ -1,7 +1,7 @@
 import BelfryCore
 import Testing
 
-/// What the SDKs fetch and report besides registering: geofences and analytics. Source: their own request classes.
+/// Requests of the SDKs besides registrations: geofences and analytics. Source: their own request classes.
 @Suite struct DeviceFeedTests {
     private static let locations = [
         #"{"name":"Bakery","lat":48.2,"long":"16.37","rad":"100"}"#, #"{"name":"Mill","lat":"-0.5","long":0,"rad":10}"#,

@@ -12,7 +12,7 @@ struct Example {
         text = try String(contentsOf: file, encoding: .utf8)
     }
 
-    /// What a reader of the page would post: without comments and dots, and with an object where the page says "object".
+    /// The body that a reader of the page would post: without comments and dots, and with an object where the page says "object".
     ///
     /// - Parameter rest: what the dots at the start of a fragment stand for.
     func posted(rest: String = "") -> String {
@@ -38,7 +38,7 @@ struct Example {
 }
 
 extension StrictJSON {
-    /// What a page shows and an answer has not, or has as another type.
+    /// Members that a page shows and an answer lacks, or has as another type.
     ///
     /// - Parameter besides: keys whose page is a placeholder or known to be wrong.
     func lacks(_ page: StrictJSON, besides: Set<String> = [], at place: String = "the answer") -> [String] {

@@ -1,7 +1,7 @@
 import BelfryCore
 import Testing
 
-/// What the iOS SDK writes to the socket. Source: PCFPushURLConnection.m of push-ios.
+/// Bytes that the iOS SDK writes to the socket. Source: PCFPushURLConnection.m of push-ios.
 @Suite struct IOSSDKTests {
     static let token = "B50EDAC575BFBA07DD019B28B2AF7189A3DDDA17C806EF14A9ABBFD00533F67E"
 

@@ -1,7 +1,7 @@
 import BelfryCore
 import Testing
 
-/// What the Windows SDK, the sample senders and scripts with curl write to the socket.
+/// Bytes that the Windows SDK, the sample senders and scripts with curl write to the socket.
 @Suite struct OtherCallersTests {
     private func windows(_ line: String, _ credentials: String, _ body: String) -> String {
         request(

@@ -4,7 +4,7 @@ import HTTPTypes
 // fields that spec.md of 2.17 has besides.
 
 extension Shape {
-    /// What the specification has a broker answer with.
+    /// The shape of a broker's answer, by the specification.
     static func broker(_ method: HTTPRequest.Method, _ path: String, _ status: Int) -> Shape {
         guard status < 300 else { return brokerError }
         let isBinding = path.contains("service_bindings")

@@ -2,7 +2,7 @@
 // "Registration", "Registrations", "Topics", "Custom User IDs", "Schedule", "Geofences", "Locations" of 1.6.
 
 extension Shape {
-    /// What an SDK reads of a registration: every key but `tags` is a scalar or null.
+    /// A registration as an SDK reads it: every key but `tags` is a scalar or null.
     static let device = Shape.object([
         "device_uuid": .uuid, "os": .string, "os_version": .orNull(.string), "device_model": .orNull(.string),
         "device_manufacturer": .orNull(.string), "device_alias": .orNull(.string),

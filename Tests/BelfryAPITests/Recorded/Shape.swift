@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What an answer has to look like for the programs that read it.
+/// The shape that an answer needs for the programs that read it.
 indirect enum Shape: Sendable {
     case string, integer, number, bool, null, uuid
     /// Milliseconds since 1970, as a whole number.
@@ -16,7 +16,7 @@ indirect enum Shape: Sendable {
 
     static func orNull(_ shape: Shape) -> Shape { .either(shape, .null) }
 
-    /// What is not as it should be, each in a sentence that names the place.
+    /// Deviations from the shape, each in a sentence that names the place.
     func faults(in json: StrictJSON?, at place: String = "the answer") -> [String] {
         guard let json else { return ["\(place) is missing"] }
         switch (self, json) {

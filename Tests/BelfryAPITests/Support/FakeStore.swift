@@ -7,7 +7,7 @@ import Synchronization
 final class FakeStore: WrappedStore {
     let base: any Store
     private let memory = MemoryStore(clock: StoppedClock())
-    /// Of the records of repeated requests, for a test to move.
+    /// The clock of the records of repeated requests, for a test to move.
     let answerClock: ManualClock
     private let answers: MemoryStore
     private let log = Mutex(Log())

@@ -78,7 +78,7 @@ struct WebRig {
 final class RecordingProvider: Provider {
     private let held = Mutex<(proofs: [String], outcome: Outcome)>(([], .accepted))
 
-    /// What was pushed, in turn.
+    /// The proofs that were pushed, in order.
     var proofs: [String] { held.withLock { $0.proofs } }
     var room: Int { 100 }
 

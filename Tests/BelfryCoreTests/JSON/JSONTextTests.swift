@@ -2,7 +2,7 @@ import BelfryCore
 import BelfryTesting
 import Testing
 
-/// What is written of a value, for stores and for devices.
+/// The text of a value, for stores and for devices.
 @Suite struct JSONTextTests {
     static func stored(_ value: JSONValue) throws -> JSONValue { try JSONValue(json: value.storedText.utf8) }
 

@@ -61,7 +61,7 @@ import Testing
 
     // MARK: Verdicts
 
-    /// What a person is told beside APNs' own word.
+    /// The advice for a person beside APNs' own word.
     private enum Help {
         static let topic = "the topic has to be the app's bundle id, and the key or certificate one of its team"
         static let certificate = "the certificate expired, was revoked, or is not one for pushes"

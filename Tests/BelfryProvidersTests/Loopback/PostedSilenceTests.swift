@@ -5,7 +5,7 @@ import Testing
 
 @testable import BelfryProviders
 
-/// What docs/Providers.md says of all providers that are posted to, for each of them.
+/// Rules of docs/Providers.md for all providers that are posted to, checked for each of them.
 @Suite struct PostedSilenceTests {
     private func send(_ simulator: Posted.RunningSimulator, _ providers: TestProviders, trustRoot: String? = nil)
         async throws -> [Outcome]

@@ -7,7 +7,7 @@ import Outbound
 
 @testable import BelfryProviders
 
-/// What providers are made with, on this machine: real HTTP, and a clock at the time of day, which push services compare.
+/// The dependencies of providers on this machine: real HTTP, and a clock at the time of day, which push services compare.
 struct TestProviders: Sendable {
     let dependencies: ProviderDependencies
     let clock: ManualClock

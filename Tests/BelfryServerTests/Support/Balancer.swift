@@ -2,8 +2,8 @@ import AsyncHTTPClient
 import Foundation
 import Synchronization
 
-/// What stands before nodes: each request goes to the next of them, and once more to the one after it if the first refuses
-/// the connection, breaks it off or answers 503.
+/// Sends each request to the next of its nodes, and once more to the one after it if the first refuses the connection, breaks it off
+/// or answers 503.
 final class Balancer: Sendable {
     private let nodes: [NodeProgram]
     private let turn = Atomic(0)

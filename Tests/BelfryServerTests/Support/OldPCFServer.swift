@@ -60,7 +60,7 @@ final class OldPCFServer: Sendable {
 
         /// How often it was asked.
         let asked = Mutex(0)
-        /// What devices asked it to change: method, path and body.
+        /// Changes that devices asked for: method, path and body.
         let changes = Mutex<[Change]>([])
     }
 
@@ -180,7 +180,7 @@ private final class OldPCFHandler: ChannelInboundHandler {
     }
 }
 
-/// What the old server answers to what it is asked.
+/// Answers requests as the old server does.
 private struct OldPCFAnswers: Sendable {
     let platforms: [OldPCFServer.Platform]
     let state: OldPCFServer.State

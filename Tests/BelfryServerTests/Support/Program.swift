@@ -139,7 +139,7 @@ final class Program: Sendable {
 }
 
 extension Program {
-    /// What a crash left in flight is sent again after seconds. A machine may stand still for some of them.
+    /// Settings by which work that a crash left in flight is sent again after seconds. A machine may stand still for some of them.
     static let shortLeases = [
         "BELFRY_DELIVERY_LEASE_SECONDS": "8", "BELFRY_APNS_DEADLINE_SECONDS": "7", "BELFRY_FCM_DEADLINE_SECONDS": "3",
         "BELFRY_GCM_DEADLINE_SECONDS": "3", "BELFRY_HMS_DEADLINE_SECONDS": "3",

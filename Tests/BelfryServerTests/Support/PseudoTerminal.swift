@@ -34,7 +34,7 @@ final class PseudoTerminal: Sendable {
 
     func type(_ text: String) { _ = Array(text.utf8).withUnsafeBytes { write(master, $0.baseAddress, $0.count) } }
 
-    /// What was written since the last look; nil once no process has the terminal any more.
+    /// The output since the last call; nil once no process has the terminal any more.
     func read() -> String? {
         var bytes = [UInt8](repeating: 0, count: 65_536)
         let count = bytes.withUnsafeMutableBytes { Glibc.read(master, $0.baseAddress, $0.count) }

@@ -35,7 +35,7 @@ final class RawConnection: Sendable {
         return RawConnection(channel: channel, receiver: receiver)
     }
 
-    /// What came so far.
+    /// The bytes received so far, as text.
     var received: String { receiver.heard.withLock { $0.text } }
     var isClosed: Bool { receiver.heard.withLock { $0.isClosed } }
 

@@ -85,7 +85,7 @@ struct TestInstallation: Sendable {
 
     var data: String { scratch.file("data") }
 
-    /// The same, on a PostgreSQL that everything was copied to.
+    /// Returns this installation on a PostgreSQL that everything was copied to.
     func on(_ database: String) -> TestInstallation {
         TestInstallation(
             scratch: scratch, database: database, simulator: simulator, application: application, apiKey: apiKey,
@@ -116,7 +116,7 @@ struct TestInstallation: Sendable {
     func sender(at base: String) -> Caller { Caller(base: base, user: application, secret: apiKey) }
     func app(at base: String) -> Caller { Caller(base: base, user: platform, secret: secret) }
 
-    /// What the command says of a push once it is settled.
+    /// The command's report of a push, once it is settled.
     func settled(_ push: UUID, within deadline: Duration = .seconds(120)) async throws -> ReceiptDetails {
         try await eventually("push \(push) is settled", within: deadline, every: .milliseconds(100)) {
             let receipt = try ReceiptDetails(try await run("receipt", push.lowercased, "--json"))

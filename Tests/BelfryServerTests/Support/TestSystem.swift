@@ -112,7 +112,7 @@ extension TestSystem {
     }
 }
 
-/// What moves the hand at the switch. `KILL_SEED=n` moves it as in an earlier run.
+/// Draws the seed of the kills. `KILL_SEED=n` repeats those of an earlier run.
 func drawKillSeed() -> UInt64 {
     let given = ProcessInfo.processInfo.environment["KILL_SEED"].flatMap { UInt64($0) }
     let seed = given ?? UInt64.random(in: 0..<1_000_000)

@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// What curl ends with: 52 nothing came back, 56 the connection was reset, 28 it took too long, 18 the body is short.
+    /// The exit codes of curl: 52 nothing came back, 56 the connection was reset, 28 it took too long, 18 the body is short.
     @Test(arguments: [
         (ServiceFault.Then.close(), [52, 56], 0), (.reset(), [35, 55, 56, 52], 0), (.hang(), [28], 1),
         (.stall(), [28], 1), (.silence(), [28], 1), (.loseAnswers(count: 2), [52, 56], 1),

@@ -44,7 +44,7 @@ struct TestService<S: SimulatedService>: Sendable {
 /// curl as a sender: another TLS, another HTTP.
 struct Curl: Sendable {
     struct Answer: Sendable {
-        /// What curl ended with; 0 is well.
+        /// The exit code of curl; 0 is success.
         var exit: Int32
         var status: Int
         var fields: [String: String]

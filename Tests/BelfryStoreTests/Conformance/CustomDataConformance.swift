@@ -3,7 +3,7 @@ import BelfryTesting
 import FoundationEssentials
 import Testing
 
-/// What a sender puts into custom data is sent as it was written, from each database and at each attempt.
+/// Custom data of a sender is sent as it was written, from each database and at each attempt.
 @Suite struct CustomDataConformance {
     private static let data =
         #"{"id":123456789012345678901234567890,"price":12.50,"one":1.0,"zero":-0,"small":1e-400,"big":1E+300,"#

@@ -2,7 +2,7 @@ import BelfryCore
 import BelfryTesting
 import Testing
 
-/// What a store says of rows that it cannot read.
+/// Rows that a store cannot read, and its reports of them.
 @Suite struct DamageConformance {
     @Test(arguments: Engine.allCases)
     func `where nothing is damaged there is nothing to write off`(engine: Engine) async throws {

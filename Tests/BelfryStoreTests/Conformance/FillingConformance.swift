@@ -3,7 +3,7 @@ import BelfryTesting
 import Foundation
 import Testing
 
-/// What differs by device in one push: counted and read by every engine alike.
+/// Values that differ by device in one push: every engine counts and reads them alike.
 @Suite struct FillingConformance {
     private static func request(
         _ batch: Batch, _ badge: BadgeChange? = nil, of fixture: TestStore, _ placeholders: [Placeholder] = [],

@@ -288,7 +288,7 @@ import Testing
     }
 }
 
-/// What the SDKs keep of the answers they get.
+/// The geofences that the SDKs keep from the answers they get.
 struct FencedDevice {
     private(set) var geofences: [Key<Geofence>: Geofence] = [:]
     private var lastModified = Instant.zero

@@ -3,7 +3,7 @@ import BelfryTesting
 import Foundation
 import Testing
 
-/// What cancelling leaves of a push, and what it does beside workers that have some of it.
+/// Effects of cancelling on a push, also beside workers that have some of it.
 @Suite struct PushCancellationConformance {
     private static let cancelled = Answer.skipped(.cancelled)
 

@@ -3,7 +3,7 @@ import BelfryTesting
 import FoundationEssentials
 import Testing
 
-/// What a receipt tells besides counts: what was sent and to whom, and what devices wait for.
+/// Facts of a receipt besides counts: the message, the target, and what devices wait for.
 @Suite struct PushRequestConformance {
     @Test(arguments: Engine.allCases)
     func `a push keeps its message and its target`(engine: Engine) async throws {

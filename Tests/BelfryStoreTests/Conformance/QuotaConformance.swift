@@ -3,7 +3,7 @@ import BelfryTesting
 import Foundation
 import Testing
 
-/// What is full takes no more, and goes on with what it has.
+/// Full quotas take no more, and what is there goes on working.
 @Suite struct QuotaConformance {
     private func refusal(_ body: () async throws -> Void) async throws -> Quota? {
         do {

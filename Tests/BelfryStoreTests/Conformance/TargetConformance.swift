@@ -91,7 +91,7 @@ private struct TargetCrowd {
             isInteractiveOnly: isInteractiveOnly)
     }
 
-    /// What the documentation says, in sets.
+    /// The members of a target, by the documentation's words, in sets.
     func members(of target: Target) -> Set<Key<Device>> {
         let meant = members.filter { member in
             guard !target.isInteractiveOnly || member.isActive && member.isInteractive else { return false }

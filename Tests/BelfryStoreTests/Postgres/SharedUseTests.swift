@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// What a node does by itself every second.
+    /// Does what a node does by itself every second.
     private func compare(_ node: PostgresStore, _ fixture: TestStore) async throws {
         let accounts = [Quota.devices, .topics].map { QuotaAccount($0, of: fixture.application.key) }
         try await node.pool.run { connection in

@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// Those of release 0.2.0 and before it.
+    /// The number of the last migration in release 0.2.0.
     private static let last = 11
 
     @Test func `migrations after release 0.2.0 only add`() {

@@ -3,7 +3,7 @@ import PostgreSQL
 
 @testable import BelfryStore
 
-/// What the schema of an engine has, after all migrations.
+/// The schema of an engine, after all migrations.
 enum SchemaWalk: String, CaseIterable, Sendable {
     case sqlite, postgres
 

@@ -34,7 +34,7 @@ struct TestStore {
         platform = fixture.platform
     }
 
-    /// The same by the eyes of another store on the same database.
+    /// Returns this fixture with another store on the same database.
     func seen(by store: any Store) -> TestStore { TestStore(self, store: store) }
 
     @discardableResult

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a process takes of the machine.
+/// A process's use of the machine.
 extension BelfryProcess {
     /// CPU that it has used, all threads together, those that ended included.
     var cpu: Duration {

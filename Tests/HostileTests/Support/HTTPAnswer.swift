@@ -5,7 +5,7 @@ struct HTTPAnswer {
     let status: Int
     /// By names in lower case; of several of one name the last.
     let headers: [String: String]
-    /// Those that the answer sets.
+    /// The cookies that the answer sets.
     let cookies: [String]
     var body: [UInt8] = []
 

@@ -9,7 +9,7 @@ struct Neighbours: Sendable {
 
     var served: Int { statuses.filter { 200..<300 ~= $0.key }.values.reduce(0, +) }
     var refused: [Int: Int] { statuses.filter { !(200..<300 ~= $0.key) } }
-    /// What all but one of a hundred answers took.
+    /// The time within which 99 of 100 answers came.
     var p99: Duration {
         let ordered = waits.sorted()
         return ordered.isEmpty ? .zero : ordered[(ordered.count * 99 - 1) / 100]

@@ -6,7 +6,7 @@ final class RawConnection {
     private static let patience = 240
 
     private let socket: Int32
-    /// What came and was not taken yet.
+    /// Bytes that were received and are not taken yet.
     private var unread: [UInt8] = []
     private(set) var isClosedByServer = false
 
