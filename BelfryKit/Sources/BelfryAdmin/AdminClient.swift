@@ -32,7 +32,7 @@ public struct AdminClient: Sendable {
         return uuid
     }
 
-    /// What became of a push so far.
+    /// The receipt of a push: its answers so far.
     public func receipt(_ id: UUID) async throws(AdminError) -> Receipt {
         try await send("GET", "pushes/\(id.uuidString.lowercased())", nil as PushRequest?)
     }

@@ -30,7 +30,7 @@ public struct PushRequest: Codable, Sendable, Hashable {
         public var body: String?
         /// An https URL.
         public var image: String?
-        /// What a tap opens: a page, or a place in the app.
+        /// The target of a tap: a page, or a place in the app.
         public var link: String?
         /// `default`, or the name of a sound of the app.
         public var sound: String?
@@ -99,7 +99,7 @@ public struct PushRequest: Codable, Sendable, Hashable {
         }
     }
 
-    /// What Apple's devices get, in Apple's own words.
+    /// The push for Apple's devices, in Apple's own words.
     public struct Apple: Codable, Sendable, Hashable {
         /// `alert` where none is given; also `background`, `voip`, `liveactivity`, …
         public var type: String?
@@ -183,7 +183,7 @@ public struct PushRequest: Codable, Sendable, Hashable {
     }
 }
 
-/// What became of a push: how many devices have each answer.
+/// The result of a push so far: how many devices have each answer.
 public struct Receipt: Codable, Sendable, Hashable {
     public let receipt_id: String
     /// `settled` once every device has its answer.

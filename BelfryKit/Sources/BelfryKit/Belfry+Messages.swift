@@ -9,7 +9,7 @@ public struct ServerMessage: Sendable, Hashable {
     public let expiresAt: Int64?
     public let title: String?
     public let body: String?
-    /// What the app gets, as JSON: on Apple's devices the whole payload.
+    /// The payload for the app, as JSON: on Apple's devices the whole payload.
     public let payload: Data
 }
 

@@ -49,7 +49,7 @@ public actor Belfry {
     /// The UUID by which a back end can name this device; nil until the server gave one.
     public var device: String? { state.device }
 
-    /// What the app wants; nil for no registration.
+    /// The registration that the app wants; nil for none.
     public var registration: Registration? { state.wish }
 
     /// Registers this device as given, or brings it up to date. Without a change nothing is sent.
@@ -161,7 +161,7 @@ public actor Belfry {
         for listener in listeners.values { listener.yield(change) }
     }
 
-    /// What happens from now on.
+    /// A stream of the changes from now on.
     public func changes() -> AsyncStream<BelfryChange> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: BelfryChange.self, bufferingPolicy: .bufferingNewest(64))

@@ -24,7 +24,7 @@ public struct BelfryConfiguration: Sendable {
     }
 }
 
-/// What an app wants the server to know of this device.
+/// The facts about this device that an app registers with the server.
 public struct Registration: Sendable, Hashable, Codable {
     /// As the platform's provider gave it: of APNs the bytes in hex digits.
     public var token: String
@@ -35,7 +35,7 @@ public struct Registration: Sendable, Hashable, Codable {
     public var system: String
     public var systemVersion: String?
     public var model: String?
-    /// Of newer servers; older ones ignore it.
+    /// The device's attributes, by name. Older servers ignore them.
     public var attributes: [String: String]
     /// A language tag such as `de-CH`.
     public var language: String?
@@ -62,6 +62,6 @@ public struct Registration: Sendable, Hashable, Codable {
 
 /// Identifies this very device, so that a phone that was restored from another's backup knows that it is a new one.
 public protocol DeviceIdentity: Sendable {
-    /// The same for as long as this is the same device; another one, or a new one, elsewhere.
+    /// The UUID of this device. It never changes on one device, and differs on every other.
     func identity() throws -> UUID
 }

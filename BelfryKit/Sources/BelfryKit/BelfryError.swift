@@ -28,12 +28,12 @@ extension BelfryError {
     }
 }
 
-/// What the SDK tells an app that listens.
+/// Changes that the SDK reports to an app that listens.
 public enum BelfryChange: Sendable, Hashable {
     /// The server knows this device as the app wants it.
     case registered(device: String)
     case unregistered
-    /// What was wanted could not be done; it is kept.
+    /// The server could not do what the app wanted. The wish is kept.
     case failed(BelfryError)
     case received(PushMessage)
     case geofencesChanged
@@ -44,7 +44,7 @@ public struct PushMessage: Sendable, Hashable, Codable {
     public let receiptID: String
     public let title: String?
     public let body: String?
-    /// What a tap is to open: the `link` of the message.
+    /// The target of a tap: the `link` of the message.
     public let link: String?
     /// Milliseconds since 1970, by this device's clock.
     public let receivedAt: Int64

@@ -1,7 +1,7 @@
 public import Foundation
 
-/// What a notification service extension tells of pushes. It shares the app's folder in the app group, where the app takes over what could not
-/// be reported by the extension.
+/// Reports pushes from a notification service extension. It shares the app's folder in the app group, where the app takes over reports
+/// that the extension could not send.
 public struct ExtensionReports: Sendable {
     private let client: Client
     private let file: StateFile

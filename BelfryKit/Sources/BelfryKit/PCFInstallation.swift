@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What the iOS SDK of PCF Push left in the app's defaults: the device that the server knows this phone by.
+/// The device that the iOS SDK of PCF Push left in the app's defaults, by which the server knows this phone.
 ///
 /// A phone that was restored from another's backup has the other's defaults, and another token: it becomes a device of its own.
 ///

@@ -28,7 +28,7 @@ final class ScriptedServer: Transport {
     }
 
     private let held = Mutex<(asked: [Asked], answers: [Answer])>(([], []))
-    /// What it answers when the script has ended; nil for no answer at all.
+    /// The answer when the script has ended; nil for no answer at all.
     private let otherwise: Answer?
 
     init(_ answers: [Answer] = [], otherwise: Answer? = Answer(body: #"{"device_uuid":"d-1"}"#)) {

@@ -13,7 +13,7 @@ open class BelfryNotificationService: UNNotificationServiceExtension {
     private var delivery: Delivery?
     private var work: Task<Void, Never>?
 
-    /// The same as the app's. nil notes nothing.
+    /// The configuration of the app. With nil no push is noted.
     open var configuration: BelfryConfiguration? { nil }
 
     open override func didReceive(

@@ -6,8 +6,8 @@ public import UserNotifications
 public import UserNotificationsUI
 #endif
 
-/// What the view of a notification content extension shows: the words of a push, the picture that the service extension has downloaded, and
-/// the app's own members of the payload.
+/// The content for the view of a notification content extension: the words of a push, the picture that the service extension has
+/// downloaded, and the app's own members of the payload.
 public struct NotificationContent {
     public let title: String
     public let body: String

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What an extension has noted and the app has not taken over yet, a file for each push.
+/// The notes of an extension that the app has not taken over yet, a file for each push.
 ///
 /// An extension is a process of its own that may run beside the app, so the two never write the same file.
 struct ReportFolder: Sendable {

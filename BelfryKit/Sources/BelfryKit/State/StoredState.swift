@@ -4,9 +4,9 @@ import Foundation
 struct StoredState: Codable, Sendable, Equatable {
     /// The device that wrote it.
     var identity: UUID
-    /// What the app wants; nil for no registration.
+    /// The registration that the app wants; nil for none.
     var wish: Registration?
-    /// What the server last confirmed.
+    /// The registration that the server last confirmed.
     var confirmed: Registration?
     /// Whether something was sent since that was not answered: the server may have done it or not.
     var isUncertain = false
@@ -28,8 +28,8 @@ struct StoredState: Codable, Sendable, Equatable {
     /// Whether a push was noted before.
     func knows(_ message: PushMessage) -> Bool { messages.contains { $0.receiptID == message.receiptID } }
 
-    /// What a restored phone takes over from the one whose backup it has: what its user has seen. The registration and the events are the
-    /// other phone's.
+    /// Creates the state of a phone that was restored from another's backup. It takes over the messages that its user has seen; the
+    /// registration and the events are the other phone's.
     init(restoring old: StoredState, on identity: UUID) {
         self.identity = identity
         messages = old.messages
@@ -49,7 +49,7 @@ struct StoredEvent: Codable, Sendable, Equatable {
     /// Whether it may have been sent: from then on its words stay the same, so that the server knows a repetition.
     var isFixed = false
 
-    /// What the server tells events apart by, but for the device.
+    /// A hash of all by which the server tells events apart, except the device.
     var identity: UInt64 {
         let words = "\(kind) \(receiptID ?? "") \(geofence ?? 0) \(location ?? 0) \(time)"
         // Source: Fowler, Noll and Vo, FNV-1a, 64 bits.
