@@ -1,6 +1,6 @@
 import APNs
 
-/// What APNs' management of channels answers.
+/// Reads answers of APNs' management of channels.
 func channelAnswers(_ bytes: [UInt8]) {
     _ = try? APNsChannelAnswer.storage(bytes[...])
     for id in (try? APNsChannelAnswer.ids(bytes[...])) ?? [] {

@@ -27,7 +27,7 @@ struct Fuzzer {
         "VAPIDKeys": vapidKeys,
     ]
 
-    /// What a byte may cost where it is not the usual: each piece of a connection, of a byte even, goes through all of its
+    /// The cost allowed for a byte, where it is not the usual. Each piece of a connection, even of one byte, goes through all of its
     /// handlers and a turn of the event loop, and may be answered by a piece that does so too. A name is brought into its forms a
     /// dozen times, also character by character.
     private static let nanosecondsPerByte = ["GatewayHTTP2": 300_000, "HTTPConnections": 300_000, "Names": 100_000]

@@ -1,6 +1,6 @@
 import BelfryGateway
 
-/// What a sender of the binary gateway writes, whole and byte by byte: the same records and the same fault, of bounded size, and
+/// Reads a sender's bytes at the binary gateway, whole and in pieces: the same records and the same fault, of bounded size, and
 /// nothing held beyond one record.
 func gatewayRecords(_ bytes: [UInt8]) {
     let whole = decodeGatewayRecords([bytes[...]])

@@ -124,7 +124,7 @@ extension Request {
     }
 }
 
-/// What comes of the work, on whatever thread it is done.
+/// Waits for the result of the work, on whatever thread it is done.
 private func wait<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) -> Value {
     let isDone = DispatchSemaphore(value: 0)
     let value = Mutex<Value?>(nil)

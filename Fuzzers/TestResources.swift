@@ -7,9 +7,9 @@ import FoundationEssentials
 
 /// One thing of every kind in a store, and the credentials of whoever may ask for it.
 struct TestResources {
-    /// What `Authorization` has to say, by who asks.
+    /// The values of `Authorization`, by the kind of caller.
     let credentials: [String: String]
-    /// What the things are called, by the parameters of paths.
+    /// The ids of the resources, by the parameters of paths.
     let ids: [String: String]
 
     private static let secret = "secret"
@@ -72,7 +72,7 @@ struct TestResources {
         ]
     }
 
-    /// What softphones of Acrobits and apps of Carma need.
+    /// Makes what softphones of Acrobits and apps of Carma need.
     private static func otherClients(
         of application: Application, _ platforms: [Platform], in store: MemoryStore
     ) async throws -> CarmaTrigger {

@@ -35,8 +35,8 @@ struct Installation {
             at: path, clock: StoppedClock(), logger: logger, migrate: true, for: .copyingFrom)
     }
 
-    /// The same with an empty log: a look-up in it costs by how often it has which pages, which says nothing of the part that is
-    /// counted.
+    /// Opens it again with an empty log. The cost of a look-up in the log depends on the pages that it happens to have, which says
+    /// nothing of the part that is counted.
     func reopened() async throws -> Installation {
         try await close()
         return try Installation(self)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the rows share: one simulator, and one server with its devices, started when first asked for.
+/// The servers that the rows share: one simulator, and one server with its devices, started when first asked for.
 final class BenchmarkEnvironment {
     struct Options: Sendable {
         let belfry: String

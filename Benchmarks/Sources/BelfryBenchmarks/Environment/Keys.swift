@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// What a sender needs to be believed by the simulator: the files that it wrote.
+/// The files of a simulator that a sender needs, so that the simulator believes it.
 struct Keys: Sendable {
     let directory: String
     let p8: String

@@ -39,7 +39,7 @@ struct ProviderMix: Sendable {
         return try await provider.totals().told
     }
 
-    /// What came of a push: how long each part took from the POST until its last device was told.
+    /// The times of a push: how long each part took from the POST until its last device was notified.
     struct Telling: Sendable {
         let receipt: String
         let seconds: [Part: Double]

@@ -11,7 +11,7 @@ struct Server: Sendable {
     private let database: String?
     private let metrics: HTTPCaller
 
-    /// Who its callers are. Kept beside the database, so that a later run can go on with the same devices.
+    /// The credentials of its callers, kept beside the database, so that a later run can go on with the same devices.
     struct Identity: Codable, Sendable {
         var app_uuid: String
         var api_key: String
@@ -181,7 +181,7 @@ struct Server: Sendable {
         try await child.stop()
     }
 
-    /// What `belfry app create` and `belfry platform create` print, as far as a caller needs it.
+    /// The output of `belfry app create` and `belfry platform create`, as far as a caller needs it.
     struct CreatedApplication: Decodable {
         let app_uuid: String
         let api_key: String
@@ -200,7 +200,7 @@ struct Server: Sendable {
         ]
     }
 
-    /// Who calls the server of this directory; made before its first start.
+    /// The credentials for the server of this directory, made before its first start.
     static func identity(
         _ belfry: String, _ directory: String, _ simulator: Simulator, database: String? = nil
     ) async throws -> Identity {

@@ -58,7 +58,7 @@ struct Simulator: Sendable {
 }
 
 extension Child {
-    /// What a simulator says of itself, a name and a value a line, once it has said the last of it.
+    /// The facts that a simulator prints, a name and a value a line, once it has printed the last of them.
     func facts(upTo last: String) async throws -> [String: String] {
         try await expect("the simulator's \(last)") { output in
             let lines = output.split(separator: "\n").map { $0.split(separator: " ") }.filter { $0.count == 2 }

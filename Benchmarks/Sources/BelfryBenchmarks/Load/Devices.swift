@@ -33,7 +33,7 @@ enum Devices {
 
 /// Requests that register devices, each with ten tags unless said otherwise.
 struct RegistrationRequests: Sendable {
-    /// What a device calls itself, and its token as JSON has it.
+    /// The name of a device's system, and its token as it is in JSON.
     struct Kind: Sendable {
         let os: String
         let token: @Sendable (Int) -> [UInt8]

@@ -40,7 +40,7 @@ struct HTTPLoad: Sendable {
     }
 }
 
-/// What is left to do, on the event loop of all connections.
+/// The requests still to send, on the event loop of all connections.
 private final class Shift {
     private var left: Range<Int>
     private let first: Int

@@ -5,7 +5,7 @@ final class Child: Sendable {
     let pid: pid_t
     private let log: String
 
-    /// What a finished process used and said.
+    /// The output of a finished process, and its use of the machine.
     struct Ended: Sendable {
         let output: String
         let status: Int32

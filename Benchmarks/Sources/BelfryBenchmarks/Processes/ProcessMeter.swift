@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the system says of a running process. Source: proc(5).
+/// Figures of a running process from the system. Source: proc(5).
 struct ProcessMeter: Sendable {
     let pid: pid_t
 

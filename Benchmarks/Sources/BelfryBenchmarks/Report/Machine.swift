@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the figures were taken on.
+/// The machine on which the figures were taken.
 enum Machine {
     static var description: String {
         let model = value(of: "model name", in: "/proc/cpuinfo") ?? "unknown CPU"

@@ -46,7 +46,7 @@ extension APNsAnswer {
     fileprivate var isAccepted: Bool { if case .accepted = self { true } else { false } }
 }
 
-/// What both the client and h2load send: the same payload to the same tokens.
+/// The requests of both the client and h2load: the same payload to the same tokens.
 enum Workload {
     static let batchSize = 500
     static let tokenCount = 20_000

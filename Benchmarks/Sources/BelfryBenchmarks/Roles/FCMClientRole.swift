@@ -50,13 +50,13 @@ extension FCMAnswer {
     fileprivate var isAccepted: Bool { if case .accepted = self { true } else { false } }
 }
 
-/// What both the client and h2load send: the same message, each to tokens of the same length.
+/// The requests of both the client and h2load: the same message, each to tokens of the same length.
 enum FCMWorkload {
     /// Any, to a simulator that believes.
     static let bearer = "ya29.c.benchmark"
     private static let text = String(repeating: "x", count: 120)
 
-    /// Of the length and the alphabet of those that FCM hands out.
+    /// A token of the length and the alphabet of FCM's.
     static func token(_ number: Int) -> String {
         let hex = Devices.hex(number)
         return "\(hex.prefix(22)):APA91b\(hex)\(hex)\(hex.prefix(6))"
@@ -71,7 +71,7 @@ enum FCMWorkload {
         }
     }
 
-    /// The same bytes, for senders that cannot write them.
+    /// The body with the same bytes, for senders that cannot write it themselves.
     static func body(token: String) -> String {
         """
         {"message":{"token":"\(token)","android":{"priority":"HIGH","ttl":"3600s"},\

@@ -5,7 +5,7 @@ import NIOPosix
 import Outbound
 import WNS
 
-/// What is posted device by device, in a process of its own, so that its CPU is counted alone.
+/// Posts device by device, in a process of its own, so that its CPU is counted alone.
 struct PostingRole: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "posting", shouldDisplay: false)
 
@@ -16,7 +16,7 @@ struct PostingRole: AsyncParsableCommand {
     @Option var addresses: String
     @Option var authority: String
     @Option var requests: Int
-    /// Of WNS.
+    /// The address that gives access tokens, for WNS.
     @Option var tokenURL = ""
     @Option var clientID = ""
     @Option var clientSecret = ""
@@ -65,7 +65,7 @@ struct PostingRole: AsyncParsableCommand {
     }
 }
 
-/// What our clients, h2load and wrk send: the same bytes.
+/// The requests of our clients, h2load and wrk: the same bytes.
 enum PostingWorkload {
     /// As long as a payload of 227 bytes becomes.
     static let ciphertext = Array(Data(repeating: 0x5A, count: 227 + 103))

@@ -24,7 +24,7 @@ struct SendingTasks: Sendable {
     }
 }
 
-/// What some work took of the process that did it, and how a process of its own tells it.
+/// The resources that some work took of its process, in a form that one process can report to another.
 struct Effort: Codable, Sendable {
     let rate: Double
     let cpuPerThousand: Double

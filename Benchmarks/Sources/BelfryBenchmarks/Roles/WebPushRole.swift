@@ -49,7 +49,7 @@ struct WebPushRole: ParsableCommand {
     }
 }
 
-/// Who reads: a key pair, of which the sender has a half, and a secret.
+/// A receiver: its public key, and its secret.
 private struct Browser {
     let key: P256.KeyAgreement.PublicKey
     let p256dh: String

@@ -74,8 +74,8 @@ struct DashboardRows {
             isReached: isReached)
     }
 
-    /// What one open list of pushes costs while there is something new each second: its event stream, and the page itself as often
-    /// as its script gets it, once a second at most.
+    /// The cost of one open list of pushes while there is something new each second: its event stream, and the page itself as often as
+    /// its script gets it, once a second at most.
     private func live(_ visitor: DashboardVisitor, _ app: String, _ server: Server, _ crowd: Crowd) async throws -> Row
     {
         let (pages, seconds) = (20, environment.options.quick ? 10 : 30)

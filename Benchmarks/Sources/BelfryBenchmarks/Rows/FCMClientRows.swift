@@ -27,7 +27,7 @@ struct FCMClientRows {
 
     private struct Ended {
         let rate: Double
-        /// Of the whole process, as it is counted for h2load.
+        /// The CPU time of the whole process, as it is counted for h2load.
         let cpuPerThousand: Double
         let peakMiB: Double
     }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// What is posted device by device: Web Push over one HTTP/2 connection beside h2load, WNS over HTTP/1.1 beside wrk, each with the
-/// same bytes to the same simulator.
+/// Providers that are posted to device by device: Web Push over one HTTP/2 connection beside h2load, WNS over HTTP/1.1 beside wrk,
+/// each with the same bytes to the same simulator.
 struct PostingRows {
     let environment: BenchmarkEnvironment
 
     private struct Ended {
         let rate: Double
-        /// Of the whole process.
+        /// The CPU time of the whole process.
         let cpuPerThousand: Double
         let peakMiB: Double
     }

@@ -4,7 +4,7 @@ struct SmallPushLoadRows {
     /// Pushes a second that were accepted and told without anything beside them.
     let alone: Double
 
-    /// Those that are told one by one: the first half for probes, the second for the load.
+    /// The number of probes: the first half of the devices that get single pushes. The second half is for the load.
     private static let probeCount = Crowd.singleCount / 2
 
     func measure() async throws -> [Row] {

@@ -43,7 +43,7 @@ struct Soak: AsyncParsableCommand {
     }
 }
 
-/// What goes wrong at the provider in a minute.
+/// The provider's fault in a minute.
 enum SoakFault: String, Sendable, CaseIterable {
     case none, throttled, goAway = "go-away", closed, resets
 

@@ -1,7 +1,7 @@
 import Foundation
 import NIOCore
 
-/// What callers do to a server all the time: pushes to many and to one, schedules, registrations.
+/// The steady load of callers on a server: pushes to many and to one, schedules, registrations.
 struct SoakLoad: Sendable {
     let server: Server
     let sender: Sender

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a server held at the end of a minute.
+/// The figures of a server at the end of a minute.
 struct SoakMinute: Sendable {
     let number: Int
     let fault: SoakFault
@@ -44,8 +44,8 @@ struct SoakRecord {
                 separator: " "))
     }
 
-    /// What is larger in the last third than it was in the second, in words: the first is for warming up. Of the database,
-    /// which keeps what became of each push, what it grew by.
+    /// The figures that are larger in the last third than in the second, in words. The first third is for warming up. The database
+    /// keeps the answers of each push, so its growth is compared instead of its size.
     var growth: [String] {
         [
             grown("the memory, in MiB,", by: 1.1) { $0.map(\.memoryMiB).median },
