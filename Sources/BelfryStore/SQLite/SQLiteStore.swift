@@ -11,7 +11,7 @@ import Synchronization
 package final class SQLiteStore: SQLStore {
     let pool: DatabasePool
     let writer: Writer
-    /// The same id for every server, since one at a time works through the file: it owns the leases of the last one.
+    /// The id of the node, which all servers of the file share: one at a time works through it, and owns the leases of the last one.
     let node = UUID(words: 0, 0)
     let registryCache: RegistryCache
     let clock: any WallClock
