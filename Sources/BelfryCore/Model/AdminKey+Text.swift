@@ -22,7 +22,7 @@ extension AdminKey {
             self.init(id: String(parts[1]), secret: String(parts[2]))
         }
 
-        /// The id in what a person gives for a key: the id, or the whole key.
+        /// The id in a text that a person entered for a key: the id, or the whole key.
         package static func id(in given: String) -> String { Text(given)?.id ?? given }
 
         package static func random() -> Text {

@@ -26,7 +26,7 @@ package struct AdminKey: Sendable, Hashable {
         case readOnly = "read-only"
     }
 
-    /// Where a holder may do it.
+    /// The tenant or application that a holder's rights are limited to.
     package enum Bounds: Sendable, Hashable {
         case everything
         case tenant(Key<Tenant>)
@@ -73,7 +73,7 @@ package struct AdminKey: Sendable, Hashable {
         return [secretHash, previous.secretHash]
     }
 
-    /// Whether a use at this moment is worth a write.
+    /// Whether a use at this moment should be written down.
     package func isUseWorthNoting(at now: Instant) -> Bool {
         guard let lastUsedAt else { return true }
         return now >= lastUsedAt + Self.usePrecision

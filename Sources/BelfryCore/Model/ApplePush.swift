@@ -38,7 +38,7 @@ package struct ApplePush: Sendable, Hashable {
 
     /// The most bytes of a collapse id. Source: Apple, `apns-collapse-id`.
     package static let collapseIDBytesMax = 64
-    /// How long a call, or a push-to-talk turn, is worth a notification when the sender names no expiry.
+    /// The time for which a call, or a push-to-talk turn, is worth a notification when the sender names no expiry.
     package static let callTimeout = Duration.seconds(60)
 
     package var event: Event? { payload["aps"]?["event"]?.stringValue.flatMap(Event.init) }
@@ -89,9 +89,9 @@ package struct ApplePush: Sendable, Hashable {
         self.payload = payload
     }
 
-    /// A payload for the app, or for calls, that is not judged here: keys that Apple added later pass.
+    /// Takes a payload for the app, or for calls, without checking it: keys that Apple added later pass.
     ///
-    /// APNs takes updates in the background at the lower priority alone.
+    /// APNs takes background updates at the lower priority only.
     package init(verbatim payload: JSONObject, for use: AppleTokenUse, isConsiderate: Bool, isStored: Bool) {
         let aps = payload["aps"]
         let isShown = ["alert", "badge", "sound"].contains { aps?[$0] != nil }
@@ -170,7 +170,7 @@ extension ApplePush.Kind {
 extension ApplePush {
     private static let fields = ["type", "priority", "collapse_id", "store", "payload"]
 
-    /// From `{"type": …, "priority": …, "collapse_id": …, "store": …, "payload": {…}}`. Unknown members are refused.
+    /// Reads `{"type": …, "priority": …, "collapse_id": …, "store": …, "payload": {…}}`. Unknown members are refused.
     package init(_ value: JSONValue, field: String = "message.apns") throws(InvalidInput) {
         let members = try value.members(field)
         for name in members.keys.sorted() where !Self.fields.contains(name) {

@@ -11,15 +11,15 @@ package struct Application: Sendable, Hashable {
     package let apiKeyHash: [UInt8]
     /// SHA-256 of the API keys that bindings of the service broker were given.
     package let bindingKeyHashes: [[UInt8]]
-    /// The hash of the API key before, while it is taken too.
+    /// The hash of the previous API key, while that is accepted too.
     package let previousAPIKey: PreviousSecret<[UInt8]>?
     /// The secret that signs custom user ids, sealed by the vault.
     package let sharedSecret: Sealed
-    /// The shared secret before, while it is taken too.
+    /// The previous shared secret, while it is accepted too.
     package let previousSharedSecret: PreviousSecret<Sealed>?
     package let createdAt: Instant
     package let tenantKey: Key<Tenant>
-    /// Whether PCF's API ignores fields that nothing reads, as PCF did, where it would refuse a request that sends.
+    /// Whether PCF's API ignores unknown fields, as PCF did. Otherwise it refuses a request to send that has one.
     package let ignoresUnknownFields: Bool
 
     package init(
@@ -43,7 +43,7 @@ package struct Application: Sendable, Hashable {
     }
 }
 
-/// A secret that was replaced, and until when it is taken beside the new one.
+/// A secret that was replaced, and the end of the time in which it is accepted beside the new one.
 package struct PreviousSecret<Value: Sendable & Hashable>: Sendable, Hashable {
     package let value: Value
     package let validUntil: Instant

@@ -10,7 +10,7 @@ package enum BadgeChange: Sendable, Hashable {
     /// The greatest number that is kept, and sent.
     package static let keptMax: Int64 = 2_147_483_647
 
-    /// From a whole number, or a text such as `+1`; nil for null. Throws on anything else.
+    /// Reads a whole number, or a text such as `+1`; nil for null. Throws on anything else.
     package init?(_ value: JSONValue, field: String) throws(InvalidInput) {
         if value.isNull { return nil }
         if let number = value.wholeNumber, 0...Self.keptMax ~= number {
@@ -26,7 +26,7 @@ package enum BadgeChange: Sendable, Hashable {
 
     static let form = #"a whole number from 0 to \#(keptMax), or a text such as "+1""#
 
-    /// From a text that begins with a plus; nil for others. Throws where it counts up by nothing, or by too much.
+    /// Reads a text that begins with a plus; nil for others. Throws where it counts up by nothing, or by too much.
     package init?(counting text: String, field: String) throws(InvalidInput) {
         guard text.utf8.first == UInt8(ascii: "+") else { return nil }
         guard let change = BadgeChange(counting: text) else {
@@ -35,7 +35,7 @@ package enum BadgeChange: Sendable, Hashable {
         self = change
     }
 
-    /// From a text such as `+1`; nil for anything else.
+    /// Reads a text such as `+1`; nil for anything else.
     package init?(counting text: String) {
         let digits = text.utf8.dropFirst()
         guard text.utf8.first == UInt8(ascii: "+"), 1...7 ~= digits.count,
@@ -53,14 +53,14 @@ package enum BadgeChange: Sendable, Hashable {
         }
     }
 
-    /// A number as far as it is kept.
+    /// The number, limited to 0...`keptMax`.
     package static func kept(_ number: Int64) -> Int64 { min(max(number, 0), keptMax) }
 }
 
 extension Push.Content {
     /// The change that the push makes to the number kept for devices of a type: the one written for the type, or else the one for all.
     ///
-    /// What a sender of Apple's own protocol wrote is left alone: such a sender counts by itself.
+    /// Badges of a sender of Apple's own protocol are left alone: such a sender counts by itself.
     package func badgeChange(on kind: PlatformKind) -> BadgeChange? {
         switch kind {
         case .apple:
@@ -88,7 +88,7 @@ extension BadgeChange? {
 }
 
 extension BadgeChange {
-    /// From a value that was checked before: a number, or a text that spells one or counts up.
+    /// Reads a value that was checked before: a number, or a text that spells one or counts up.
     init?(stored value: JSONValue?) {
         switch value {
         case .integer(let number): self = .set(Self.kept(number))

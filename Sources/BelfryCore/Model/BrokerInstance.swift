@@ -46,8 +46,8 @@ package struct NewBrokerInstance: Sendable, Hashable {
     }
 }
 
-/// An API key that a binding of a service instance was given. Of the key itself only the hash is kept; it is made again from the
-/// nonce and the application's shared secret when the platform repeats its request.
+/// An API key that a binding of a service instance was given. Only the key's hash is kept; the key is made again from the nonce
+/// and the application's shared secret when the platform repeats its request.
 package struct BrokerBinding: Sendable, Hashable {
     package let key: Key<BrokerBinding>
     /// The platform's name for it.

@@ -1,12 +1,12 @@
 /// A text that a person has written in Compose and not sent yet.
 package struct ComposeDraft: Sendable, Hashable {
-    /// Where it was written: there is one for each place.
+    /// The place where it was written; each place has one draft.
     package struct Place: Sendable, Hashable {
         package let person: Key<Person>
         package let application: Key<Application>
         /// The schedule that it changes; nil for a new push.
         package let schedule: Key<Schedule>?
-        /// Tells new pushes apart, each tab has its own; 0 for a schedule.
+        /// Tells new pushes apart, since each tab has its own; 0 for a schedule.
         package let number: Int64
 
         package init(

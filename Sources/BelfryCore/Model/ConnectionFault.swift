@@ -16,7 +16,7 @@ package struct ConnectionFault: Sendable, Hashable, CustomStringConvertible {
         /// The proxy opened no connection.
         case proxy
 
-        /// How an attempt that failed so begins in a device's story.
+        /// The beginning of such an attempt's line in the history of a device.
         var unreachable: String { "unreachable (\(rawValue))" }
     }
 

@@ -1,11 +1,11 @@
 /// The facts that lists and pages show of a platform's credentials. They are stored with the credentials, so that no reader opens those.
 package struct CredentialFacts: Sendable, Hashable {
-    /// When the provider will stop accepting them, as far as they say.
+    /// When the provider will stop accepting them; nil where they do not say.
     package let expiresAt: Instant?
     /// The public part, by name: what an app needs, what identifies the key to an operator, and what is wrong with them.
     package let published: [String: String]
 
-    /// For platforms that have no credentials, or none that were looked into yet.
+    /// The facts of platforms that have no credentials, or none that were examined yet.
     package static let none = CredentialFacts(expiresAt: nil, published: [:])
 
     package init(expiresAt: Instant?, published: [String: String]) {

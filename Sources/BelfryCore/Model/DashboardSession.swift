@@ -12,7 +12,7 @@ package struct DashboardSession: Sendable, Hashable {
 
     package static let usePrecision = Duration.seconds(60)
     package static let agentBytesMax = 255
-    /// The most sessions of one person; the oldest give way.
+    /// The most sessions of one person; the oldest end for new ones.
     package static let perPersonMax = 20
 
     package init(
@@ -125,7 +125,7 @@ package struct NewInvitation: Sendable, Hashable {
     /// The person who made it at the dashboard.
     package let author: Key<Person>?
 
-    /// - Parameter person: who has the address already, for a new password.
+    /// - Parameter person: the person who has the address already, for a new password.
     package init(
         tokenHash: [UInt8], email: EmailAddress?, person: Key<Person>? = nil, scope: AdminKey.Scope,
         bounds: AdminKey.Bounds, expiresAt: Instant, author: Key<Person>? = nil

@@ -1,8 +1,8 @@
-/// How far a push has come for one of its devices.
+/// The progress of a push for one of its devices.
 package struct DeviceDelivery: Sendable, Hashable {
     package let platform: Key<Platform>
     package let answer: Answer
-    /// The noted attempts, oldest first: of many, the last. What was accepted at the first attempt has none.
+    /// The noted attempts, oldest first; only the latest where there are many. A message that was accepted at the first attempt has none.
     package let attempts: [Attempt]
     /// How often the device's batch was claimed.
     package let claims: Int64

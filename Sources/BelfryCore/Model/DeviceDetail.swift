@@ -8,7 +8,7 @@ package struct DeviceDetail: Sendable, Hashable {
     package let spelling: String?
     /// The language that the device is set to, a tag such as `de-AT`; used where the user's profile has none.
     package let language: String?
-    /// Where the device is, such as `Europe/Vienna`; likewise.
+    /// The time zone that the device is in, such as `Europe/Vienna`; used where the user's profile has none.
     package let timeZone: String?
 
     package init(badge: Int64 = 0, spelling: String? = nil, language: String? = nil, timeZone: String? = nil) {

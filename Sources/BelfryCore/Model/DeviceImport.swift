@@ -2,12 +2,12 @@ package import FoundationEssentials
 
 /// A device as another server knew it.
 package struct DeviceImport: Sendable, Hashable {
-    /// All that was known of it, so topics and custom user id are what it has, not what changes.
+    /// The full registration: topics and custom user id are those that the device has, not changes.
     package let registration: Registration
     /// The UUID that the other server gave the device; nil where that server gave none.
     package let uuid: UUID?
     package let isActive: Bool
-    /// When the other server last heard of it. A provider's verdict that is older does not count; where nothing is known, any does.
+    /// When the other server last heard from the device. An older verdict of a provider does not count; `zero` lets any verdict count.
     package let lastSeenAt: Instant
     /// The details to keep where none are kept yet.
     package let detail: DeviceDetail.Change
@@ -23,7 +23,7 @@ package struct DeviceImport: Sendable, Hashable {
         self.detail = detail
     }
 
-    /// So many are written in one step.
+    /// The most devices that are written in one step.
     package static let perWrite = 64
 }
 
@@ -48,7 +48,7 @@ package enum ImportVerdict: Sendable, Hashable {
     }
 }
 
-/// That a device was brought over from another server, and what it did here since.
+/// Marks a device as imported from another server, with its state since.
 package struct ImportMark: Sendable, Hashable {
     /// The UUID that the other server gave the device. It leads to the device for ever, since apps repeat it for ever.
     package var uuid: UUID?
@@ -72,7 +72,7 @@ package struct ImportMark: Sendable, Hashable {
         self.stage = stage
     }
 
-    /// To be told of each registration by the app.
+    /// Notes a registration by the app.
     ///
     /// - Parameter isByOwnUUID: whether the app named the device by the UUID that this server gave.
     package mutating func noteRegistration(isByOwnUUID: Bool) {

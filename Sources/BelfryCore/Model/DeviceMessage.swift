@@ -1,7 +1,7 @@
-/// A push as one of its devices was sent it.
+/// A push as it was sent to one of its devices.
 package struct DeviceMessage: Sendable, Hashable {
     package let push: Push
-    /// The number that it showed on the app's icon, where it counted.
+    /// The number that it showed on the app's icon; nil unless it counted.
     package let badge: Int64?
 
     package init(push: Push, badge: Int64?) {
@@ -9,10 +9,10 @@ package struct DeviceMessage: Sendable, Hashable {
         self.badge = badge
     }
 
-    /// How many of an application's newest pushes are looked through for those of a device.
+    /// The most of an application's newest pushes that are searched for those of a device.
     package static let lookedThroughMax = 1_000
-    /// How many a device gets at once.
+    /// The most messages that a device gets at once.
     package static let countMax = 20
-    /// Answers of a device that may have been told.
+    /// The answers of a device that may have been notified.
     package static let told: Set<Answer> = [.accepted, .pending, .unknown]
 }

@@ -3,8 +3,8 @@ import FoundationEssentials
 extension DeviceToken {
     /// A token in whatever spelling apps and senders of other systems use.
     ///
-    /// Apple's are hex in either case, also as `<ab cd …>`, or Base64 of 32 bytes in either alphabet, padded or not. 64 hex
-    /// digits are always hex. All others are what they are.
+    /// Apple's tokens are hex in either case, also as `<ab cd …>`, or Base64 of 32 bytes in either alphabet, padded or not.
+    /// 64 hex digits are always hex. Tokens of other providers are taken as they are.
     package init(anySpelling text: String, for kind: PlatformKind) throws(InvalidInput) {
         guard kind.spellsTokensInHex, text.utf8.count <= Self.bytesMax else {
             try self.init(text, for: kind)

@@ -16,9 +16,9 @@ package struct DeviceToken: Sendable, Hashable {
 
     /// The bytes that tell one installation of an app from another; a platform has one device for each installation.
     ///
-    /// It is the token itself, but for tokens of FCM: these begin with the Firebase Installation ID, which newer apps
-    /// register in place of the token. So an app that does retires its old token.
-    /// Source: firebase-admin-python#951, firebase-android-sdk#8316; of which tokens are made, gorush#878.
+    /// It is the token itself, except for tokens of FCM: these begin with the Firebase Installation ID, which newer
+    /// apps register in place of the token. So an app that does retires its old token. Source:
+    /// firebase-admin-python#951, firebase-android-sdk#8316; on the parts of a token, gorush#878.
     package var identity: [UInt8] {
         let length = Self.installationIDBytes
         guard bytes.count > length, bytes[length] == UInt8(ascii: ":"),
@@ -29,7 +29,7 @@ package struct DeviceToken: Sendable, Hashable {
     }
 
     private static let installationIDBytes = 22
-    /// How what follows the installation's ID begins in each token of FCM.
+    /// The beginning of the part after the installation's ID in each token of FCM.
     private static let fcmMark = Array("APA91b".utf8)
 
     package init(_ text: String, for kind: PlatformKind) throws(InvalidInput) {
@@ -64,16 +64,16 @@ package struct DeviceToken: Sendable, Hashable {
         return decoded
     }
 
-    /// Apple's tokens of apps, so far; a shorter one was cut or made up.
+    /// The length of all app tokens of Apple so far; a shorter one was cut or made up.
     private static let apnsBytesUsual = 32
 
-    /// How long the token is, and how long it should be, where it is shorter than all known ones; nil where nothing is odd.
+    /// The token's length and the expected length, where it is shorter than all known ones; nil otherwise.
     package func missingBytes(for kind: PlatformKind) -> (found: Int, usual: Int)? {
         guard kind.spellsTokensInHex, bytes.count < Self.apnsBytesUsual else { return nil }
         return (bytes.count, Self.apnsBytesUsual)
     }
 
-    /// Why a text does not stand for bytes in hex.
+    /// The reason why a text is not bytes in hex.
     private static func fault(of text: String) -> String {
         let wanted = "it has to be hex digits alone, two for each byte, and tokens have 64 of them so far"
         if text.utf8.contains(where: { "<> ".utf8.contains($0) }) {
@@ -104,7 +104,7 @@ package struct DeviceToken: Sendable, Hashable {
         return Array(text.utf8)
     }
 
-    /// Throws on what apps, SDKs and spreadsheets have in place of a token.
+    /// Throws on the texts that apps, SDKs and spreadsheets put in place of a token.
     private static func checkGiven(_ text: String) throws(InvalidInput) {
         guard text.utf8.count <= longestNonToken else { return }
         let words = text.lowercased().split(separator: ":", omittingEmptySubsequences: false).map(String.init)
@@ -187,7 +187,7 @@ extension [UInt8] {
 }
 
 extension UInt8 {
-    /// Visible ASCII but quotation marks, brackets, commas and what templates begin with.
+    /// Visible ASCII except quotation marks, brackets, commas and the characters that templates begin with.
     fileprivate var standsInTokens: Bool {
         switch self {
         case UInt8(ascii: "\""), 0x23, 0x24, 0x27...0x29, 0x2C, 0x3B, 0x3C, 0x3E, 0x5B...0x5D, 0x60, 0x7B, 0x7D: false
@@ -195,7 +195,7 @@ extension UInt8 {
         }
     }
 
-    /// Whether it may stand in a Firebase Installation ID, which is base64url.
+    /// Whether a Firebase Installation ID may contain it; those are base64url.
     fileprivate var isInstallationID: Bool {
         switch self {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true

@@ -35,7 +35,7 @@ package struct GeofenceData: Sendable, Hashable {
     /// The stored form.
     package var storedText: String { JSONValue.object(parts).storedText }
 
-    /// A key that no SDK reads, with the object that it is in and what stands there.
+    /// A key that no SDK reads, with its object's path and the suggested key.
     package struct Stranger: Sendable, Hashable {
         package let prefix: String
         package let key: String
@@ -113,7 +113,7 @@ package struct GeofenceData: Sendable, Hashable {
         return value
     }
 
-    /// Android SDKs read a map of strings, and nothing else; so each value is written as one, as those of pushes are.
+    /// Android SDKs read a map of strings only, so each value is written as a string, like the values of pushes.
     private static func flat(_ value: JSONValue, field: String) throws(InvalidInput) -> JSONValue {
         var flat: [JSONObject.Member] = []
         for (key, value) in try members(of: value, field: field) {

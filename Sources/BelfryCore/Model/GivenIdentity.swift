@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
-// What another server called an application or a platform, and the secrets that apps and back ends hold for it. Given by
-// operators alone: a UUID says nothing of who may have it. What is nil is made here.
+// The UUID of an application or a platform at another server, and the secrets that apps and back ends hold for it. Only
+// operators may give them: a UUID does not show who may have it. Parts that are nil are made here.
 
 /// The identity that an application brings along.
 package struct ApplicationIdentity: Sendable, Hashable {

@@ -11,12 +11,12 @@ package struct ImportJob: Sendable, Hashable {
     package var state: State
     /// Why the list could not be read on; empty unless it failed.
     package var reason: String
-    /// The last row that is done. An import that goes on passes those up to it over.
+    /// The last row that is done. A resumed import skips the rows up to it.
     package var position: Int
     package var tally: ImportTally
     /// The rows whose verdicts are kept.
     package var verdictRows: Int
-    /// Raised by each request that brings rows: an earlier one can write no more.
+    /// Raised by each request that brings rows: an earlier request can write nothing more.
     package var attempt: Int
     package let createdAt: Instant
     package var updatedAt: Instant
@@ -51,14 +51,14 @@ package struct ImportJob: Sendable, Hashable {
         package var isEnded: Bool { self == .completed || self == .failed }
     }
 
-    /// A request that was silent for so long is taken for dead.
+    /// A request that was silent for this long is considered dead.
     package static let lease = Duration.seconds(60)
-    /// Imports that are kept of an application, since each step of one adds up the verdicts of all.
+    /// The most imports that are kept of an application, since each step of one adds up the verdicts of all.
     package static let countMax = 1_000
     package static let tooMany = StoreError.conflict(
         "the application has \(countMax) imports, the limit; they are deleted when they are older than retention.imports.days"
     )
-    /// All verdicts that are kept for one application together. What is beyond is counted, and not kept row by row.
+    /// The limit on all verdicts that are kept for one application. Verdicts beyond it are counted, and not kept row by row.
     package static let verdictBytesMax = 1 << 30
 
     package init(
@@ -83,7 +83,7 @@ package struct ImportJob: Sendable, Hashable {
         self.endedAt = endedAt
     }
 
-    /// Its state for those who look at it: where a request ended without a word, it waits for another.
+    /// The state as readers see it: an import whose request went silent waits for another request.
     package func state(at now: Instant) -> State {
         state == .running && updatedAt + Self.lease <= now ? .waiting : state
     }

@@ -10,7 +10,7 @@ package struct ImportSurvey: Sendable, Hashable {
         package let named: Device?
         /// The device that has the row's token.
         package let holder: Device?
-        /// Whether this server never gave the row's UUID, so that a device may go by it.
+        /// Whether this server never issued the row's UUID, so that a device may use it.
         package let isForeign: Bool
         /// The active devices of the row's custom user id on the platform, counted up to their quota; 0 without one.
         package let userDevices: Int

@@ -1,12 +1,12 @@
-/// Reads and writes times as RFC 3339 has them, in the Gregorian calendar throughout. Every door reads with this.
+/// Reads and writes times as RFC 3339 defines them, in the Gregorian calendar throughout. Every API reads times with this.
 ///
 /// `2026-01-31T08:30:00Z`: `T` and `Z` in either case, a fraction of any length (cut to milliseconds), an offset up to ±23:59, and second
-/// 60 where UTC ends a day: a leap second is the next second. What names no moment is refused, and never moved.
-/// Source: RFC 3339 §5.6, §5.7.
+/// 60 where UTC ends a day: a leap second is the next second. A text that names no moment is refused, and never adjusted. Source: RFC
+/// 3339 §5.6, §5.7.
 struct RFC3339 {
     private var rest: Substring.UTF8View
 
-    /// Why a text is no time.
+    /// The reason why a text is no time.
     enum Fault: Error {
         case form, month, day, time, offsetForm, offset, trailing, range
     }

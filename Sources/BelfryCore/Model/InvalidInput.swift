@@ -12,7 +12,7 @@ package struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible 
         self.isTooLarge = isTooLarge
     }
 
-    /// The refusal of what a message becomes on a platform.
+    /// The refusal of a message in the form that a platform gets.
     ///
     /// - Parameter taker: whose limit it is.
     static func tooLarge(

@@ -1,4 +1,4 @@
-/// A registration, or the end of one, that an old server is to hear of too.
+/// A registration, or the end of one, that is also sent to an old server.
 package struct MirrorEntry: Sendable, Hashable {
     /// In the order of the keys, entries of one device follow one another.
     package let key: Key<MirrorEntry>
@@ -6,7 +6,7 @@ package struct MirrorEntry: Sendable, Hashable {
     package let device: Key<Device>
     package let call: MirrorCall
 
-    /// More calls do not wait for an old server: some days of registrations of a large installation.
+    /// The most calls that wait for an old server: some days of registrations of a large installation.
     package static let backlogMax = 2_000_000
 
     package init(key: Key<MirrorEntry>, platformKey: Key<Platform>, device: Key<Device>, call: MirrorCall) {

@@ -1,4 +1,4 @@
-/// A topic that a back end asks for.
+/// A topic that a back end wants to create.
 package struct NewTopic: Sendable, Hashable {
     /// The normalized name.
     package let name: String

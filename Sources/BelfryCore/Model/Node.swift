@@ -33,7 +33,7 @@ package struct Node: Sendable, Hashable {
     /// A node silent for longer is deleted from the list.
     package static let deletedAfter = Duration.seconds(86_400)
 
-    /// Whether it has missed heartbeats. What it had in flight is sent by others once its leases end.
+    /// Whether it has missed heartbeats. Its batches in flight are sent by others once its leases end.
     package var isSilent: Bool { silence > Self.silentAfter }
 
     package init(_ report: NodeReport, since: Instant, lastSeenAt: Instant, now: Instant) {
@@ -50,7 +50,7 @@ package struct Node: Sendable, Hashable {
 }
 
 extension [Node] {
-    /// Without those that are gone and whose place another has taken: started again, a server is a node of its own.
+    /// The nodes without those that are gone and replaced: a restarted server is a new node.
     package var withoutReplaced: [Node] {
         let taken = Set(lazy.filter { $0.state != .gone }.map { [$0.host, $0.address] })
         return filter { $0.state != .gone || !taken.contains([$0.host, $0.address]) }

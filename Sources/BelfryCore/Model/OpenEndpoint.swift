@@ -9,8 +9,8 @@ package struct OpenEndpoint: Sendable, Hashable {
     package let allowed: [String]
     /// Further settings of the kind, such as a template.
     package let options: [String: String]
-    /// Whether the path without a key leads here too, which all applications share: for callers of `allowed` alone, whose networks
-    /// are then those of one tenant.
+    /// Whether the path without a key, which all applications share, leads here too. It is only for callers of `allowed`, whose
+    /// networks are then those of one tenant.
     package let isPlain: Bool
     package let createdAt: Instant
 

@@ -23,7 +23,7 @@ package enum Outcome: Sendable, Hashable {
     case held(Duration, String)
 }
 
-/// How many devices one refusal of our credentials was meant for.
+/// The number of devices that one refusal of our credentials was about.
 package enum CredentialsVoice: Sendable, Hashable {
     /// The answer to one device's message.
     case device
@@ -42,7 +42,7 @@ extension Outcome {
         if case .credentialsRefused = self { true } else { false }
     }
 
-    /// A refusal of our credentials that was meant for more devices than this.
+    /// The outcome with a refusal of our credentials that was about more devices.
     package func spoken(by voice: CredentialsVoice) -> Outcome {
         if case .credentialsRefused(let words, _, let said) = self {
             .credentialsRefused(words, by: voice, said: said)

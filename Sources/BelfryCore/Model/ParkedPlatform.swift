@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// A platform that nothing is sent on at present, and what helps.
+/// A platform to which nothing is sent at present, and the remedy.
 package struct ParkedPlatform: Sendable, Hashable {
     package let uuid: UUID
     package let name: String

@@ -1,11 +1,11 @@
-/// A push service that refuses our credentials, of a platform whose devices name several: nothing is sent to its devices, and the
-/// others go on.
+/// A push service that refuses our credentials, of a platform whose devices name several. Nothing is sent to its devices; other
+/// services go on.
 package struct ParkedService: Sendable, Hashable {
     /// Such as `https://web.push.apple.com`.
     package let origin: String
     package let parking: Parking
 
-    /// Devices of more services are tried again each by itself.
+    /// The most parked services that are kept; devices of further services are tried again one by one.
     package static let countMax = 16
 
     package init(origin: String, parking: Parking) {
@@ -17,7 +17,7 @@ package struct ParkedService: Sendable, Hashable {
 extension [ParkedService] {
     package subscript(_ origin: String) -> Parking? { first { $0.origin == origin }?.parking }
 
-    /// The services after a change of one, which goes if `change` leaves it without a parking.
+    /// The services after a change of one, which is removed if `change` leaves it without a parking.
     package func changing(_ origin: String, _ change: (Parking?) -> Parking?) -> [ParkedService] {
         var services = filter { $0.origin != origin }
         if let parking = change(self[origin]), services.count < ParkedService.countMax {
@@ -26,7 +26,7 @@ extension [ParkedService] {
         return services
     }
 
-    /// Reads the stored form. What cannot be read is left out: its service is tried again.
+    /// Reads the stored form. Unreadable services are left out, and so are tried again.
     package init(stored text: String) {
         self = text.split(separator: "\n").compactMap { ParkedService(line: $0) }
     }

@@ -1,4 +1,4 @@
-/// A person who uses the dashboard: what they may do, and where, as the holder of an admin key.
+/// A person who uses the dashboard, with a scope and bounds like those of an admin key.
 package struct Person: Sendable, Hashable {
     package let key: Key<Person>
     package let email: EmailAddress
@@ -9,12 +9,12 @@ package struct Person: Sendable, Hashable {
     package let passwordHash: String
     package let createdAt: Instant
     package let lastLoginAt: Instant?
-    /// When the person was shut out; nil while they may log in.
+    /// When the person was disabled; nil while they may log in.
     package let disabledAt: Instant?
     /// Whether a login needs a code besides the password.
     package let hasTwoFactor: Bool
 
-    /// The admin keys that are not revoked, and the links that may be used, of those that a person made.
+    /// The number of unrevoked admin keys and usable links that a person made.
     package struct Issued: Sendable, Hashable {
         package let keys: Int
         package let links: Int
@@ -100,6 +100,6 @@ package struct Password: Sendable {
         self.text = text
     }
 
-    /// One that was checked by rules of its own.
+    /// Takes a password that was checked by other rules.
     init(checked text: String) { self.text = text }
 }

@@ -12,14 +12,14 @@ package struct Placeholder: Sendable, Hashable {
         case userTimeZone
         /// An attribute of the user, by its name.
         case attribute(String)
-        /// A link that tells whom it was sent to, signed.
+        /// A signed link that names the recipient.
         case signedLink(String)
-        /// A text in quotes, for braces that are meant as such.
+        /// A text in quotes, for literal braces.
         case text(String)
     }
 
     package let source: Source
-    /// Stands there where the device has nothing of the source; nothing does without it.
+    /// The text for devices that have no value of the source; nil leaves the place empty.
     package let fallback: String?
     /// Whether it is a part of a URL, where it is written with percent signs.
     package let isInURL: Bool

@@ -91,7 +91,7 @@ package enum PlatformKind: Sendable, Hashable {
     /// The one iOS type that PCF knows.
     package static let ios = PlatformKind.apple(.app)
 
-    /// A type by its name; throws with all the names there are.
+    /// Finds a type by its name; throws with all known names.
     ///
     /// - Parameter alternatives: what the field accepts besides the types of platform.
     package init(_ name: String, field: String, alternatives: [String] = []) throws(InvalidInput) {
@@ -119,7 +119,7 @@ package enum PlatformKind: Sendable, Hashable {
         otherNames[NearestName.plain(name)] ?? known.nearest(to: name)
     }
 
-    /// The kinds that are meant by this name. `android` is all Android devices, whatever carries to them; the names of its
+    /// The types that a name means. `android` means all Android devices, whichever service reaches them; the names of its
     /// services mean these alone. Source: PCF Push API, "Push a message"; its newer pages have names for the services.
     package var meaning: Set<PlatformKind> { self == .android ? [.android, .androidFCM, .androidBaidu] : [self] }
 
@@ -131,7 +131,7 @@ package enum PlatformKind: Sendable, Hashable {
     /// wrong setting.
     package var hasFleetingTokens: Bool { self == .apple(.liveActivity) || self == .apple(.pushToTalk) }
 
-    /// Whether its provider keeps development and production apart. Where it does not, the mode may be left out and means nothing.
+    /// Whether its provider keeps development and production apart. Otherwise the mode may be left out and has no meaning.
     package var hasModes: Bool {
         switch self {
         case .apple, .bb10: true
@@ -143,7 +143,7 @@ package enum PlatformKind: Sendable, Hashable {
     package var spellsTokensInHex: Bool { isApple && self != .apple(.broadcast) }
 }
 
-/// In the order of `allCases`. Left to Swift, types with raw values are compared and hashed by these, and they are texts.
+/// In the order of `allCases`. By default, Swift compares and hashes types with raw values by these, and they are texts.
 extension PlatformKind: Comparable {
     package static func == (left: PlatformKind, right: PlatformKind) -> Bool { left.place == right.place }
 
@@ -211,7 +211,8 @@ extension PlatformKind: RawRepresentable, CaseIterable, Codable {
     }
 }
 
-/// Why no batches of a platform are sent. Refused credentials are tried again by themselves, all else waits for an operator.
+/// The reason why no batches of a platform are sent. Refused credentials are tried again automatically; everything else
+/// waits for an operator.
 package struct Parking: Sendable, Hashable {
     package let cause: Cause
     /// Why the platform is parked, as text for the operator.
@@ -220,10 +221,10 @@ package struct Parking: Sendable, Hashable {
     /// When the credentials are tried again; nil where an operator has to act.
     package let probe: Probe?
 
-    /// The next attempt with refused credentials, made with what waits.
+    /// The next attempt with refused credentials, made with waiting batches.
     package struct Probe: Sendable, Hashable {
         package let at: Instant
-        /// How many were made since the platform was parked.
+        /// The number of attempts since the platform was parked.
         package let count: Int
 
         package init(at: Instant, count: Int) {

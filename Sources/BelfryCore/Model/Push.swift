@@ -7,7 +7,7 @@ package struct Push: Sendable, Hashable {
     package let audience: Audience
     /// The types of platform that its target named; nil for every type.
     package let platforms: [PlatformKind]?
-    /// The types of platform that refuse it for its size, as its sender is told; it is not stored.
+    /// The types of platform that refuse it for its size, for the answer to its sender; not stored.
     package var tooLarge: [InvalidInput] = []
 
     /// The content of a push: text, and parts for single platforms.
@@ -40,7 +40,7 @@ package struct Push: Sendable, Hashable {
             self.isTemplate = isTemplate
         }
 
-        /// Whether there is nothing that a device would get.
+        /// Whether no device would get anything.
         package var isEmpty: Bool {
             body == nil && !shared.isMessage && custom.isEmpty && apple == nil && web == nil && badge == nil
         }
@@ -129,18 +129,18 @@ package struct NewPush: Sendable, Hashable {
     package let lane: Lane
     package let guarantee: Push.Guarantee
     package let expiresAt: Instant?
-    /// The devices of the audience, where few were named and they were looked up already; nil leaves them to be found.
+    /// The devices of the audience, where few were named and they were looked up already; nil if they are still to be found.
     package let devices: PlacedDevices?
     /// The devices of its target that no platform has.
     package let unknownDevices: UnknownDevices
-    /// The devices of the audience where they have not been looked up yet: the acceptance does so. Empty for any other push.
+    /// The devices of the audience that the acceptance has yet to look up. Empty for any other push.
     package let named: [UUID]
     /// The content as it is stored.
     package let storedContent: String
     /// The types of platform that refuse it for its size.
     package let tooLarge: [InvalidInput]
 
-    /// So many devices are looked up with the acceptance: others wait for it meanwhile. Fewer than make a push less urgent.
+    /// The most devices that are looked up with the acceptance, since other pushes wait meanwhile. Fewer than make a push less urgent.
     package static let namedMax = 16
 
     package init(
@@ -166,7 +166,7 @@ package struct NewPush: Sendable, Hashable {
         self.tooLarge = tooLarge
     }
 
-    /// The push once the devices that it names were looked up.
+    /// The push after its named devices were looked up.
     package func finding(_ devices: PlacedDevices, unknown: UnknownDevices) -> NewPush {
         NewPush(
             receiptID: receiptID, applicationKey: applicationKey, content: content,
@@ -180,6 +180,6 @@ package struct NewPush: Sendable, Hashable {
 package typealias PlacedDevices = [Key<Platform>: [Key<Device>]]
 
 extension PlacedDevices {
-    /// Whether those of each platform are one batch at most.
+    /// Whether the devices of each platform fit into one batch.
     package var isShort: Bool { values.allSatisfy { $0.count <= Batch.devicesMax } }
 }

@@ -8,8 +8,7 @@ package struct Registration: Sendable, Hashable {
     /// The most topics one device may have, and one push may name.
     /// Source: PCF Push API, "Register a device", LIMITS.
     package static let topicsMax = 1_024
-    /// Counted in the string that the app sends, so in the signed form where ids are signed.
-    /// Source: both PCF SDKs refuse longer ones.
+    /// Counted in the string that the app sends, so in the signed form where ids are signed. Source: both PCF SDKs refuse longer ones.
     package static let customUserIDCharactersMax = 255
     /// The longest topic name, in bytes of UTF-8.
     package static let topicBytesMax = 255

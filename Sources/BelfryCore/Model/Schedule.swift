@@ -11,7 +11,7 @@ package struct Schedule: Sendable, Hashable {
     package let version: Int64
     /// nil while it waits.
     package let ending: Ending?
-    /// The types of platform that would refuse it for its size today, as its sender is told; it is not stored.
+    /// The types of platform that would refuse it for its size today, for the answer to its sender; not stored.
     package var tooLarge: [InvalidInput] = []
 
     /// How long an ended schedule is kept for callers that ask for its result.
@@ -60,7 +60,7 @@ package struct Schedule: Sendable, Hashable {
         package let guarantee: Push.Guarantee?
         /// Fields to clear.
         package let removed: Set<Part>
-        /// The version that the caller saw; nil changes any. Where it is another by now, the change is an `EditConflict`.
+        /// The version that the caller saw; nil changes any. A different current version makes the change an `EditConflict`.
         package let seen: Int64?
 
         /// The fields that can be cleared.

@@ -7,7 +7,7 @@ package struct SettingReport: Sendable, Hashable {
     /// A secret's value is never shown.
     package let isSecret: Bool
 
-    /// Where a value comes from, the first that has one.
+    /// The source of a value: the first of these that has one.
     package enum Source: String, Sendable, Hashable, CaseIterable {
         case flag, environment, file
         case oldName = "old name"
@@ -55,7 +55,7 @@ package struct DatabaseReport: Sendable, Hashable {
     package let file: String?
     /// The path of the keys that seal secrets.
     package let keyRingFile: String
-    /// Free bytes where the data directory is; nil where that cannot be told.
+    /// Free bytes in the data directory; nil if unknown.
     package let freeBytes: Int64?
     /// nil where none was made on this machine.
     package let lastBackup: BackupNote?

@@ -1,7 +1,7 @@
 /// The fields of a message that each platform shows in its own way, beside its body and its badge.
 ///
-/// What a sender wrote for a platform goes before them, field by field. docs/Pushing.md has the table of what becomes of each. A value
-/// has been validated; only the size is checked later, when it is rendered.
+/// A sender's part for a platform goes before them, field by field. docs/Pushing.md has a table of each field's form on each platform.
+/// A value has been validated; only the size is checked later, when it is rendered.
 package struct SharedFields: Sendable, Hashable {
     /// The fields that are texts, by their names in a request.
     package enum Name: String, Sendable, Hashable, CaseIterable {
@@ -29,7 +29,7 @@ package struct SharedFields: Sendable, Hashable {
     package var collapseKey: String? { texts[.collapseKey] }
 
     package var isEmpty: Bool { texts.isEmpty && data.isEmpty }
-    /// Whether there is something for people or for the app. The others only say how that is shown.
+    /// Whether there is something for people or for the app. The other fields only say how that is shown.
     package var isMessage: Bool { title != nil || !data.isEmpty }
 
     /// Every name in a request.
@@ -55,7 +55,7 @@ package struct SharedFields: Sendable, Hashable {
         return fields
     }
 
-    /// The collapse key as a service takes it that has shorter ones: itself where it fits, or else a hash of it.
+    /// The collapse key for a service with a shorter limit: the key itself where it fits, or else a hash of it.
     ///
     /// - Parameter bytesMax: at least 16.
     package func collapseKey(of bytesMax: Int, takingSigns: Bool) -> String? {
@@ -106,7 +106,7 @@ extension SharedFields {
         for (name, value) in members { if let name = Name(rawValue: name) { texts[name] = value.stringValue } }
     }
 
-    /// Throws on the first field that is not as it has to be.
+    /// Throws on the first invalid field.
     fileprivate func check(isTemplate: Bool) throws(InvalidInput) {
         guard !isEmpty else { return }
         for name in Name.allCases {
@@ -117,7 +117,7 @@ extension SharedFields {
         }
     }
 
-    /// Throws where a text is not as a field has to be.
+    /// Throws where a text is not valid for its field.
     fileprivate static func check(
         _ text: String, as name: Name, _ field: String, isTemplate: Bool
     ) throws(InvalidInput) {
@@ -161,7 +161,7 @@ extension SharedFields {
 }
 
 extension Push.Content {
-    /// Throws on the first of the shared fields that is not as it has to be, and where a notification for browsers gets no title.
+    /// Throws on the first invalid shared field, and where a notification for browsers gets no title.
     package func checkShared() throws(InvalidInput) {
         try shared.check(isTemplate: isTemplate)
         try checkOwnFields()
@@ -172,8 +172,8 @@ extension Push.Content {
 }
 
 extension Push.Content {
-    /// Throws on the first field of a part for Android's services that goes before a shared one and is not as that has to be. Without shared
-    /// fields they are data for the app.
+    /// Throws on the first invalid field of a part for Android's services that goes before a shared one. Without shared fields they are data
+    /// for the app.
     private func checkOwnFields() throws(InvalidInput) {
         guard !shared.isEmpty else { return }
         for part in AndroidPart.names {
@@ -189,7 +189,7 @@ extension Push.Content {
 }
 
 extension TextTemplate {
-    /// A text that it may become, as far as that is known beforehand.
+    /// A sample of the text with its placeholders filled, for checks before the values are known.
     fileprivate var sample: String {
         replacing { placeholder in
             switch placeholder.source {
@@ -204,14 +204,14 @@ extension TextTemplate {
 extension String {
     fileprivate var isImageURL: Bool { isPlainURL && schemeAndRest?.scheme == "https" && hasHost }
 
-    /// A page, or a place in an app. Not a script or a file: what opens it does as it is told.
+    /// A page, or a place in an app. Not a script or a file, since the opener would run or open any.
     fileprivate var isLink: Bool {
         guard isPlainURL, let (scheme, rest) = schemeAndRest else { return false }
         if scheme == "http" || scheme == "https" { return hasHost }
         return !rest.isEmpty && !Self.schemesOfSystems.contains(scheme)
     }
 
-    /// Scripts and files, and what makes a browser or Android do something else than open a page or an app of the sender's.
+    /// Scripts, files, and schemes that make a browser or Android do something other than open a page or an app of the sender's.
     private static let schemesOfSystems: Set = [
         "javascript", "vbscript", "data", "file", "blob", "about", "content", "view-source", "intent", "filesystem",
         "jar",

@@ -16,7 +16,7 @@ package struct PersonIdentity: Sendable, Hashable {
 /// An issuer's statement about a person who logs in by it.
 package struct SignOn: Sendable, Hashable {
     package let identity: PersonIdentity
-    /// nil unless the issuer vouches for it; then only a person who came before is known.
+    /// nil unless the issuer vouches for it; without it, only a known identity can log in.
     package let email: EmailAddress?
     package let name: String
     /// The person's role from now on. nil keeps the role of an account or of an invitation, and refuses all others.
@@ -41,13 +41,13 @@ package struct SignOn: Sendable, Hashable {
     }
 }
 
-/// Why somebody whom an issuer knows does not get in.
+/// The reason why a person with an identity at an issuer may not log in.
 package enum SignOnRefusal: Error, Sendable, Hashable {
     case noAccount
     case disabled
-    /// Somebody else of the same issuer has the e-mail address.
+    /// Another identity of the same issuer has the e-mail address.
     case otherIdentity
-    /// The account of the e-mail address may do what the role that the issuer gives may not.
+    /// The account of the e-mail address has rights beyond the role that the issuer gives.
     case widerAccount
 }
 
@@ -63,7 +63,7 @@ extension SignOn.Role {
 }
 
 extension Person {
-    /// Whether the person can log in by a password. Who came by an issuer has none.
+    /// Whether the person can log in with a password. A person made by an issuer's log-in has none.
     package var hasPassword: Bool { !passwordHash.isEmpty }
     package var role: SignOn.Role? { try? SignOn.Role(scope, bounds) }
     /// Without a password and a second factor.

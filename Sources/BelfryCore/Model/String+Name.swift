@@ -1,4 +1,4 @@
-// What names somebody or something: a topic, a user, an alias. Blanks around it are no part of it: people and spreadsheets leave them there.
+// Names of topics, users, aliases and so on. Blanks around a name are not part of it: people and spreadsheets leave them there.
 
 extension String {
     /// Normalization Form C, without the blanks and invisible marks around it.
@@ -13,7 +13,7 @@ extension String {
         return name
     }
 
-    /// Throws where a control character or the end of a line stands in it.
+    /// Throws where it contains a control character or the end of a line.
     package func checkControls(field: String) throws(InvalidInput) {
         if isPlainName { return }
         guard let control = unicodeScalars.first(where: \.endsLineOrControls) else { return }

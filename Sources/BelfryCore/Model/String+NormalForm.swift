@@ -1,6 +1,6 @@
 @_spi(_Unicode) import Swift
 
-// Text from outside that names something. What is the same to its readers has to be the same bytes, in Swift as in SQL.
+// Names from outside. Texts that look equal to readers must be equal bytes, in Swift as in SQL.
 
 extension String {
     /// Normalization Form C. ASCII is in that form already, and costs one pass. Source: Unicode Standard Annex #15.
@@ -25,7 +25,7 @@ extension String {
         Self(scalars: Self(scalars: _nfc.lazy.flatMap(\.caseFolded))._nfc)
     }
 
-    /// Lower case in Normalization Form C, for what others compare in lower case.
+    /// Lower case in Normalization Form C, for names that other programs compare in lower case.
     package var lowerCase: String { normalized.lowercased().normalized }
 
     private init(scalars: some Sequence<Unicode.Scalar>) {

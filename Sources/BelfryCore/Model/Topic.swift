@@ -25,8 +25,8 @@ package struct Topic: Sendable, Hashable {
         return name
     }
 
-    /// The tags of a geofence. Devices compare them with what their SDK made of their own: lower case, and not folded.
-    /// Source: PCFTagsHelper.m, Util.java, `docs/compatibility/pcf.md`.
+    /// The tags of a geofence. Devices compare them with tags in the form that their SDK makes: lower case, and not
+    /// folded. Source: PCFTagsHelper.m, Util.java, `docs/compatibility/pcf.md`.
     package static func tags(_ names: [String], field: String) throws(InvalidInput) -> [String] {
         _ = try normalized(names, field: field)
         return names.map(\.asName.lowerCase)

@@ -23,8 +23,8 @@ extension UUID {
     /// The stored form.
     package var bytes: [UInt8] { withUnsafeBytes(of: uuid) { Array($0) } }
 
-    /// One that ascends with the time at which it is made, so that an index of such grows at its end and not everywhere.
-    /// Source: RFC 9562 §5.7, version 7: milliseconds since 1970, the rest random.
+    /// Makes a UUID that ascends with time, so that an index grows at its end and not everywhere. Source: RFC 9562 §5.7,
+    /// version 7: milliseconds since 1970, the rest random.
     package static func timeOrdered() -> UUID {
         // `UUID()` opens `/dev/urandom` each time, which a push would pay for.
         var random = SystemRandomNumberGenerator()
@@ -48,7 +48,7 @@ extension UUID {
         self = uuid
     }
 
-    /// From the forms in which people and libraries write one: with blanks or braces around it, behind `urn:uuid:`, without hyphens.
+    /// Reads the forms in which people and libraries write a UUID: with blanks or braces around it, behind `urn:uuid:`, without hyphens.
     package init?(looseText text: String) {
         if let uuid = UUID(uuidString: text) {
             self = uuid

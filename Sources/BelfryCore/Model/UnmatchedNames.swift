@@ -57,7 +57,7 @@ extension Audience {
 }
 
 extension UnmatchedNames {
-    /// Adds a topic or a user that nothing has.
+    /// Adds a topic or a user without devices.
     package mutating func add(_ list: PostingList) {
         switch list {
         case .topic(let name): topics.append(name)

@@ -1,10 +1,10 @@
-/// A user of an application, by the id that the application chose, and what it told of that person.
+/// A user of an application, by the id that the application chose, with the profile that it set.
 ///
-/// The id is the custom user id of the user's devices. A user whom only devices name has an empty profile.
+/// The id is the custom user id of the user's devices. A user who has devices only has an empty profile.
 package struct User: Sendable, Hashable {
     package let id: String
     package let profile: UserProfile
-    /// nil for a user whom only devices name.
+    /// nil for a user without a profile.
     package let createdAt: Instant?
     package let updatedAt: Instant?
 
@@ -112,7 +112,7 @@ extension UserProfile {
             attributes: attributes)
     }
 
-    /// This profile, with what it lacks taken from another.
+    /// This profile, with missing values taken from another.
     package func filled(from other: UserProfile) throws(InvalidInput) -> UserProfile {
         try UserProfile(
             language: language ?? other.language, timeZone: timeZone ?? other.timeZone,

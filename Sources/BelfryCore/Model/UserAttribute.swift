@@ -1,4 +1,4 @@
-/// A value of a user's profile. In JSON a time is `{"time": "2026-01-31T08:30:00Z"}`, the others are what they are.
+/// A value of a user's profile. In JSON a time is `{"time": "2026-01-31T08:30:00Z"}`; the others are plain values.
 package enum UserAttribute: Sendable, Hashable {
     case text(String)
     case number(Double)
@@ -69,8 +69,8 @@ extension [String: UserAttribute] {
 }
 
 extension UserAttribute {
-    /// The value as an index has it: its type first, and within the type in the order of the values. A text is found however it was
-    /// composed.
+    /// The value in the form of an index: its type first, and within the type in the order of the values. A text is found in any
+    /// Unicode composition.
     package var indexed: [UInt8] {
         switch self {
         case .flag(let flag): [UInt8(ascii: "f"), flag ? 1 : 0]
@@ -80,7 +80,7 @@ extension UserAttribute {
         }
     }
 
-    /// The bits of a number, of which those below zero are turned round. Both zeros are one.
+    /// The bits of a number, inverted for numbers below zero. Both zeros are one.
     private static func ascending(_ number: Double) -> [UInt8] {
         let bits = (number == 0 ? 0 : number).bitPattern
         return bytes(bits >> 63 == 1 ? ~bits : bits | 1 << 63)

@@ -9,7 +9,7 @@ package struct WebMessage: Sendable, Hashable {
     /// A message that waits at the push service, or is shown already, is replaced by a later one of the same topic.
     package let topic: String?
     package let urgency: Urgency?
-    /// Seconds for which the push service keeps it; 0 for now or never.
+    /// Seconds for which the push service keeps it; 0 for immediate delivery or none.
     package let ttl: Int64?
 
     /// Source: RFC 8030 §5.3.
@@ -23,7 +23,7 @@ package struct WebMessage: Sendable, Hashable {
     /// 28 days, the most that browsers' push services keep a message.
     package static let ttlMax: Int64 = 2_419_200
 
-    /// Reads what a sender wrote. Throws on the first member that is unknown or not as it has to be.
+    /// Reads a sender's message. Throws on the first member that is unknown or invalid.
     ///
     /// - Parameter needsTitle: false where the message may have one for all platforms.
     package init(
@@ -56,7 +56,7 @@ package struct WebMessage: Sendable, Hashable {
         notification = members
     }
 
-    /// A notification that has nothing of its own.
+    /// Makes a notification without fields.
     init() { self.init(stored: [:]) }
 
     /// Copies a message and replaces some of it.

@@ -13,7 +13,7 @@ package struct WebSubscription: Sendable, Hashable {
 
     package static let endpointBytesMax = 2_048
 
-    /// Reads the subscription's JSON. Members that are not needed, such as `expirationTime`, are left out.
+    /// Reads the subscription's JSON. Members that are not needed, such as `expirationTime`, are skipped.
     package init(json: some Collection<UInt8>) throws(InvalidInput) {
         let field = "registration_token"
         guard case .object(let members)? = try? JSONValue(json: json) else {

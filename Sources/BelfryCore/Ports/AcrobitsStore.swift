@@ -2,16 +2,16 @@ package import FoundationEssentials
 
 /// The app ids of Acrobits' softphones, and the accounts that the softphones reported.
 package protocol AcrobitsStore: Sendable {
-    /// Replaces the one of that name and platform.
+    /// Replaces the app id of that name and platform.
     func set(_ appID: AcrobitsAppID) async throws
-    /// All of an application, by name.
+    /// All app ids of an application, by name.
     func acrobitsAppIDs(of application: Key<Application>) async throws -> [AcrobitsAppID]
     /// The app ids with that name, of every application.
     func acrobitsAppIDs(named name: String) async throws -> [AcrobitsAppID]
     /// Returns false when the application has none of that name.
     func deleteAcrobitsAppID(_ name: String, of application: Key<Application>) async throws -> Bool
 
-    /// Replaces the one of that selector and app id, and forgets those of the device beyond `AcrobitsRegistration.perDevice`.
+    /// Replaces the registration of that selector and app id, and deletes those of the device beyond `AcrobitsRegistration.perDevice`.
     func note(_ registration: AcrobitsRegistration) async throws
     func acrobitsRegistrations(
         selector: String, of application: Key<Application>

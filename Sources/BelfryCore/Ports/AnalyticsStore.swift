@@ -1,4 +1,4 @@
-/// Counts of what apps report about their pushes. Of an event only eight bytes are kept, to detect repeats.
+/// Counts of the events that apps report about their pushes. Only eight bytes of an event are kept, to detect repeats.
 package protocol AnalyticsStore: Sendable {
     /// Counts the events, each once however often it is reported.
     ///
@@ -114,7 +114,7 @@ package struct Heartbeat: Sendable, Hashable {
     }
 }
 
-/// How a platform's heartbeats come back.
+/// The heartbeats of a platform's devices, summed up.
 package struct HeartbeatSummary: Sendable, Hashable {
     /// Devices that sent one.
     package let devices: Int

@@ -1,15 +1,15 @@
 /// Stores the instances and bindings of the service broker.
 package protocol BrokerStore: Sendable {
     func brokerInstance(_ id: String) async throws -> BrokerInstance?
-    /// Returns the one that has the id already, and changes nothing then.
+    /// Returns the existing instance when one has the id, and then changes nothing.
     func create(_ instance: NewBrokerInstance) async throws -> BrokerInstance
-    /// With its bindings. Does nothing where there is none.
+    /// Deletes the instance with its bindings. Does nothing where there is none.
     func delete(_ instance: Key<BrokerInstance>) async throws
 
     func brokerBinding(_ id: String) async throws -> BrokerBinding?
-    /// Returns the one that has the id already, and changes nothing then. The application takes its API key from then on. Throws
-    /// `StoreError.unknown` when the instance is gone.
+    /// Returns the existing binding when one has the id, and then changes nothing. The application accepts its API key from then
+    /// on. Throws `StoreError.unknown` when the instance is gone.
     func create(_ binding: NewBrokerBinding) async throws -> BrokerBinding
-    /// The application takes its API key no more.
+    /// Deletes the binding. The application no longer accepts its API key.
     func delete(_ binding: Key<BrokerBinding>) async throws
 }

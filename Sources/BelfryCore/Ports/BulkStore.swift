@@ -33,7 +33,7 @@ package protocol BulkStore: Sendable {
     func setLastNumber(_ number: Int64, of table: BulkTable) async throws
 }
 
-/// A database into which another is being imported is marked, so that no server serves from half of it.
+/// Marks a database into which another is being imported, so that no server serves from half of it.
 package enum DatabaseImport {
     /// The name of the setting that marks it.
     package static let settingName = "takeover"
@@ -43,7 +43,7 @@ package enum DatabaseImport {
     /// The name of the setting that says which database was copied into this one, and when.
     package static let originSettingName = "copied_from"
 
-    /// - Parameter origin: what `originSettingName` holds.
+    /// - Parameter origin: the value of `originSettingName`.
     package static func refused(_ origin: String?) -> StoreError {
         .conflict("the database is not empty" + (origin.map { ": all of \($0) was copied into it" } ?? ""))
     }
@@ -68,7 +68,7 @@ package struct DatabaseMove: Sendable, Hashable {
     package let name: String
     package let at: String
 
-    /// - Parameter text: what `moveSettingName` holds.
+    /// - Parameter text: the value of `moveSettingName`.
     package init(_ text: String) {
         let end = text.ranges(of: " at ").last
         name = String(text[..<(end?.lowerBound ?? text.endIndex)])
@@ -494,6 +494,6 @@ extension BulkTable {
 /// The purpose for which a store is opened.
 package enum StoreUse: Sendable {
     case serving
-    /// Nothing is changed in it meanwhile; not even due work is done.
+    /// The store is not changed meanwhile; not even due work is done.
     case copyingFrom, copyingTo
 }

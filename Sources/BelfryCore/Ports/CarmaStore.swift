@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// The customers of Carma that move here, their apps, and what those registered and were sent.
+/// The customers of Carma that move here, with their apps, contacts' devices and messages.
 package protocol CarmaStore: Sendable {
     /// Throws `StoreError.conflict` when the customer has an account of that user.
     func createCarmaAccount(
@@ -29,12 +29,12 @@ package protocol CarmaStore: Sendable {
     func carmaTriggers(of app: Key<CarmaApp>) async throws -> [CarmaTrigger]
     func delete(_ trigger: Key<CarmaTrigger>) async throws -> Bool
 
-    /// Adds a token to a contact, or replaces what is known of it; another contact that has it loses it.
+    /// Adds a token to a contact, or replaces the row of it; another contact that has it loses it.
     func note(_ device: CarmaDevice) async throws
     /// The devices of a contact, in the order in which they were added.
     func carmaDevices(of contact: String, _ application: Key<Application>) async throws -> [CarmaDevice]
 
-    /// Keeps a message; those of the contact beyond `CarmaMessage.perContact` are forgotten.
+    /// Keeps a message; those of the contact beyond `CarmaMessage.perContact` are deleted.
     func create(_ message: NewCarmaMessage) async throws -> CarmaMessage
     func setPush(_ receiptID: UUID?, schedule: Key<Schedule>?, of message: Key<CarmaMessage>) async throws
     func carmaMessage(pageHash: [UInt8]) async throws -> CarmaMessage?
@@ -42,16 +42,16 @@ package protocol CarmaStore: Sendable {
     func markRead(_ message: Key<CarmaMessage>) async throws -> Bool
     /// The latest first.
     func carmaMessages(of contact: String, _ application: Key<Application>) async throws -> [CarmaMessage]
-    /// Writes down what an import will be; those of the app beyond `CarmaImport.perApp` are forgotten.
+    /// Writes down an import before its list comes; those of the app beyond `CarmaImport.perApp` are deleted.
     func createCarmaImport(
         _ uuid: UUID, _ settings: CarmaImport.Settings, of app: Key<CarmaApp>
     ) async throws -> CarmaImport
     func carmaImport(_ uuid: UUID, of app: Key<CarmaApp>) async throws -> CarmaImport?
     func carmaImport(_ key: Key<CarmaImport>) async throws -> CarmaImport?
-    /// Says that its list has come, and returns the time at which it did; nil where there is no such import.
+    /// Notes that an import's list has come, and returns the time at which it did; nil where there is no such import.
     func beginCarmaImport(_ key: Key<CarmaImport>) async throws -> Instant?
     func endCarmaImport(_ key: Key<CarmaImport>, _ end: CarmaImportEnd) async throws
 
-    /// Forgets the tokens and messages of a contact.
+    /// Deletes the tokens and messages of a contact.
     func forgetCarmaContact(_ contact: String, of application: Key<Application>) async throws
 }

@@ -8,7 +8,7 @@ package protocol DamageStore: Sendable {
     func damagedBatchCount() async throws -> Int
     /// The number of fan-outs that are set aside.
     func damagedFanOutCount() async throws -> Int
-    /// The pushes that have such batches or fan-outs, the newest first; those whose row can be read as far as their head goes.
+    /// The pushes that have such batches or fan-outs, the newest first; only pushes whose head is readable.
     func damagedPushes(limit: Int) async throws -> [PushHead]
     /// Closes the unreadable batches of a push: readable answers stay, all other devices become `skipped: damaged`, and
     /// the counters are recomputed. If the push itself is unreadable, all its open batches are closed and its fan-outs

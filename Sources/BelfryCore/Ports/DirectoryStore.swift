@@ -6,8 +6,8 @@ package protocol DirectoryStore: Sendable {
     func devices(_ search: DeviceSearch, after: Key<Device>?, limit: Int) async throws -> [Device]
     /// The number of matching devices.
     func deviceCount(_ search: DeviceSearch) async throws -> Int
-    /// The next matching devices, for somebody who waits: where no index has them they are looked for during so long at most, in
-    /// one pass with their count.
+    /// The next matching devices, for a caller who waits: without an index they are searched for this long at most, in one pass
+    /// with their count.
     func devicePage(
         _ search: DeviceSearch, after: Key<Device>?, limit: Int, within time: Duration
     ) async throws -> DevicePage
@@ -44,7 +44,7 @@ package struct DeviceSearch: Sendable, Hashable {
     }
 }
 
-/// How many devices match, or more.
+/// The number of matching devices, or a lower bound.
 package struct DeviceCount: Sendable, Hashable {
     package let devices: Int
     /// Whether counting stopped before the end.
@@ -56,7 +56,7 @@ package struct DeviceCount: Sendable, Hashable {
     }
 }
 
-/// Devices that match, and where to go on.
+/// The matching devices, and the position of the next page.
 package struct DevicePage: Sendable, Hashable {
     package let devices: [Device]
     /// nil on later pages where no index has it.

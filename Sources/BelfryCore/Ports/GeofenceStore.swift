@@ -5,13 +5,13 @@
 package protocol GeofenceStore: Sendable {
     /// Throws `InvalidInput` on `locations` if the application has no such location, or has too many geofences.
     func create(_ plan: GeofencePlan, of application: Key<Application>) async throws -> Geofence
-    /// Takes over the geofences of another server, so that devices go on from what they have: ids and times of change stay, later
-    /// ids and stamps are above them, and no device is told of them. One that is there already stays as it is; one whose id
-    /// another application has gets another, and devices are told to forget the old one.
+    /// Takes over the geofences of another server, so that devices continue with those that they have: ids and times of change
+    /// stay, later ids and stamps are above them, and no device is notified. A geofence that exists already stays as it is. A
+    /// geofence whose id another application has gets a new one, and devices are sent the removal of the old one.
     ///
     /// Returns the id of each.
     ///
-    /// - Parameter lastModified: with which devices come that have seen all of them.
+    /// - Parameter lastModified: the value that devices send when they have seen all of them.
     func importGeofences(
         _ geofences: [GeofenceImport], lastModified: Instant, of application: Key<Application>
     ) async throws -> [Key<Geofence>]

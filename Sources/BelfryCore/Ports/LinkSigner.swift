@@ -1,15 +1,15 @@
 import FoundationEssentials
 
-/// Makes links that tell whom a push told, so that whoever serves them can trust it.
+/// Makes links that name the recipient of a push in a form that their servers can trust.
 ///
-/// To the URL it adds `device`, `user` where there is one, `push`, `expires` in Unix seconds, and last `signature`:
-/// HMAC-SHA256 in base64url, with the application's shared secret, of all that stands before `&signature=`. What is added is the
-/// same whenever the push is sent again.
+/// To the URL it adds `device`, `user` where there is one, `push`, `expires` in Unix seconds, and last `signature`: HMAC-SHA256
+/// in base64url, with the application's shared secret, of everything before `&signature=`. The additions are the same whenever
+/// the push is sent again.
 package struct LinkSigner: Sendable {
     private let tail: String
     private let sign: @Sendable (_ text: String) -> String
 
-    /// How long a link says that it is good for.
+    /// The time for which a link is valid.
     package static let lifetime = Duration.seconds(30 * 86_400)
     /// The bytes that are added where there is no user: three names with values of 36, 36 and 10 bytes, and 43 of signature.
     static let addedBytesMin = 160
@@ -36,7 +36,7 @@ package protocol LinkKeys: Sendable {
     func signing(for application: Key<Application>) async throws -> @Sendable (_ text: String) -> String
 }
 
-/// Where links are not signed, as in tests of other things.
+/// Signs no links; for tests of other things.
 package struct NoLinkKeys: LinkKeys {
     package init() {}
 

@@ -1,16 +1,16 @@
 package import FoundationEssentials
 
-/// An old server that hears of registrations during a dual run.
+/// An old server that is sent registrations during a dual run.
 package protocol MirrorServer: Sendable {
-    /// - Parameter uuid: what it calls the device; nil where it has not heard of it.
+    /// - Parameter uuid: the old server's UUID of the device; nil where it does not know the device.
     func tell(_ call: MirrorCall, of uuid: UUID?, on platform: Platform) async -> MirrorVerdict
 }
 
 package enum MirrorVerdict: Sendable, Hashable {
-    /// With what it calls the device, where it said so.
+    /// Accepted, with the old server's UUID of the device where it sent one.
     case heard(UUID?)
-    /// It will never take it: the status it answered.
+    /// Refused for good, with the status of the answer.
     case refused(Int)
-    /// It did not answer, or has trouble of its own.
+    /// The old server did not answer, or failed.
     case unheard
 }

@@ -1,4 +1,5 @@
-/// The people who use the dashboard, their sessions and their invitations. Nobody is deleted, so that the audit log stays readable.
+/// The people who use the dashboard, their sessions and their invitations. People are never deleted, so that the audit log stays
+/// readable.
 package protocol PersonStore: Sendable {
     /// Throws `StoreError.conflict` when someone has the e-mail address.
     func create(_ person: NewPerson) async throws -> Person
@@ -10,13 +11,13 @@ package protocol PersonStore: Sendable {
     func setPassword(of person: Key<Person>, to hash: String, keeping session: Key<DashboardSession>?) async throws
     /// nil when the password alone is enough.
     func twoFactor(of person: Key<Person>) async throws -> TwoFactor?
-    /// Begins to ask for codes by this secret, with these recovery codes in place of earlier ones.
+    /// Requires codes by this secret from now on, with these recovery codes in place of earlier ones.
     func setTwoFactor(
         of person: Key<Person>, to secret: Sealed, lastStep: Int64, recoveryCodeHashes: [[UInt8]]
     ) async throws
-    /// The password alone is enough again.
+    /// Removes the second factor: the password alone is enough again.
     func removeTwoFactor(of person: Key<Person>) async throws
-    /// Takes the code of a step. Returns false when that or a later one was taken before.
+    /// Accepts the code of a step. Returns false when that or a later one was accepted before.
     func takeCode(ofStep step: Int64, of person: Key<Person>) async throws -> Bool
     /// Uses a recovery code up. Returns false when the person has none of this hash.
     func takeRecoveryCode(_ hash: [UInt8], of person: Key<Person>) async throws -> Bool
@@ -33,23 +34,22 @@ package protocol PersonStore: Sendable {
     func issued(by person: Key<Person>) async throws -> Person.Issued
     /// Gives the person another role, which their sessions have from now on.
     ///
-    /// Links for a new password of theirs are deleted: who made them may not have been allowed to for the new role. Keys and links that
-    /// the person made end where they allow more than the new role. Where the role lies outside the old bounds, the password, the second
-    /// factor and the sessions end too: who may do less could have set them.
+    /// Links for a new password of the person are deleted: their makers may not have been allowed to make them for the new role. Keys
+    /// and links that the person made end where they allow more than the new role. Where the role lies outside the old bounds, the
+    /// password, the second factor and the sessions end too: people with fewer rights could have set them.
     ///
-    /// Throws `StoreError.conflict` when the role is another than that of `person` by now, and when it would leave no operator
-    /// who may log in.
+    /// Throws `StoreError.conflict` when the role is no longer that of `person`, and when no operator who may log in would be left.
     func setRole(of person: Person, to role: SignOn.Role) async throws -> Person
 
     /// The person of an identity.
     func person(_ identity: PersonIdentity) async throws -> Person?
-    /// The person of the identity, with the role that was given. Who has the e-mail address and no identity of the issuer is given
-    /// this one; where nobody has it, a person without a password is created, of the role given or of an invitation.
+    /// The person of the identity, with the given role. A person with the e-mail address and no identity of the issuer is linked
+    /// to this one; without such a person, one without a password is created, with the given role or that of an invitation.
     ///
     /// Throws `SignOnRefusal.noAccount` and `.otherIdentity`.
     func signOn(_ signOn: SignOn) async throws -> Person
 
-    /// Begins a session, and notes the login. The oldest of `DashboardSession.perPersonMax` gives way.
+    /// Begins a session, and notes the login. A person with `DashboardSession.perPersonMax` sessions loses the oldest.
     func begin(_ session: NewDashboardSession) async throws -> DashboardSession
     /// The session of a token and its person, unless they are disabled.
     func session(tokenHash: [UInt8]) async throws -> (session: DashboardSession, person: Person)?
@@ -63,8 +63,8 @@ package protocol PersonStore: Sendable {
 
     /// Stores the invitation in place of earlier ones for the same e-mail address, and deletes those that expired.
     ///
-    /// Throws `StoreError.conflict` when it is to make a person and somebody has the address, or an open invitation for it
-    /// reaches further; when it is for a person who is shut out; and beyond `RowLimit.invitations`.
+    /// Throws `StoreError.conflict` when it is for a new person and the address belongs to a person already, or an open
+    /// invitation for it has wider bounds; when it is for a disabled person; and beyond `RowLimit.invitations`.
     func create(_ invitation: NewInvitation) async throws
     /// The usable invitations within these bounds, the newest first, before `before`.
     func invitations(
@@ -77,16 +77,16 @@ package protocol PersonStore: Sendable {
     /// Returns false if there is no such invitation any more.
     func withdraw(_ invitation: Key<Invitation>) async throws -> Bool
     func invitation(tokenHash: [UInt8]) async throws -> Invitation?
-    /// Uses the invitation up: creates the person, or gives the one whom it is for the new password.
+    /// Uses the invitation up: creates the person, or sets the new password of the invitation's person.
     ///
-    /// Whoever becomes a person makes all links for their address void, and those for the first operator. Throws
+    /// A new person makes void all links for their address, and those for the first operator. Throws
     /// `StoreError.unknown` when the invitation was used, withdrawn or made void, or has expired.
     func accept(_ invitation: Key<Invitation>, as person: NewPerson) async throws -> Person
 }
 
 /// Stores the texts that people have written in Compose and not sent yet; see `ComposeDraft`.
 package protocol DraftStore: Sendable {
-    /// Keeps a text in the place of the one before. Beyond `ComposeDraft.perPersonMax` the person's oldest gives way.
+    /// Keeps a text in place of the earlier one. Beyond `ComposeDraft.perPersonMax` the person's oldest is deleted.
     func keepDraft(_ text: String, at place: ComposeDraft.Place) async throws
     /// The person's drafts of new pushes, the newest first.
     func drafts(of person: Key<Person>, in application: Key<Application>) async throws -> [ComposeDraft.Entry]
@@ -104,7 +104,7 @@ package protocol PasswordHashing: Sendable {
     func matches(_ password: String, _ hash: String?, for caller: DerivationCaller) async throws -> Bool
 }
 
-/// Where no passwords are taken.
+/// Hashes no passwords; for services without any.
 package struct NoPasswords: PasswordHashing {
     package init() {}
 

@@ -3,7 +3,7 @@ package protocol Provider: Sendable {
     /// The number of further devices it can usefully take now. Delivery workers claim no more than that.
     var room: Int { get }
     /// Sends the push to every recipient, and returns the outcomes in the same order. Never throws and never hangs:
-    /// what cannot be sent within the provider's own deadline is `unanswered` or `failed`.
+    /// messages that cannot be sent within the provider's own deadline are `unanswered` or `failed`.
     func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome]
     /// As `send(_:to:)`, for many pushes at once: the outcomes of each push in turn.
     func send(_ pushes: [(push: Push, recipients: [Recipient])]) async -> [[Outcome]]

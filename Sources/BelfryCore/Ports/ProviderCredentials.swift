@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// Knows which credentials each type of platform needs; nothing else has to.
+/// Knows which credentials each type of platform needs; no other part of the server does.
 package protocol ProviderCredentials: Sendable {
     /// Validates the credentials entered for a platform, opens and seals them. Throws `InvalidInput` with the field and
     /// the reason when they cannot be used, and `ShareExceeded` when the holder has too many opened at once.
@@ -8,12 +8,12 @@ package protocol ProviderCredentials: Sendable {
         _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID,
         by author: CredentialsAuthor, for holder: ShareHolder
     ) async throws -> SealedCredentials
-    /// Validates what was entered in place of a platform's credentials and seals it, with the fields that stay unless
-    /// they are named. Throws as `sealed` does.
+    /// Validates the input for replacing a platform's credentials and seals it, together with the fields that were
+    /// not entered. Throws as `sealed` does.
     func replacement(
         of platform: Platform, by entered: [String: JSONValue], of author: CredentialsAuthor, for holder: ShareHolder
     ) async throws -> CredentialsReplacement
-    /// Looks into stored credentials of an older version, once. Throws when the seal does not open.
+    /// Examines stored credentials of an older version, once. Throws when the seal does not open.
     func examine(_ platform: Platform) async throws -> ExaminedCredentials
     /// Why a platform of this type is parked from the start: no provider here delivers to it, and it takes no
     /// credentials. nil for a type that is served.
@@ -58,7 +58,7 @@ package struct ExaminedCredentials: Sendable, Hashable {
     }
 }
 
-/// Credentials in place of a platform's.
+/// New credentials for a platform.
 package struct CredentialsReplacement: Sendable, Hashable {
     package let sealed: SealedCredentials
     /// The names of the fields that stayed as they were.

@@ -1,10 +1,10 @@
 /// Receives hints that a push may have changed.
 package protocol PushObserver: Sendable {
-    /// Receives a push that was accepted: once for each, whoever sent it. Must return at once.
+    /// Receives each accepted push once, from any API. Must return at once.
     func accepted(_ push: PushHead)
     /// Receives a hint that a push may have changed. Must return at once; the observer reads the receipt for details.
     func pushMayHaveChanged(_ push: PushHead)
-    /// Receives what a settlement of this process made of a batch. Must return at once.
+    /// Receives the result of each batch that this process settled. Must return at once.
     func settled(_ push: PushHead, _ settlement: Settlement)
 }
 

@@ -1,7 +1,6 @@
 /// Deletes expired rows in short transactions, so that other writes run in between.
 package protocol RetentionStore: Sendable {
-    /// Deletes some of what ended before an instant. Where nodes share a store one does it at a time; the others delete
-    /// nothing.
+    /// Deletes some rows that ended before an instant. Of nodes that share a store, one does it at a time; the others delete nothing.
     func deleteExpired(_ kind: Retention.Kind, before: Instant) async throws -> DeletedRows
 }
 

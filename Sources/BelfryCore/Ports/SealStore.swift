@@ -45,7 +45,7 @@ package struct SealedSecret: Sendable, Hashable {
         }
     }
 
-    /// The key whose bytes the name is.
+    /// The person's key, whose bytes are the name.
     package var person: Key<Person>? { name.count == 8 ? Key(name.reduce(0) { $0 << 8 | Int64($1) }) : nil }
 }
 

@@ -30,16 +30,16 @@ package protocol ApplicationStore: Sendable {
     func platforms(of application: Key<Application>) async throws -> [Platform]
     func platform(_ uuid: UUID) async throws -> Platform?
     func platform(_ key: Key<Platform>) async throws -> Platform?
-    /// Whether the database has an application or a platform that memory does not show yet, since another process made it; the
+    /// Whether the database has an application or a platform that is not in memory yet, since another process made it; the
     /// next reader sees it.
     func isNew(_ uuid: UUID) async throws -> Bool
     /// Replaces the credentials and resumes a platform that was parked because of the old ones.
     func replaceCredentials(
         of platform: Key<Platform>, with credentials: Sealed, facts: CredentialFacts?
     ) async throws
-    /// Notes what is shown of credentials that were saved without. It changes nothing when they were replaced since.
+    /// Notes the facts of credentials that were saved without any. It changes nothing when they were replaced since.
     ///
-    /// - Parameter version: the `credentialsVersion` of those that were looked into.
+    /// - Parameter version: the `credentialsVersion` of the examined credentials.
     func note(_ facts: CredentialFacts, of platform: Key<Platform>, version: Int64) async throws
     /// Holds back the platform's batches until `resume`. Devices are not changed.
     func park(_ platform: Key<Platform>, _ parking: Parking) async throws
@@ -118,7 +118,7 @@ package protocol DeviceStore: Sendable {
     func register(_ registration: Registration, as uuid: UUID?, on platform: Platform) async throws -> Device
     /// Imports devices of another server by `ImportRules`; they stay *unseen* until their apps register.
     ///
-    /// Returns what came of each, in order. They share a transaction where the engine can do so.
+    /// Returns the result for each, in order. They share a transaction where the engine can do so.
     ///
     /// - Parameter devices: at most `DeviceImport.perWrite`, no two with the same token or UUID.
     func importDevices(_ devices: [DeviceImport], on platform: Platform) async throws -> [ImportVerdict]
@@ -126,11 +126,11 @@ package protocol DeviceStore: Sendable {
     ///
     /// - Parameter devices: at most `DeviceImport.perWrite`.
     func importSurvey(of devices: [DeviceImport], on platform: Platform) async throws -> ImportSurvey
-    /// Room for a dry run of an import, which ends with the value.
+    /// Storage for a dry run of an import, which ends with the value.
     func importScratch() async throws -> any ImportScratch
     /// Deactivates the device. It keeps its UUID and can register again. Unknown UUIDs are ignored.
     func unregister(_ uuid: UUID, on platform: Key<Platform>) async throws
-    /// Deletes the device with all that is kept of it. Pushes that have not reached it skip it; its UUID is never given again.
+    /// Deletes the device with all its rows. Pushes that have not reached it skip it; its UUID is never given again.
     func delete(_ device: Device, on platform: Platform) async throws
     func device(_ uuid: UUID, on platform: Key<Platform>) async throws -> Device?
     /// The devices with these UUIDs that belong to one of the platforms; others are left out.
@@ -165,16 +165,16 @@ package protocol PushStore: Sendable {
     /// push was accepted may send it again.
     func accept(_ push: NewPush) async throws -> Push
     func receipt(_ receiptID: UUID) async throws -> Receipt?
-    /// Ends the push: once this returns, nothing of it is claimed any more to be sent. Devices that wait become
+    /// Ends the push: once this returns, none of its batches is claimed any more to be sent. Waiting devices become
     /// `skipped: cancelled`, and so do those that its fan-outs have yet to find. Batches that are being sent are finished;
-    /// what they would try again is cancelled too. A push that is settled, or was cancelled before, is left as it is.
+    /// their retries are cancelled too. A push that is settled, or was cancelled before, is left as it is.
     func cancel(_ push: Key<Push>) async throws -> Cancellation
-    /// The pushes that a device was sent, or may have been, the newest first. It looks through so many of the application's newest
-    /// (`DeviceMessage.lookedThroughMax`), and leaves out what cannot be read.
+    /// The pushes that a device was sent, or may have been, the newest first. It searches the application's newest
+    /// `DeviceMessage.lookedThroughMax` pushes, and leaves out unreadable ones.
     func messages(
         to device: Key<Device>, on platform: Key<Platform>, of application: Key<Application>, limit: Int
     ) async throws -> [DeviceMessage]
-    /// How far a push has come for one of its devices; nil if it is in no batch (yet).
+    /// The progress of a push for one of its devices; nil if it is in no batch (yet).
     func delivery(of device: Key<Device>, in push: Key<Push>) async throws -> DeviceDelivery?
     /// The names in a push's target that nothing has: devices that were unknown when it was accepted, and among the
     /// first `UnmatchedNames.lookedUpMax` topics and users those that no active device has now.
@@ -228,33 +228,32 @@ package protocol DeliveryStore: Sendable {
     /// Returns false, and changes nothing, if the fan-out was claimed by another worker since.
     func advance(_ step: FanOutStep) async throws -> Bool
 
-    /// Leases due batches: the most urgent lane first, within a lane a fair share for each application. Those of one burst
-    /// stand together.
+    /// Leases due batches: the most urgent lane first, within a lane a fair share for each application. Batches of one
+    /// burst are adjacent.
     func claimBatches(_ claim: BatchClaim) async throws -> [Batch]
     /// Loads the pushes and recipients that a delivery worker needs to send batches of one platform. Devices that are
     /// inactive or gone are left out.
     ///
-    /// Returns what it found for each batch, in order; nil for one that is not to be sent. It stops, after one at least,
-    /// when their pushes would take more memory than `Burst.contentBytesMax`.
+    /// Returns a load for each batch, in order; nil for one that is not to be sent. It stops, after one at least, when
+    /// their pushes would take more memory than `Burst.contentBytesMax`.
     func load(_ batches: [Batch]) async throws -> [BatchLoad?]
-    /// Counts the badges of batches whose pushes count, and reads what placeholders stand for, on the devices that are sent to
-    /// now. What is counted is kept beside the batch: a batch that is sent again shows the same numbers.
+    /// Counts the badges of batches whose pushes count, and reads the values of placeholders, on the devices that are sent to
+    /// now. The counts are kept beside the batch: a batch that is sent again shows the same numbers.
     ///
-    /// Returns for each, in order, nil when its batch was claimed by another since. Devices of which nothing is known are left
-    /// out.
+    /// Returns for each, in order, nil when its batch was claimed by another worker since. Devices without values are left out.
     ///
     /// - Parameter requests: of batches of one platform.
     func fill(_ requests: [FillingRequest]) async throws -> [[Key<Device>: Filling.Values]?]
-    /// Writes what came of batches in one transaction, each whole or not at all. A request to park for credentials that were replaced
-    /// since is void.
+    /// Writes the results of batches in one transaction, each whole or not at all. A request to park for credentials that were
+    /// replaced since is void.
     ///
-    /// Returns for each, in order, false when its batch was claimed by another since; nothing of it is changed then.
+    /// Returns for each, in order, false when its batch was claimed by another worker since; then nothing of it is changed.
     func settle(_ settlements: [Settlement]) async throws -> [Bool]
 
-    /// Takes the turn to try a push service again that refused our credentials: no other worker does so before `end`. False while
-    /// its time has not come, or another has the turn.
+    /// Takes the turn to try a push service again that refused our credentials: no other worker does so before `end`. Returns
+    /// false while its time has not come, or another worker has the turn.
     func takeProbe(of service: String, on platform: Key<Platform>, until end: Instant) async throws -> Bool
-    /// Writes what an attempt with credentials that were refused brought. Void once they were replaced.
+    /// Writes the result of an attempt with credentials that were refused. It is void once they were replaced.
     ///
     /// - Parameter service: nil for the platform as a whole.
     func note(_ finding: ProbeFinding, of service: String?, on platform: Platform) async throws
@@ -273,14 +272,14 @@ extension DeliveryStore {
 
 /// The result of an attempt with refused credentials.
 package enum ProbeFinding: Sendable, Hashable {
-    /// They are accepted: all that waits is sent.
+    /// They are accepted: all waiting batches are sent.
     case accepted
     /// Refused, in the provider's words: the next attempt comes later.
     case refused(String)
-    /// Nothing was sent, so another may try at once.
+    /// Nothing was sent, so another worker may try at once.
     case unused
 
-    /// The parking of a push service after it.
+    /// The parking of a push service after the attempt.
     ///
     /// - Parameters:
     ///   - before: its present one.
@@ -296,7 +295,7 @@ package enum ProbeFinding: Sendable, Hashable {
     }
 }
 
-/// How many bursts a delivery worker wants, and from where.
+/// The number of bursts that a delivery worker wants, and the platforms that can take them.
 package struct BatchClaim: Sendable {
     package let burstsMax: Int
     package let lanes: [Lane]
@@ -336,12 +335,12 @@ package final class BatchLoad: Sendable {
     }
 }
 
-/// A push as a database has it.
+/// A push as it was read from the database.
 package enum PushLoading: Sendable {
     case found(Push)
-    /// It is no more.
+    /// The push does not exist any more.
     case gone
-    /// It cannot be read.
+    /// The push cannot be read.
     case damaged
 }
 
@@ -367,13 +366,13 @@ extension Recipient: Hashable {
     package func hash(into hasher: inout Hasher) { hasher.combine(device) }
 }
 
-/// Why a store operation failed.
+/// The reason why a store operation failed.
 package enum StoreError: Error, Sendable, Hashable {
     /// There is no such thing. The text names it without an article: "application 7".
     case unknown(String)
-    /// There is one of that name, perhaps another tenant's: the words name the thing that cannot be made, and nothing of the other.
+    /// The name is in use, perhaps by another tenant: the text names the thing that cannot be made, and nothing of the other.
     case taken(String)
-    /// It contradicts what is there: others depend on it, or there is such a thing already. The text says what.
+    /// The operation contradicts existing rows: others depend on one, or there is one already. The text says which.
     case conflict(String)
     /// The database cannot be written or read: a full disk, a read-only file, damage.
     case unavailable(String)
@@ -386,14 +385,14 @@ package enum StoreError: Error, Sendable, Hashable {
 }
 
 extension StoreError {
-    /// Why an application is not deleted.
+    /// The error for deleting an application that has platforms.
     package static func hasPlatforms(_ count: Int) -> StoreError {
         .conflict(
             "the application has \(count == 1 ? "a platform" : "\(count) platforms"): --force (?force=true in the API) deletes it with "
                 + "its platforms, their devices and their pushes")
     }
 
-    /// Why a platform is not deleted.
+    /// The error for deleting a platform that has active devices.
     package static var hasActiveDevices: StoreError {
         .conflict("the platform has active devices: --force (?force=true in the API) deletes them with it")
     }

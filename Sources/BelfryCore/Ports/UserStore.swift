@@ -7,7 +7,7 @@ package protocol UserStore: Sendable {
     func users(
         of application: Key<Application>, containing text: String?, after id: String?, limit: Int
     ) async throws -> [User]
-    /// The next users after an id whose ids begin so, in the order of their bytes. It walks an index: others cost nothing.
+    /// The next users after an id whose ids have a prefix, in the order of their bytes. It walks an index: other users cost nothing.
     func users(
         of application: Key<Application>, beginning prefix: IDPrefix, after id: String?, limit: Int
     ) async throws -> [User]
@@ -18,9 +18,9 @@ package protocol UserStore: Sendable {
     func users(
         of application: Key<Application>, having name: String, _ value: UserAttribute, after: Key<User>?, limit: Int
     ) async throws -> [FoundUser]
-    /// Creates the user, or changes it; both in one transaction.
+    /// Creates or changes the user in one transaction.
     ///
-    /// - Parameter change: gets the profile before, empty for a new user.
+    /// - Parameter change: gets the present profile, empty for a new user.
     func setUser(
         _ id: String, of application: Key<Application>,
         change: @escaping @Sendable (UserProfile) throws -> UserProfile
@@ -28,9 +28,9 @@ package protocol UserStore: Sendable {
     /// Returns false when there is none.
     func deleteUser(_ id: String, of application: Key<Application>) async throws -> Bool
 
-    /// The active devices of a user, and at most so many.
+    /// The active devices of a user, at most `limit`.
     func devices(ofUser id: String, on platforms: [Key<Platform>], limit: Int) async throws -> [Device]
-    /// Removes what inactive devices still tell of their user: the custom user id, the alias, language and time zone.
+    /// Removes the traces of a user from inactive devices: the custom user id, the alias, language and time zone.
     func forgetUser(of devices: [Key<Device>]) async throws
 }
 
@@ -40,17 +40,17 @@ package struct IDPrefix: Sendable, Hashable {
 
     package init(_ text: String) { self.text = text.normalized }
 
-    /// Above all that begin so, in the order of bytes. The last code point is no character, so no id has it.
+    /// A text above all ids with the prefix, in the order of bytes. The last code point is not a character, so no id has it.
     package var end: String { text + "\u{10FFFF}" }
 
-    /// The least id that may come after `id`, which may be that one itself.
+    /// The least id with the prefix that may follow `id`; it may be `id` itself.
     package func start(after id: String?) -> String {
         guard let id, text.utf8.lexicographicallyPrecedes(id.utf8) else { return text }
         return id
     }
 }
 
-/// A user in a list, and where it stands there.
+/// A user in a list, and the user's position in it.
 package struct FoundUser: Sendable, Hashable {
     package let key: Key<User>
     package let user: User

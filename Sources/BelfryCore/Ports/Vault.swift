@@ -21,7 +21,7 @@ package enum VaultPurpose {
         "shared-secret/\(application.lowercased)"
     }
 
-    /// `Platform.credentials`: what a provider adapter needs to send.
+    /// `Platform.credentials`: the data that a provider adapter needs to send.
     package static func credentials(of platform: UUID) -> String {
         "credentials/\(platform.lowercased)"
     }
@@ -29,7 +29,7 @@ package enum VaultPurpose {
     /// The proof that a browser returns when a push has reached it.
     package static func proof(on platform: UUID) -> String { "proof/\(platform.lowercased)" }
 
-    /// `TwoFactor.secret`: what a person's authenticator app shares with the server.
+    /// `TwoFactor.secret`: the secret that a person's authenticator app shares with the server.
     package static func twoFactor(of person: Key<Person>) -> String { "two-factor/\(person)" }
 
     /// The half login that a browser holds between the right password and the code.

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// An account on a softphone, and the device by which it is reached with one app id: what back ends name when they send.
+/// An account on a softphone, and the device by which it is reached with one app id. Back ends name it when they send.
 package struct AcrobitsRegistration: Sendable, Hashable {
     package let applicationKey: Key<Application>
     package let appID: String

@@ -9,7 +9,8 @@ package struct CarmaAccount: Sendable, Hashable {
     package let createdAt: Instant
 
     package static let userBytesMax = 255
-    /// Shorter passwords are guessed soon. They are taken all the same, since shipped apps have them built in.
+    /// The usual length of a password; shorter ones are easy to guess. They are accepted all the same, since shipped
+    /// apps have them built in.
     package static let passwordBytesUsual = 8
 
     /// The sentence for an operator who gives a short password; nil for one that is long enough.
@@ -32,7 +33,7 @@ package struct CarmaAccount: Sendable, Hashable {
     }
 }
 
-/// An app of a Carma customer: its bundle id or package name, and the application that it is here.
+/// An app of a Carma customer: its bundle id or package name, and its application here.
 package struct CarmaApp: Sendable, Hashable {
     package let key: Key<CarmaApp>
     package let customerID: Int64

@@ -1,11 +1,11 @@
 package import FoundationEssentials
 
-/// A token of a contact, and why it is not reached by it any more.
+/// A token of a contact, and the reason why it no longer reaches the contact.
 package struct CarmaDevice: Sendable, Hashable {
     package let applicationKey: Key<Application>
     /// The user's id.
     package let contact: String
-    /// As the app is told of it again: hex in lower case, or the text of another provider.
+    /// The token as it is returned to the app: hex in lower case, or the text of another provider.
     package let token: String
     package let platformKey: Key<Platform>
     package let device: UUID
@@ -41,7 +41,7 @@ package struct CarmaDevice: Sendable, Hashable {
     }
 }
 
-/// A contact as an app sends it: what is absent stays as it is.
+/// A change to a contact, as an app sends it: missing fields stay as they are.
 package struct CarmaContactChange: Sendable, Hashable {
     package var originalID: String?
     package var attributes: [String: UserAttribute?] = [:]
@@ -79,6 +79,6 @@ package enum CarmaAttribute {
         "sex", "mobileNumber",
     ]
     package static let times = ["optOutDate", "dateOfInvalidation", "optOutMobileDate"]
-    /// Stands before the name of each property of the customer's own.
+    /// The prefix of the customer's own properties.
     package static let property = "property."
 }

@@ -1,8 +1,8 @@
 package import FoundationEssentials
 
-/// A list of contacts that a back end brings in, and what came of it.
+/// A list of contacts that a back end imports, and the result.
 package struct CarmaImport: Sendable, Hashable {
-    /// Told as the id of the batch.
+    /// Callers see it as the id of the batch.
     package let key: Key<CarmaImport>
     package let uuid: UUID
     package let app: Key<CarmaApp>
@@ -10,7 +10,7 @@ package struct CarmaImport: Sendable, Hashable {
     package let state: State
     package let taken: Int
     package let refused: Int
-    /// Why the first row that was refused was, or why nothing was taken.
+    /// The reason why the first refused row was refused, or why nothing was imported.
     package let reason: String?
     package let createdAt: Instant
 
@@ -46,7 +46,7 @@ package struct CarmaImport: Sendable, Hashable {
 
     package enum State: Int64, Sendable, Hashable {
         case waiting = 0
-        /// Since its list came; for good where the server died meanwhile.
+        /// The list has come and is being imported; it stays so for good if the server died meanwhile.
         case running = 1
         case finished = 2
         case failed = 3
@@ -84,6 +84,6 @@ package struct CarmaImportEnd: Sendable, Hashable {
         self.reason = reason
     }
 
-    /// A list of which nothing could be taken has failed; one without rows has not.
+    /// Failed if nothing of the list could be imported; a list without rows has not failed.
     package var state: CarmaImport.State { taken == 0 && reason != nil ? .failed : .finished }
 }

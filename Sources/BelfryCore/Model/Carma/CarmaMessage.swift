@@ -40,7 +40,7 @@ package struct NewCarmaMessage: Sendable, Hashable {
     package let contact: String
     package let name: String
     package let html: String
-    /// SHA-256 of what the page's address ends in.
+    /// SHA-256 of the last part of the page's address.
     package let pageHash: [UInt8]
 
     package init(
