@@ -99,7 +99,7 @@ struct CredentialsJudge: Sendable {
                 doubts.forget(place)
                 let isRefused = service == nil ? await provider.refusesCredentials() ?? true : true
                 verdict = isRefused ? .refused(words) : isAgain ? .accepted : .doubtful
-                // What is heard by somebody who is told to stop says nothing.
+                // A verdict that comes while this task is being cancelled says nothing.
                 if Task.isCancelled { verdict = .unheard }
             }
             switch verdict {

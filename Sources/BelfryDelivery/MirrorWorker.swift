@@ -6,7 +6,7 @@ import ServiceLifecycle
 /// Tells an old server of registrations, in the order of each device, until it has heard them all: the way back stays open while a
 /// service moves in.
 ///
-/// What the old server does not take, for whatever reason but a refusal, is told again later; no caller waits for it.
+/// A change that the old server does not take is sent again later, unless the server refused it; no caller waits for it.
 package struct MirrorWorker: Service {
     private let store: any MirrorStore & ApplicationStore
     private let server: any MirrorServer
@@ -14,7 +14,7 @@ package struct MirrorWorker: Service {
     private let logger: Logger
     private let node = UUID()
 
-    /// Entries of one round, and devices that are told of at a time.
+    /// Entries of one round, and devices whose entries are sent at a time.
     private static let entriesAtOnce = 500
     private static let devicesAtOnce = 16
     private static let lease = Duration.seconds(60)
@@ -70,7 +70,8 @@ package struct MirrorWorker: Service {
         }
     }
 
-    /// Which entries the old server has heard. After one that it has not, no other of its device is told.
+    /// Sends entries, and returns those that need not be sent again: the old server took or refused them. After a failure no later
+    /// entry of the same device is sent.
     package func tell(_ entries: [MirrorEntry]) async throws -> [Key<MirrorEntry>] {
         var lanes: [[MirrorEntry]] = []
         var places: [Key<Device>: Int] = [:]
@@ -106,7 +107,7 @@ package struct MirrorWorker: Service {
                 if uuid == nil, let name { try await store.noteImportedUUID(name, of: entry.device, on: platform) }
                 heard.append(entry.key)
             case .refused(let why):
-                // The same again would be refused again, and must not keep the device's others.
+                // A refused entry would be refused again, and must not hold back others of the device.
                 logger.warning(
                     "the old server refused a registration",
                     metadata: ["platform.uuid": "\(platform.uuid.lowercased)", "status": "\(why)"])

@@ -31,7 +31,7 @@ package struct GatewayIntake: Sendable {
 
     /// Stops at the first record that cannot be taken: no later one becomes a push.
     ///
-    /// - Parameter tell: called with what APNs refuses later, as long as the sender may be told.
+    /// - Parameter tell: called with later refusals of APNs, while the sender can still receive them.
     package func take(
         _ records: [GatewayRecord], on platform: Platform, tell: @escaping @Sendable (GatewayError) -> Void
     ) async -> Result {

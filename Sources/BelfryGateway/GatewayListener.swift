@@ -66,7 +66,7 @@ package struct GatewayListener: Service {
                             try await handled
                         }
                     }
-                    // Nobody waits for the answers any more.
+                    // The answers have no reader any more.
                     group.cancelAll()
                 }
             }

@@ -14,14 +14,14 @@ package struct GatewayOptions: Sendable {
     /// How long a sender may read nothing that it is answered.
     package var writeTimeout = TimeAmount.seconds(30)
     package var handshakeTimeout = TimeAmount.seconds(10)
-    /// Without a byte.
+    /// How long a connection may be silent.
     package var idleTimeout = TimeAmount.minutes(15)
     /// How long a connection stays open for a sender that reads after the last word.
     package var drain = TimeAmount.seconds(2)
     /// How long a connection stays open after a good record: Genero's provider takes an end within 2 s for a failure.
     package var silence = Duration.milliseconds(2_500)
 
-    /// How long a sender that has closed its side may still hear what APNs refuses, after its last record.
+    /// How long refusals of APNs are still sent after the last record of a sender that has closed its side.
     package var lateVerdicts = Duration.seconds(10)
 
     /// How long the answer to a request of HTTP/2 waits for what APNs says of the device; then it says that the push was taken.

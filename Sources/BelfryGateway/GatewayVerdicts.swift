@@ -4,8 +4,8 @@ import Synchronization
 
 /// Tells senders that are still connected what APNs refused of their records.
 ///
-/// It hears of the settlements of this process. A verdict that another node hears of, or that comes after the connection ended, is not
-/// told here; dead tokens reach the feedback service whatever happens.
+/// It receives the settlements of this process only. A verdict that another node receives, or that comes after the connection ended,
+/// is not reported here; dead tokens reach the feedback service in any case.
 package final class GatewayVerdicts: PushObserver {
     private let next: any PushObserver
     private let watched = Mutex<[UUID: @Sendable (GatewayVerdict) -> Void]>([:])

@@ -18,7 +18,7 @@ package enum AndroidPlatformCredentials: PlatformCredentials {
         }
     }
 
-    /// The endpoint of a gateway is none of FCM's, so what is of the one is not kept beside a key of the other.
+    /// Fields of FCM are not kept beside a key of a gateway, nor the other way round: their endpoints differ.
     package static func kept(beside entered: [String: JSONValue], of old: Self) -> [String: JSONValue] {
         switch old {
         case .fcm(let old) where entered["gcm_api_key"] == nil: FCMPlatformCredentials.kept(beside: entered, of: old)

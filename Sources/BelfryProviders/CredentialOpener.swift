@@ -2,8 +2,8 @@ import BelfryCore
 import NIOPosix
 import Synchronization
 
-/// Threads on which credentials are opened: a p12 file says itself how much work its keys are, a second of a core at most, and an
-/// event loop would serve nobody meanwhile.
+/// Opens credentials on threads of its own. A p12 file says itself how much work its keys are, at most a second of a core, which would
+/// block an event loop.
 struct CredentialOpener: Sendable {
     /// Opens credentials that are being entered. Each caller, each tenant and all together have a share.
     static let entered = CredentialOpener()

@@ -47,7 +47,7 @@ package struct CredentialsService: ProviderCredentials {
         }
     }
 
-    /// As `sealed` for a holder, on the caller's thread.
+    /// Does the work of `sealed` for a holder, on the caller's thread.
     func sealed(
         _ entered: [String: JSONValue], kind: PlatformKind, mode: Platform.Mode, platform: UUID,
         by author: CredentialsAuthor
@@ -55,7 +55,7 @@ package struct CredentialsService: ProviderCredentials {
         try sealed(entered, keeping: [:], kind: kind, mode: mode, platform: platform, by: author)
     }
 
-    /// As `replacement` for a holder, on the caller's thread.
+    /// Does the work of `replacement` for a holder, on the caller's thread.
     func replacement(
         of platform: Platform, by entered: [String: JSONValue], of author: CredentialsAuthor
     ) throws -> CredentialsReplacement {

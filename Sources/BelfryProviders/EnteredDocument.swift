@@ -8,7 +8,7 @@ struct EnteredDocument {
 
     init(_ text: String) { self.text = Self.unwrapped(text.trimmedDocument) }
 
-    /// The text of the JSON. Throws, with the line and what is there, where it begins as JSON does and is none.
+    /// The text of the JSON. Throws, with the line and the text found there, when it begins as JSON and is not valid.
     func json(field: String) throws(InvalidInput) -> String {
         guard text.utf8.first == UInt8(ascii: "{") else {
             guard let bytes = Base64Text.decode(text.utf8) else { return text }

@@ -33,7 +33,7 @@ extension PlatformCredentials {
         old.settings(unlessIn: entered)
     }
 
-    /// As `kept`, of the credentials that the platform has; of those that cannot be opened nothing is kept.
+    /// The fields kept of the platform's present credentials; none of those that cannot be opened.
     static func kept(
         beside entered: [String: JSONValue], on platform: Platform, with vault: any Vault
     ) -> [String: JSONValue] {
@@ -74,7 +74,7 @@ extension PlatformCredentials {
 
 /// The fields of credentials that stay when the credentials are replaced, unless they are named; empty takes one away.
 ///
-/// A secret is not among them: one that stayed beside a new address would be told to that address.
+/// A secret is not among them: one that stayed beside a new address would be sent to that address.
 package enum CredentialSettings {
     package static let names: Set<String> = [
         "topic", "subject", "url", "content_provider_id", "domain", "endpoint", "channels_endpoint", "token_url",

@@ -56,7 +56,7 @@ package final class Providers: ProviderDirectory {
 
     /// Credentials of an older version may have to be opened by their passphrase, which is work for another thread.
     ///
-    /// Throws `ProviderError`, or `CancellationError` where nobody waits any more.
+    /// Throws `ProviderError`, or `CancellationError` when the caller waits no longer.
     static func make(
         _ platform: Platform, with dependencies: ProviderDependencies
     ) async throws -> any DrainableProvider {
@@ -71,7 +71,7 @@ package final class Providers: ProviderDirectory {
         }
     }
 
-    /// As `make`, on the caller's thread.
+    /// Does the work of `make`, on the caller's thread.
     static func made(
         of kind: any PlatformCredentials.Type, for platform: Platform, with dependencies: ProviderDependencies
     ) throws -> any DrainableProvider {
@@ -79,7 +79,7 @@ package final class Providers: ProviderDirectory {
     }
 }
 
-/// Counts the names that are looked up for what is sent, for the application and its tenant.
+/// Counts the look-ups of names during a send for the application and its tenant.
 private struct CountedProvider: Provider {
     let provider: any DrainableProvider
     let door: NameCaller
@@ -88,7 +88,7 @@ private struct CountedProvider: Provider {
 
     var room: Int { provider.room }
 
-    /// For somebody who waits for the answer.
+    /// Sends for a caller that waits for the answer.
     func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome] {
         await NameCaller.$current.withValue(door) { await provider.send(push, to: recipients) }
     }

@@ -211,7 +211,7 @@ package struct Server: Sendable {
         logger.info("first admin key made", metadata: ["file": "\(file)"])
     }
 
-    /// Tells the operator, while nobody has an account, where to make the first; a server without it serves all the same.
+    /// Shows the operator where to make the first account, while there is none. A fault here does not stop the server.
     @Sendable private func showSetupLink(_ resources: ServerResources, at address: String) async {
         guard configuration.dashboard.isEnabled, configuration.dashboard.takesPasswords else { return }
         do {

@@ -27,7 +27,7 @@ final class AresThread: NameSource {
     }
 
     func start(_ expire: @escaping @Sendable (NIODeadline) -> NIODeadline?) {
-        // A thread that nothing wakes would answer nobody.
+        // A thread that cannot be woken would never answer.
         guard bell >= 0 else { return inbox.withLock { $0.isClosed = true } }
         let body = Unmanaged.passRetained(ThreadBody { [self] in run(expire) })
         var thread = pthread_t()

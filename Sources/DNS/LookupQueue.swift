@@ -26,7 +26,8 @@ struct LookupQueue: Sendable {
 
     /// - Parameter waiter: a number of its own.
     mutating func ask(_ host: String, by caller: NameCaller, waiter: Int, at now: NIODeadline) -> [Step] {
-        // A name of the configuration may be completed, so it is another than a stranger's that is spelt alike.
+        // A name of the configuration may be completed by search domains, so it differs from one of the other lanes that is spelt
+        // alike.
         let lanesAlike: [NameCaller.Lane] = caller.lane == .configured ? [.configured] : [.doors, .delivery]
         for lane in lanesAlike {
             if let known = lanes[lane]?.known(host, at: now) { return [.tell(waiter, known)] }
@@ -63,7 +64,7 @@ struct LookupQueue: Sendable {
     /// A waiter that has given up.
     mutating func cancel(_ waiter: Int) -> [Step] { telling([.tell(waiter, .failure(.unanswered))]) }
 
-    /// Each waiter is told once.
+    /// Drops repeated answers, so that each waiter gets one.
     private mutating func telling(_ steps: [Step]) -> [Step] {
         steps.filter { step in
             if case .tell(let waiter, _) = step { alive.remove(waiter) != nil } else { true }
@@ -93,7 +94,7 @@ private struct LookupLane: Sendable {
     private var running: [String: Running] = [:]
     private var used: [Party: Int] = [:]
     private var waiting: [NameCaller: [Waiting]] = [:]
-    /// Callers of which look-ups wait, in the order of their turns.
+    /// Callers with waiting look-ups, in the order of their turns.
     private var turns = CircularBuffer<NameCaller>()
     private var waitingOf: [Party: Int] = [:]
     private var waitingCount = 0
@@ -161,7 +162,7 @@ private struct LookupLane: Sendable {
         return steps
     }
 
-    /// Drops what nobody waits for any more and is not under way.
+    /// Drops look-ups that have no waiters any more and are not under way.
     mutating func forget(whereNoneOf alive: Set<Int>) {
         for (caller, list) in waiting {
             let kept = list.filter { $0.waiters.contains(where: alive.contains) }

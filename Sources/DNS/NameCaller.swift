@@ -1,7 +1,7 @@
 /// The caller that a look-up is counted for.
 ///
-/// Whoever can name hosts can name such as never answer. So each caller has a share of the look-ups under way, and callers take turns
-/// beyond it.
+/// A caller that can name hosts can name some that never answer. So each caller has a share of the look-ups under way, and callers
+/// take turns beyond it.
 public struct NameCaller: Sendable, Hashable {
     /// The purpose of a look-up. Each lane has its sockets, its limits and its own cache, so that none waits for another.
     public enum Lane: Sendable, Hashable, CaseIterable {

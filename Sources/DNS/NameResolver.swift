@@ -39,7 +39,7 @@ public final class NameResolver: Sendable {
 
     deinit { source.close() }
 
-    /// Ends the thread; who waits is told that there is no answer.
+    /// Ends the thread; waiting look-ups fail.
     public func close() { source.close() }
 
     /// Whether a text names a server: an address, or one with a port as in `192.0.2.1:53` and `[2001:db8::1]:53`.
@@ -142,7 +142,7 @@ protocol NameSource: Sendable {
     /// Answers once, with how long the answer may be kept.
     func ask(
         _ host: String, in lane: NameCaller.Lane, _ tell: @escaping @Sendable (NameResolver.Answer, Duration) -> Void)
-    /// Somebody waits who has a deadline.
+    /// Wakes the source for a waiter with a deadline.
     func wake()
     func close()
 }

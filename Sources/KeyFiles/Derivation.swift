@@ -16,7 +16,7 @@ enum Digest {
         }
     }
 
-    /// As HMAC.
+    /// The digest of an HMAC's identifier.
     init(hmac identifier: OID) throws(KeyFileError) {
         switch identifier {
         case .rsa(2, 7): self = .sha1

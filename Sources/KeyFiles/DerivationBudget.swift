@@ -1,5 +1,5 @@
-/// The work that opening one file may cost: whoever wrote the file says how often a hash is computed for each of its keys, so this
-/// is counted before anything is derived.
+/// The work that opening one file may cost. The file itself says how often a hash is computed for each of its keys, so this is counted
+/// before anything is derived.
 ///
 /// A file of OpenSSL takes 2,048 iterations for each of three keys, one of Firefox 600,000. A million cost a third of a second.
 package struct DerivationBudget {

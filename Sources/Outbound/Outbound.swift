@@ -74,7 +74,7 @@ public struct Outbound: Sendable {
         }
     }
 
-    /// Whether strangers name the hosts.
+    /// Whether outsiders name the hosts.
     var isGuarded: Bool { names != nil || hosts != nil }
 
     private func post(

@@ -218,10 +218,10 @@ final class GatewayHTTP2Session {
         complete.append(draft.request)
     }
 
-    /// A request that was passed on counts until it is answered, whoever waits for it.
+    /// A request that was passed on counts until it is answered, even when its sender has gone.
     fileprivate func close(_ stream: Int32) {
         deadlines[stream] = nil
-        // No end of a malformed block is told.
+        // nghttp2 does not report the end of a malformed block.
         if block?.stream == stream { endBlock() }
         bodies[stream] = nil
         let isPassedOn = drafts.removeValue(forKey: stream) == nil && !complete.contains { $0.stream == stream }

@@ -72,7 +72,7 @@ private struct Reader {
         }
     }
 
-    /// The token and the payload of commands 0 and 1. A fault is told before the bytes behind it come.
+    /// The token and the payload of commands 0 and 1. A fault is reported before the bytes behind it come.
     private mutating func fields(
         _ command: GatewayRecord.Command, identifier: UInt32, expiry: UInt32?
     ) throws(Fault) -> GatewayRecord? {

@@ -3,7 +3,7 @@
 /// Source: Apple, "Binary Provider API", and "Legacy Notification Format" for commands 0 and 1.
 package struct GatewayRecord: Sendable, Hashable {
     package var command: Command
-    /// The sender's own, told in error packets as it came; 0 where it gave none.
+    /// The sender's own identifier, which error packets repeat; 0 where it gave none.
     package var identifier: UInt32
     package var token: [UInt8]
     package var payload: [UInt8]

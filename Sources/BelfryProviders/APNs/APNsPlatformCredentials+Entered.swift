@@ -56,7 +56,7 @@ extension APNsPlatformCredentials.Identity {
             self = .key(p8: p8, keyID: keyID.asName.uppercased(), teamID: teamID.asName.uppercased())
         case (nil, let p12?):
             for field in ["key_id", "team_id"] { try values.refuse(field, because: "goes with apns_key alone") }
-            // A text in PEM is told apart where the file is opened.
+            // PEM is recognized where the file is opened.
             guard let bytes = p12.contains("-----BEGIN ") ? Array(p12.utf8) : Base64Text.decode(p12.utf8) else {
                 throw InvalidInput(field: "apns_certificate", "is not Base64")
             }

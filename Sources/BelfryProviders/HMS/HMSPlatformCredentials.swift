@@ -4,7 +4,7 @@ import Outbound
 
 /// The credentials of a platform for Huawei's Push Kit: the app's id and secret, or a service account. Stored sealed.
 package struct HMSPlatformCredentials: PlatformCredentials {
-    /// With `appSecret`, for HMS on Android.
+    /// The app's id and, with `appSecret`, its login for HMS on Android.
     package let appID: String?
     package let appSecret: String?
     /// The project's id, for sending by v2.
@@ -21,7 +21,7 @@ package struct HMSPlatformCredentials: PlatformCredentials {
         "app_id", "app_secret", "project_id", "service_account", "endpoint", "token_url", "trust_root",
     ]
 
-    /// For v1, or with a project for v2.
+    /// Creates credentials for v1, or with a project for v2.
     package init(
         appID: String, appSecret: String, projectID: String? = nil, endpoint: String? = nil, tokenURL: String? = nil,
         trustRootsPEM: String? = nil

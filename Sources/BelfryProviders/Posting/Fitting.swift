@@ -3,7 +3,7 @@ import BelfryCore
 /// The recipients whose message is not too large, with the payload of each where those differ, and where they stand among all.
 struct Fitting {
     let recipients: [Recipient]
-    /// One for each of the recipients; nil where all get the same.
+    /// Payloads, one for each of the recipients; nil where all get the same.
     let payloads: [[UInt8]]?
     private let places: [Int]
     private let count: Int

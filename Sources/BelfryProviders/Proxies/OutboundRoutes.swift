@@ -9,8 +9,8 @@ import Tunnel
 
 /// The routes out of this process: direct, and through each configured proxy.
 ///
-/// Each way has its connections to what is posted to, shared by all platforms; APNs and FCM get its tunnel. What opened the
-/// routes closes them. All names are looked up by one resolver.
+/// Each route has its own HTTP connections, shared by all platforms; APNs and FCM get its tunnel. The opener of the routes closes
+/// them. All names are looked up by one resolver.
 package struct OutboundRoutes: Sendable {
     private struct ProxiedRoute: Sendable {
         let tunnel: Tunnel

@@ -17,7 +17,7 @@ extension Outcome {
             self = saying("\(rejection.status)\(rejection.reason.map { " \($0.text)" } ?? "")", rejection.words)
         case .dropped(let words): self = .refused(.dropped).saying("dropped", words)
         case .unusableKey: self = .refused(.badToken)
-        // What browsers give in the place of an endpoint that is gone.
+        // Browsers give such an address in place of an endpoint that is gone.
         case .unprocessed(let fault) where fault.code == .nowhere:
             self = Outcome.gone(since: sentAt).saying("not sent: \(fault)")
         case .unprocessed(let fault): self.init(unprocessed: fault)

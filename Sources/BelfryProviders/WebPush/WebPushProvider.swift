@@ -24,7 +24,7 @@ struct WebPushProvider: PostingProvider {
         vapid = try credentials.identity()
         subjectFault = .of(credentials.subject)
         var configuration = WebPushClient.Configuration()
-        // Of a service that hangs, the first requests are waited for and the others are not begun.
+        // When a service hangs, the first requests are waited for and the others are not begun.
         configuration.silenceLimit = min(options.deadline / 3, configuration.silenceLimit)
         configuration.tls = try Outbound.checkedTLS(trustRoots: credentials.trustRoots)
         let clock = clock
@@ -66,7 +66,7 @@ struct WebPushProvider: PostingProvider {
             ))
         guard let subjectFault else { return test }
         let words = "subject \(subjectFault); Google's FCM takes it"
-        // Of browsers that are here some get nothing, or none are known that would.
+        // Refused where a service is certain to refuse the subject, or where browsers of Apple are registered, which may get nothing.
         let isRefused = subjectFault.isCertain || subscriptions.contains(where: \.isApple)
         return isRefused ? .refused(words) : .unknown([words, test.detail].compactMap(\.self).joined(separator: "; "))
     }

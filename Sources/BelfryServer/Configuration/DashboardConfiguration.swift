@@ -18,7 +18,7 @@ package struct DashboardConfiguration: Sendable {
     /// `public.url`, default the host that the browser names, if it can be believed; see `ServerAddress`.
     package var publicURL: String? { address.publicURL }
     package private(set) var address: ServerAddress
-    /// `dashboard.passwords.leaked.file`, default none: passwords that nobody may set.
+    /// `dashboard.passwords.leaked.file`, default none: passwords that are refused.
     package var leakedPasswords: LeakedPasswords?
     /// `dashboard.map.tiles`, the address of a server of map tiles, and `dashboard.map.attribution`, whose map it is; nil, the default,
     /// draws maps on an outline of the world.

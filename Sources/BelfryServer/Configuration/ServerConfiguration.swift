@@ -30,9 +30,9 @@ package struct ServerConfiguration: Sendable {
     /// `carma.public.url`, default the host that the sender named, if it can be believed (`ServerAddress`): where devices find the
     /// pages of messages.
     package var carma = Carma.Options()
-    /// `acrobits.relay.url`, default none: another mediator, which gets the messages for app ids that nobody has here.
+    /// `acrobits.relay.url`, default none: another mediator, which gets the messages for app ids that are unknown here.
     package var mediatorRelayURL: String?
-    /// nil where no collector hears of pushes.
+    /// nil where no collector receives traces.
     package var traces: TraceConfiguration?
     package var delivery: DeliveryOptions
     package var archive: RetentionSweeper.Options

@@ -14,7 +14,7 @@ extension Settings {
         return url ?? olderURL
     }
 
-    /// A URL without a slash at its end. A path is one below which no route of this server begins: it could not be told from a proxy's.
+    /// A URL without a slash at its end. No route of this server may begin with its path, which could then not be told from a proxy's.
     func publicURL(_ key: String) -> String? {
         guard let given = optionalString(key), !given.isEmpty else { return nil }
         func wrong(_ problem: String) -> String? { fault(key, "is `\(given.quotable)`, it \(problem)", nil) }

@@ -42,7 +42,7 @@ package final class FileReplacement {
         }
     }
 
-    /// Where a symbolic link leads to; other paths as they are. Root follows none that somebody else may have put there.
+    /// The target of a symbolic link; other paths are returned unchanged. Root follows no link that another user may have put there.
     private static func target(of path: String) throws(FileFault) -> String {
         var link = stat()
         guard lstat(path, &link) == 0, link.st_mode & S_IFMT == S_IFLNK else { return path }

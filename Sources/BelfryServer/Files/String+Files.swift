@@ -6,8 +6,8 @@ extension String {
     /// From the root, so that a message names one file wherever it is read.
     var absolutePath: String { URL(fileURLWithPath: self).standardizedFileURL.path }
 
-    /// Whether there is something of this path. Throws where that cannot be seen, as in a folder that another user keeps shut: taken for
-    /// missing, it would be made anew elsewhere, or its loss be told.
+    /// Whether there is something at this path. Throws where that cannot be seen, as in a folder that another user keeps shut: a file
+    /// taken for missing would be made again elsewhere, or reported as lost.
     func isThere() throws(FileFault) -> Bool {
         var status = stat()
         if stat(self, &status) == 0 { return true }
@@ -49,7 +49,7 @@ extension String {
         try FileManager.default.createDirectory(
             atPath: self, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         guard let owner = FileOwner.ofNewFile(at: self), !owner.isOwn else { return }
-        // By its descriptor: whoever owns the directory around it could have put a link in its place.
+        // By its descriptor: the owner of the directory around it could have put a link in its place.
         let made = try FileDescriptor.open(FilePath(self), .readOnly, options: [.directory, .noFollow, .closeOnExec])
         try made.closeAfter {
             guard fchown(made.rawValue, owner.user, owner.group) == 0 else { throw Errno(rawValue: errno) }

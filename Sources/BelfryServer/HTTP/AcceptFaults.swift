@@ -30,7 +30,7 @@ final class AcceptFaults: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if let error = error as? IOError {
-            // A caller that left before it was accepted costs nobody anything.
+            // A caller that left before it was accepted holds up no other.
             if Self.shortages.contains(Errno(rawValue: error.errnoCode)) { rest(context.channel) }
             Metric.acceptFailures(listener).increment()
             logger.warning(

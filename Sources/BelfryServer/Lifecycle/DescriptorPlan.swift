@@ -4,7 +4,7 @@ import Synchronization
 
 /// The file descriptors that the system lets this process have, and who may take how many.
 ///
-/// Callers and providers get what is left beside a reserve, so that health, the database and the log go on whoever connects.
+/// Callers and providers get the rest beside a reserve, so that any number of callers leaves health, the database and the log working.
 package struct DescriptorPlan: Sendable, Hashable {
     /// The number of descriptors that the process may have.
     package let limit: Int

@@ -12,7 +12,7 @@ final class DirectoryLock: Sendable {
     private static let attempts = 20
     private static let pause = Duration.milliseconds(25)
 
-    /// Throws `ConfigurationFaults` while another server has the directory. A file system that keeps no locks refuses nobody.
+    /// Throws `ConfigurationFaults` while another server has the directory. A file system that keeps no locks lets every server in.
     static func take(_ path: String) async throws -> DirectoryLock {
         let directory = try FileDescriptor.open(FilePath(path), .readOnly, options: .closeOnExec)
         for attempt in 1...attempts {
@@ -35,7 +35,7 @@ final class DirectoryLock: Sendable {
 
     deinit { try? directory.close() }
 
-    /// Whether a server has the directory; true where that cannot be told.
+    /// Whether a server has the directory: true also where the file system keeps no locks, false where the directory cannot be opened.
     static func isHeld(_ path: String) -> Bool {
         guard let directory = try? FileDescriptor.open(FilePath(path), .readOnly, options: .closeOnExec) else {
             return false

@@ -6,7 +6,7 @@ import SystemPackage
 struct HostChecks: Sendable {
     let keyRing: KeyRingFile
     let directory: String
-    /// In MiB.
+    /// The least free space on the disk, in MiB.
     let diskFreeMin: Int
 
     func keyRingFault() -> HealthFault? {

@@ -1,6 +1,6 @@
 import Logging
 
-/// Leaves out what libraries log of their own cancellation: when a server cannot start, that is told once, with its reason.
+/// Leaves out the lines that libraries log about their own cancellation: a server that cannot start logs that once, with its reason.
 struct CancellationFilter: WrappingLogHandler {
     var base: any LogHandler
 

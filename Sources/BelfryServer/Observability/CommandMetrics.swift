@@ -8,7 +8,7 @@ package final class CommandMetrics: MetricsFactory {
 
     private init() {}
 
-    /// That of this process, into which all counters count from now on. Not for a process that serves metrics itself.
+    /// The metrics of this process, into which all counters count from now on. Not for a process that serves metrics itself.
     package static let ofProcess: CommandMetrics = {
         let metrics = CommandMetrics()
         MetricsSystem.bootstrap(metrics)

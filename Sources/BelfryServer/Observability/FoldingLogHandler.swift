@@ -4,11 +4,11 @@ import Synchronization
 
 /// Folds warnings and errors that repeat: one line for each cause in ten seconds, which says how often it came since the last.
 final class LogFolds: Sendable {
-    /// That of this process, as there is one log.
+    /// The folds of this process, as there is one log.
     static let shared = LogFolds()
 
     static let window = Duration.seconds(10)
-    /// So many causes are told apart; others are not folded.
+    /// The most causes that are kept apart; others are not folded.
     static let causesMax = 256
 
     private struct Fold {

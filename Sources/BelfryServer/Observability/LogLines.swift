@@ -18,7 +18,7 @@ struct LogLines: TextOutputStream, Sendable {
         output(text.withoutControls() + "\n")
     }
 
-    /// A line that nobody reads is dropped, which a later one says.
+    /// Writes a line. When standard error is not read, lines are dropped, which a later line reports.
     ///
     /// - Parameter notice: a line with these words.
     static func writeToStandardError(_ line: String, notice: (_ words: String) -> String) {

@@ -26,7 +26,7 @@ package final class LogQueue: Sendable {
     private struct State {
         var entries: [Entry] = []
         var bytes = 0
-        /// Since it was last told.
+        /// Lines dropped since the last report.
         var dropped = 0
         var hasThread = false
     }
@@ -38,7 +38,7 @@ package final class LogQueue: Sendable {
     /// - Parameter output: may take as long as it likes.
     package init(output: @escaping @Sendable ([UInt8]) -> Void) { self.output = output }
 
-    /// Returns how many lines were dropped before this one, where that has to be told.
+    /// Writes a line. Returns how many lines were dropped before it, where that is to be reported.
     ///
     /// - Parameter line: with its end.
     package func write(_ line: String) -> Int {
@@ -61,7 +61,7 @@ package final class LogQueue: Sendable {
         return told
     }
 
-    /// Tells what is folded, and waits until all is written, before the process ends.
+    /// Writes folded events, and waits until all lines are written, before the process ends.
     package static func drainStandardError() {
         LogFolds.shared.tell()
         standardError.drain()

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Bounded in lines and in the length of each, so it never takes more than some megabytes.
 package final class LogRing: Sendable {
-    /// That of this process, as there is one log.
+    /// The ring of this process, as there is one log.
     package static let shared = LogRing()
 
     package static let linesMax = 2_000

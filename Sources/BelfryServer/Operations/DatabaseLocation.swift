@@ -39,7 +39,8 @@ package enum DatabaseLocation: Sendable, Hashable {
                 let verdicts = try await DatabaseCopy(source: source, target: copy).run(report)
                 let now = SystemClock().now
                 let change = AuditedChange(by: author, "database.copy", "database", of: .everything, ["from": engine])
-                // The end comes last: whoever is interrupted before can start again, and nobody can use both.
+                // The end comes last: after an interruption before it the copy can be started again, and both databases are never
+                // usable at once.
                 if !keepsSource { try await source.recordMove(to: target.name, at: now) }
                 try await copy.audited(change) { try await copy.endImport(of: name, at: now) }
                 return verdicts
@@ -89,7 +90,7 @@ package enum DatabaseLocation: Sendable, Hashable {
         }
     }
 
-    /// As it is given on a command line; without a password, which none may have.
+    /// Its name as on a command line, without a password, which none may have.
     private var name: String {
         switch self {
         case .sqlite(let path): "sqlite:\(path.absolutePath)"

@@ -15,7 +15,7 @@ extension ServerResources {
 
 /// The link by which the first operator makes their account.
 package enum SetupLink {
-    /// A link that works once, as long as nobody has an account; nil when somebody has.
+    /// Makes a link that works once, as long as there is no account; nil when there is one.
     static func make(with people: PersonService, by author: AuditAuthor, at address: String) async throws -> String? {
         guard try await people.store.people(within: .everything, after: nil, limit: 1).isEmpty else { return nil }
         let token = try await people.invite(nil, scope: .operator, bounds: .everything, by: author)
@@ -28,6 +28,6 @@ package enum SetupLink {
         [("setup_path", path(token))] + (publicURL.map { [("setup_link", $0 + path(token))] } ?? [])
     }
 
-    /// Below the address of the server.
+    /// The path of a link, below the address of the server.
     package static func path(_ token: String) -> String { "/\(Dashboard.root)/setup?token=\(token)" }
 }

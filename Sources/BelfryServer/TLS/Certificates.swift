@@ -5,7 +5,7 @@ struct Certificates {
     let http: Certificate?
     let management: Certificate?
     let gateway: Certificate?
-    /// That of the main listener, unless the dashboard has one.
+    /// The dashboard's own certificate, or else that of the main listener.
     let dashboard: Certificate?
     private let ownDashboard: Certificate?
 

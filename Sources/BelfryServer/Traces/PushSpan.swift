@@ -3,7 +3,8 @@ import Foundation
 
 /// The span of a push: from its acceptance to the answer of its last device.
 ///
-/// Its ids are the bytes of the push's receipt id, so whoever has one finds the other, and two nodes that both tell of a push tell the same.
+/// Its ids are the bytes of the push's receipt id, so each can be found from the other, and two nodes that report a push report the
+/// same.
 /// Source: OTLP 1.5, `trace.proto`, and its JSON mapping: ids in hex, 64-bit numbers as texts.
 struct PushSpan: Sendable {
     private let receipt: Receipt

@@ -7,7 +7,7 @@ import Outbound
 import ServiceLifecycle
 import Synchronization
 
-/// Tells a collector of each push once its last device has its answer.
+/// Reports each push to a collector once its last device has its answer.
 ///
 /// Acceptance and delivery drop a hint here, and wait for nothing. Where nodes share a database, the one that accepted a push follows it.
 /// The receipts of followed pushes are read a second after a hint, and without one after 1, 2, 4 … 60 s. What finds no room is dropped and
@@ -18,7 +18,7 @@ final class PushTracer: PushObserver, Service {
     /// Spans that wait for the collector.
     private static let spansMax = 2_048
     private static let spansOfRequestMax = 512
-    /// Pushes that were told of, in two generations, so that a late hint tells of none again.
+    /// Reported pushes, in two generations, so that a late hint reports none again.
     private static let toldMax = 4_096
     private static let deadline = Duration.seconds(5)
     private static let pause = Duration.seconds(1)
@@ -82,7 +82,7 @@ final class PushTracer: PushObserver, Service {
         if !isKept { Metric.spans(.dropped).increment() }
     }
 
-    /// By the last bytes of its id, which are drawn: so that all nodes choose the same.
+    /// Chooses by the last bytes of the id, which are random: so all nodes choose the same pushes.
     private func isChosen(_ push: UUID) -> Bool {
         let draw = Int(push.uuid.14) << 8 | Int(push.uuid.15)
         return draw * 100 < configuration.percent << 16
@@ -95,7 +95,7 @@ final class PushTracer: PushObserver, Service {
                 if await !send() { try? await clock.sleep(for: Self.longPause) }
             }
         }
-        // What settled while the server stopped.
+        // Pushes may have settled while the server stopped.
         await look()
         _ = await send()
     }

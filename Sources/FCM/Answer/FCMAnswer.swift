@@ -74,7 +74,7 @@ extension FCMAnswer {
     /// Reads an answer of any bytes and never fails: what is not understood is left out and the status decides.
     public init(status: Int, body: ArraySlice<UInt8>, retryAfter: Duration? = nil) {
         guard status != 200 else {
-            // A page of whoever stands between: FCM answers with an object.
+            // A page of a proxy on the way: FCM answers with an object.
             let isOther =
                 body.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }.map { $0 != UInt8(ascii: "{") } ?? false
             self =

@@ -1,4 +1,4 @@
-/// Tells when those who wait for answers have waited long enough without one. Times in nanoseconds.
+/// Tells when requests have waited long enough without any answer. Times in nanoseconds.
 package struct SilenceClock {
     private let most: UInt64
     private var heardAt: UInt64

@@ -35,7 +35,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         return limits
     }()
 
-    /// The parser has to see each request go by, of which it looks at the method alone.
+    /// A head for the parser, which has to see each request pass and uses its method alone.
     private static let post = HTTPRequestHead(version: .http1_1, method: .POST, uri: "/")
 
     init(owner: any Owner) { self.owner = owner }

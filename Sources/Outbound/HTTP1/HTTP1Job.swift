@@ -49,7 +49,7 @@ final class HTTP1Job {
     var isWritten: Bool { next == count }
     var isDone: Bool { answered == count }
 
-    /// - Parameter others: how many answers the host gave to anyone: what is not written waits for those.
+    /// - Parameter others: how many answers the host gave to all jobs: requests that are not written yet wait for those.
     func isLost(answersOfAll others: Int, at now: UInt64) -> Bool {
         lapsesAt <= now || silence.isTooLong(answers: next > 0 ? answered : others, at: now)
     }

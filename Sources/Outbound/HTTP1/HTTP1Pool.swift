@@ -5,7 +5,7 @@ import NIOSSL
 import Synchronization
 import Tunnel
 
-/// Where a pool of HTTP/1.1 connections leads, and how many it may have.
+/// The destination of a pool of HTTP/1.1 connections, and how many it may have.
 struct HTTP1PoolConfiguration: Sendable {
     let host: String
     let port: Int

@@ -21,7 +21,7 @@ public final class HostConnections: Sendable {
         public var hostsMax = 1_024
         /// The way through a proxy; nil connects directly.
         public var tunnel: Tunnel?
-        /// Finds the addresses of hosts where there is no proxy, and judges them where strangers name the hosts; nil asks the system.
+        /// Finds the addresses of hosts where there is no proxy, and checks them where outsiders name the hosts; nil asks the system.
         public var lookUp: HostLookup?
         /// The addresses that a direct connection may be to; nil for any.
         public var addresses: AddressGuard?

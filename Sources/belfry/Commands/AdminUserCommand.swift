@@ -278,7 +278,7 @@ private struct PersonRow: Encodable {
         state = person.disabledAt == nil ? "active" : "disabled"
     }
 
-    /// nil for a link that makes nobody, or whoever uses it first.
+    /// nil for a link of an existing account, and for one without an e-mail address, which its first visitor may use.
     init?(_ invitation: Invitation, _ places: Places) {
         guard invitation.person == nil, let invited = invitation.email else { return nil }
         email = invited.text

@@ -184,7 +184,7 @@ extension UUID {
         return uuid
     }
 
-    /// The id of a receipt; a schedule's is told apart.
+    /// The id of a receipt. Throws for the id of a schedule, with a message of its own.
     static func parseReceipt(_ text: String) throws -> UUID {
         guard UUID(uuidString: text) == nil, Key<Schedule>(id: text) != nil else { return try parse(text) }
         throw ValidationError(

@@ -9,7 +9,7 @@ struct Follower {
     let isQuiet: Bool
 
     private static let pace = Duration.milliseconds(100)
-    /// So many looks without an answer, and a parked platform is all that the push waits for.
+    /// The looks without an answer after which a parked platform is taken as all that the push waits for.
     private static let patience = 20
 
     /// How following a push ended.

@@ -3,7 +3,7 @@ import BelfryCore
 import Foundation
 @preconcurrency import Glibc
 
-/// The one way to standard output: texts of strangers, such as the alias of a device, reach a terminal without control characters.
+/// The one way to standard output: foreign texts, such as the alias of a device, reach a terminal without control characters.
 func print(_ text: String) { Swift.print(text.withoutControls(keepsLines: true)) }
 
 /// The one way to standard error, likewise.

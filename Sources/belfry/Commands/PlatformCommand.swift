@@ -280,7 +280,7 @@ struct APNsArguments: ParsableArguments {
 
     var isEmpty: Bool { given.isEmpty }
 
-    /// How the platforms of other types are told the same.
+    /// Advice on the equivalent of an option for platforms of other types.
     func advice(instead option: String) -> String {
         let field = field(instead: option).map { "where the type has it, it is given as \($0)" }
         return (field ?? "give its credentials as --credential field=value") + "; docs/Providers.md lists the fields"
@@ -309,7 +309,7 @@ struct APNsArguments: ParsableArguments {
         return try readReplacement()
     }
 
-    /// As `read`, for a platform that has a topic already.
+    /// Reads the credentials as `read` does, for a platform that has a topic already.
     func readReplacement() throws -> [String: JSONValue] {
         let entered = APNsPlatformCredentials(
             identity: try identity(), topic: topic ?? "", endpoint: endpoint,

@@ -80,7 +80,7 @@ struct PushCommand: AsyncParsableCommand {
             let app = try await application.uuid(from: backend)
             if everyone, !yes { try await confirm(app, backend) }
             let created = try await backend.push(draft, of: app)
-            // The push is accepted: what is said beside it must not make the command fail.
+            // The push is accepted: a failing remark must not make the command fail.
             // Following it says so by itself.
             if !follow || output.json, let absence = try? await backend.serverAbsence() {
                 Notice.show("\(absence): it is sent once one starts")

@@ -1,8 +1,9 @@
 @preconcurrency import Glibc
 
-/// Standard input, output and error, and arguments, as whoever started the program left them.
+/// Standard input, output and error, and arguments, as the caller of the program left them.
 enum StandardStreams {
-    /// Opens those that are closed. The next file that is opened would be one of them, such as the database, and get what is printed.
+    /// Opens closed streams. Else the next file that is opened, such as the database, would take the place of one and receive its
+    /// output.
     static func open() {
         for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(descriptor, F_GETFD) == -1 {
             // The least that is free, so this one. What is printed to a closed output is an error, what is logged is not.
@@ -10,7 +11,7 @@ enum StandardStreams {
         }
     }
 
-    /// Whether something that was printed is lost. Whoever reads a pipe no further, as `head` does, has what they wanted.
+    /// Whether printed output is lost. A reader that closes the pipe early, as `head` does, has what it wanted.
     static var isOutputLost: Bool {
         guard fflush(stdout) != 0 || ferror(stdout) != 0 else { return false }
         var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)

@@ -15,7 +15,7 @@ struct DemoOtherClients: Sendable {
     private static let customer: Int64 = 42
     private static let appID = "org.example.belfry-demo"
 
-    /// Returns whether each device was told.
+    /// Returns whether each device was notified.
     func play() async throws -> Bool {
         let created = try await operatorService.createApplication(name: "Clients of other servers")
         let application = created.application

@@ -15,7 +15,7 @@ protocol DemoProvider: Sendable {
     func tokens(_ count: Int) -> [String]
     /// Scripts the answers for the tokens.
     func arrange(_ fates: [String: DemoCrowd.Fate], now: Instant)
-    /// The number of devices told, by the provider's own count.
+    /// The number of devices notified, by the provider's own count.
     var told: Int { get }
     func shutdown() async throws
 }

@@ -51,7 +51,7 @@ final class ImportJournal {
         try verdicts.seek(toOffset: state.verdictBytes)
     }
 
-    /// To be told before the first row what a server elsewhere calls the import.
+    /// Notes the id of the import on a remote server. Call it before the first row.
     func noteImport(_ id: UUID) { state.importID = id }
 
     /// To be told of rows that are in the database.
@@ -69,7 +69,7 @@ final class ImportJournal {
         try JSONEncoder().encode(state).replace(statePath)
     }
 
-    /// To be called when all rows are done: the next import of the list begins anew.
+    /// Closes the journal when all rows are done: the next import of the list starts from the beginning.
     func close() throws {
         try verdicts.close()
         // A list without rows has left none.

@@ -7,7 +7,7 @@ protocol ImportTarget: Sendable {
 
     /// Does some rows, and returns what came of each, in order.
     func run(_ rows: [ImportReader.Row]) async throws -> [ImportService.Verdict]
-    /// To be called when all rows are done.
+    /// Ends the import when all rows are done.
     func end() async throws
 }
 

@@ -76,7 +76,7 @@ struct PCFServer: Sendable {
         return nil
     }
 
-    /// As `get`, of what has to be there.
+    /// The answer to a GET as JSON. Throws for a 404.
     func json(_ path: String, as caller: Caller) async throws -> JSONValue {
         guard let data = try await get(path, as: caller) else { throw PCFFault("\(base.quotable)\(path) answered 404") }
         return try JSONValue(json: data, field: path)
