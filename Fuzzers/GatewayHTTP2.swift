@@ -5,8 +5,8 @@ import NIOTLS
 
 @testable import BelfryGateway
 
-/// Whatever a sender that is known says in HTTP/2, in pieces of any size: what is held of it is bounded, is free when the connection
-/// is over, and no request is passed on twice.
+/// Feeds the HTTP/2 bytes of a known sender in pieces of any size: the bytes held are bounded and free when the connection is over,
+/// and no request is passed on twice.
 ///
 /// The first byte says how large the pieces are; frames begin at the second, behind a preface.
 func gatewayHTTP2(_ bytes: [UInt8]) {

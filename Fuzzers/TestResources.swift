@@ -5,7 +5,7 @@ import FoundationEssentials
 
 @testable import BelfryAPI
 
-/// One thing of every kind in a store, and the credentials of whoever may ask for it.
+/// One thing of every kind in a store, and the credentials of each kind of caller.
 struct TestResources {
     /// The values of `Authorization`, by the kind of caller.
     let credentials: [String: String]

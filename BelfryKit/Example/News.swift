@@ -1,4 +1,4 @@
-// What the app and its extension share.
+// Shared by the app and its extension.
 import BelfryKit
 import Foundation
 import UIKit

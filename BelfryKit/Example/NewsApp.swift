@@ -17,7 +17,7 @@ import UserNotifications
     ) -> Bool {
         let centre = UNUserNotificationCenter.current()
         centre.delegate = self
-        // Without this option the system does not tell of notifications that are removed.
+        // Without this option the system does not report removed notifications.
         centre.setNotificationCategories([
             UNNotificationCategory(
                 identifier: "news", actions: [], intentIdentifiers: [], options: .customDismissAction)
@@ -28,7 +28,7 @@ import UserNotifications
     }
 
     func application(_ application: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken token: Data) {
-        // What fails is told to those who follow, and done at the next start.
+        // Listeners of `changes()` learn of a failure, and the next start tries again.
         Task { try? await self.calls?.didRegister(deviceToken: token) }
     }
 

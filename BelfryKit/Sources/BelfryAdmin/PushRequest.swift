@@ -123,7 +123,7 @@ public struct PushRequest: Codable, Sendable, Hashable {
         public var image: String?
         public var badge: String?
         public var actions: [Action]?
-        /// Where a click leads.
+        /// The target of a click.
         public var navigate: String?
         public var silent: Bool?
         public var require_interaction: Bool?
@@ -189,7 +189,7 @@ public struct Receipt: Codable, Sendable, Hashable {
     /// `settled` once every device has its answer.
     public let state: String
     public let devices: Int?
-    /// By the answer: `accepted`, `gone`, `refused`, …
+    /// The number of devices by answer: `accepted`, `gone`, `refused`, …
     public let counts: [String: Int]
 
     public var isFinal: Bool { state == "settled" || state == "damaged" }

@@ -5,7 +5,7 @@ extension Belfry {
     static let eventsMax = 1_000
     /// The most that one request carries.
     static let eventsPerRequest = 100
-    /// Servers count what is reported within thirty days.
+    /// The age, in milliseconds, after which an event is not sent: 29 days. Servers count events of thirty days.
     private static let lateMax: Int64 = 29 * 86_400_000
 
     /// Notes that a push arrived. It is counted at the next ``resume()``, once however often it is noted or sent.

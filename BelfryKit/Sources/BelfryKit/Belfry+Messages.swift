@@ -14,7 +14,7 @@ public struct ServerMessage: Sendable, Hashable {
 }
 
 extension Belfry {
-    /// The most that the server tells.
+    /// The most messages that the server returns.
     public static let serverMessagesMax = 20
 
     /// Asks the server for the latest pushes to this device, newest first, without those that have expired. An app asks so when a push came

@@ -176,7 +176,7 @@ public actor Belfry {
 
     private func forget(_ id: UUID) { listeners[id] = nil }
 
-    /// One exchange with the server at a time, so that answers come in the order of the wishes.
+    /// Waits for its turn: one exchange with the server at a time, so that answers come in the order of the wishes.
     private func begin() async {
         if !isBusy {
             isBusy = true

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Where the server is, which platform the app's devices belong to, and where the SDK keeps what it must not forget.
+/// The server's address, the platform of the app's devices, and the place where the SDK keeps its state.
 public struct BelfryConfiguration: Sendable {
     /// Gives the form of a user's id that the app's back end has signed with the application's shared secret.
     public typealias UserSigner = @Sendable (_ user: String) async throws -> String
@@ -26,7 +26,7 @@ public struct BelfryConfiguration: Sendable {
 
 /// The facts about this device that an app registers with the server.
 public struct Registration: Sendable, Hashable, Codable {
-    /// As the platform's provider gave it: of APNs the bytes in hex digits.
+    /// The token, as the platform's provider gave it: for APNs its bytes in hex digits.
     public var token: String
     public var topics: Set<String>
     /// The app's own name for its user; nil for none.

@@ -1,4 +1,4 @@
-/// Why something could not be done now. None is fatal: what was asked for is kept, and tried again at the next call or start.
+/// A reason why something could not be done now. None is fatal: the wish is kept, and tried again at the next call or start.
 public enum BelfryError: Error, Sendable, Hashable {
     /// No answer: offline, a time-out, or the app was suspended.
     case unreachable(String)
@@ -6,7 +6,7 @@ public enum BelfryError: Error, Sendable, Hashable {
     case busy(retryAfter: Int?)
     /// The platform's UUID or secret is wrong.
     case unauthorized
-    /// The server refuses what was sent, and says why. The same again would be refused again.
+    /// The server refuses the request, and says why. The same request would be refused again.
     case refused(status: Int, reason: String)
     /// The server answered what this version does not understand.
     case unreadable(String)

@@ -31,7 +31,7 @@ public struct ExtensionReports: Sendable {
         try folder.put(ReportFolder.Report(message: message, event: event))
     }
 
-    /// Reports what was noted. The rest is left to the app: what cannot be sent now, and times of a clock that is wrong.
+    /// Reports noted pushes. The app takes over those that cannot be sent now, and those with times of a wrong clock.
     ///
     /// Where this ends before the answer, the app reports it again in the same words, and the server knows a repetition.
     public func send() async throws(BelfryError) {

@@ -7,7 +7,7 @@ public import Foundation
 /// Source: push-ios, `PCFPushPersistentStorage`, the names of its keys.
 public struct PCFInstallation: Sendable, Hashable {
     public let device: String
-    /// In hex digits.
+    /// The token of APNs, in hex digits.
     public let token: String?
 
     public init(device: String, token: String? = nil) {

@@ -3,8 +3,8 @@ public import Foundation
 public import UIKit
 public import UserNotifications
 
-/// The six calls that an app delegate and a notification centre's delegate forward. Nothing is swizzled: what is not forwarded does not
-/// happen.
+/// The six calls that an app delegate and a notification centre's delegate forward. Nothing is swizzled: calls that are not forwarded
+/// have no effect.
 @MainActor
 public struct AppDelegateCalls {
     private let belfry: Belfry
@@ -69,7 +69,7 @@ public struct AppDelegateCalls {
             }
             try await belfry.resume()
         } catch {
-            // What was noted is kept, and listeners were told.
+            // The notes are kept, and listeners were notified.
             return
         }
     }

@@ -1,10 +1,10 @@
 import Foundation
 import Synchronization
 
-/// The devices of the table: all of them, a tenth, a hundredth, and some that are told one by one.
+/// The devices of the table: all of them, a tenth, a hundredth, and some that are notified one by one.
 struct Crowd: Sendable {
     let count: Int
-    /// The UUIDs of those that are told one by one.
+    /// The UUIDs of the devices that are notified one by one.
     let singles: [String]
 
     static let singleCount = 400

@@ -45,7 +45,7 @@ struct ProviderMix: Sendable {
         let seconds: [Part: Double]
     }
 
-    /// Posts a push and waits until all devices of these parts are told.
+    /// Posts a push and waits until all devices of these parts are notified.
     func tell(_ topic: Topic, on platform: Part? = nil, waitingFor parts: Set<Part>) async throws -> Telling {
         try await forget()
         let posted = try await sender.push(toTopic: topic.rawValue, on: platform?.rawValue)

@@ -142,7 +142,7 @@ struct Server: Sendable {
         return (0..<count).map { "bench-\(run)-\($0)" }
     }
 
-    /// Makes somebody who may do everything at the dashboard, unless an earlier run did.
+    /// Makes an operator for the dashboard, unless an earlier run did.
     func createOperator(_ email: String, passwordFile: String) async throws {
         let data = Self.storage(directory, database)
         let known = try await Child.run([belfry, "admin", "user", "list"] + data, log: "\(directory)/people")

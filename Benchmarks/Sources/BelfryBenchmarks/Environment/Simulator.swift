@@ -37,7 +37,7 @@ struct Simulator: Sendable {
 
     func forget() async throws { try await control.delete("/ledger") }
 
-    /// When a device was first told, in milliseconds since 1970; nil if it was not. The ledger cuts off fractions.
+    /// The time when a device was first notified, in milliseconds since 1970; nil if it was not. The ledger cuts off fractions.
     func firstTold(_ device: Int) async throws -> Double? {
         struct Token: Decodable { let firstAt: Double }
         let reply = try await control.get("/ledger/tokens/\(Devices.hex(device))")

@@ -5,7 +5,7 @@ import NIOSSL
 
 /// Records of command 2, as bytes. Source: Apple, "Binary Provider API".
 struct GatewayRecords: Sendable {
-    /// The tokens of those that are told, in turn.
+    /// The tokens of the devices that are notified, in turn.
     let tokens: [[UInt8]]
     private static let payload = Array(#"{"aps":{"alert":"\#(String(repeating: "x", count: 120))"}}"#.utf8)
 

@@ -1,4 +1,4 @@
-/// Pushes to one device each, one after the other, and when each was told.
+/// Sends pushes to one device each, one after the other, and measures when each is notified.
 struct LatencyProbes: Sendable {
     let simulator: Simulator
     let sender: Sender
@@ -14,7 +14,7 @@ struct LatencyProbes: Sendable {
     }
 
     /// - Parameters:
-    ///   - places: devices among those that are told one by one; none that was told since the ledger was cleared.
+    /// - places: devices among those that get single pushes; none that was notified since the ledger was cleared.
     ///   - isOn: looked at before each; no more are sent once it is false.
     func tell(
         _ places: some Sequence<Int>, pace: Duration, while isOn: () async throws -> Bool = { true }

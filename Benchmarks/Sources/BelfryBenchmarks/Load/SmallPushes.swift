@@ -6,7 +6,7 @@ struct SmallPushRequests: Sendable {
     private let targets: [String]
     private static let text = String(repeating: "x", count: 120)
 
-    /// - Parameter targets: the JSON of those that are told, in turn.
+    /// - Parameter targets: the JSON of the targets, used in turn.
     init(path: String, port: Int, credentials: String, targets: [String]) {
         self.targets = targets
         head = Array(

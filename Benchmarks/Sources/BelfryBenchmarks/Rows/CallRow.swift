@@ -1,6 +1,6 @@
 import Foundation
 
-/// Calls for softphones, as a back end posts them to the mediator: how soon each is told.
+/// Calls for softphones, as a back end posts them to the mediator: how soon each phone is notified.
 struct CallRow {
     let environment: BenchmarkEnvironment
 

@@ -95,7 +95,7 @@ struct GatewayRows {
     }
 
     private struct Load {
-        /// Devices that were told a second.
+        /// Devices notified per second.
         let rate: Double
         /// Milliseconds of the server for 1,000.
         let cpu: Double

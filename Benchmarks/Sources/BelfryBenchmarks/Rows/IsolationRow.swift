@@ -1,4 +1,4 @@
-/// How fast iOS devices are told while FCM stalls, Web Push times out and WNS throttles, beside a push to them alone.
+/// The rate at which iOS devices are notified while FCM stalls, Web Push times out and WNS throttles, beside a push to them alone.
 struct IsolationRow {
     let environment: BenchmarkEnvironment
 

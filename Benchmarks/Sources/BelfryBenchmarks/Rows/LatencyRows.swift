@@ -1,4 +1,4 @@
-/// How soon one device is told: by an idle server, and by one that delivers a push to everybody.
+/// The time until one device is notified: by an idle server, and by one that delivers a push to everybody.
 struct LatencyRows {
     let environment: BenchmarkEnvironment
     let isBusy: Bool

@@ -61,7 +61,7 @@ struct ScheduleRow {
     }
 }
 
-/// Requests that post pushes for a topic nobody has, due from tomorrow on.
+/// Requests that post pushes for a topic without subscribers, due from tomorrow on.
 private struct ScheduleRequests: Sendable {
     private let head: [UInt8]
 

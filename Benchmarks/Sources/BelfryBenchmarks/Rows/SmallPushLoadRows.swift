@@ -1,7 +1,7 @@
 /// Pushes to one device each as a steady load: how long one waits, and what a broadcast and the load leave each other.
 struct SmallPushLoadRows {
     let environment: BenchmarkEnvironment
-    /// Pushes a second that were accepted and told without anything beside them.
+    /// Pushes accepted and delivered per second without any other load.
     let alone: Double
 
     /// The number of probes: the first half of the devices that get single pushes. The second half is for the load.
@@ -61,7 +61,7 @@ struct SmallPushLoadRows {
             isReached: told >= 0.5 * alone && beside >= 0.5 * broadcastAlone && most <= 100)
     }
 
-    /// Pushes to everybody, to the end; how many were told a second.
+    /// Sends a push to everybody, to the end. Returns how many devices were notified per second.
     private static func broadcast(_ sender: Sender, _ crowd: Crowd) async throws -> Double {
         let posted = try await sender.push(to: .all)
         while true {

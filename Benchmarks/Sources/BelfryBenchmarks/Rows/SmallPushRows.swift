@@ -1,6 +1,6 @@
 import Foundation
 
-/// Pushes to one device each, accepted and told, beside a route that only decodes the same bodies, and on PostgreSQL beside
+/// Pushes to one device each, accepted and delivered, beside a route that only decodes the same bodies, and on PostgreSQL beside
 /// single-row inserts.
 struct SmallPushRows {
     let environment: BenchmarkEnvironment
@@ -24,14 +24,14 @@ struct SmallPushRows {
     private var count: Int { environment.options.quick ? 20_000 : 100_000 }
 
     private struct Load {
-        /// Pushes a second: accepted, and accepted and told.
+        /// Pushes per second: accepted, and accepted and delivered.
         let accepted: Double
         let told: Double
         /// Milliseconds of the server for 1,000.
         let cpu: Double
     }
 
-    /// The row, and how many pushes were told a second.
+    /// The row, and how many pushes were delivered per second.
     private func embeddedRow(_ server: Server, _ crowd: Crowd) async throws -> (Row, alone: Double) {
         let port = try freePort()
         let decoder = try Child(
@@ -118,7 +118,7 @@ struct SmallPushRows {
         ]
     }
 
-    /// Posts them over 64 connections, a share at each node, and waits until the last is told.
+    /// Posts them over 64 connections, a share at each node, and waits until the last device is notified.
     ///
     /// - Parameters:
     ///   - devicesEach: how many a push tells.
