@@ -2,7 +2,7 @@
 package enum ImportFormat: String, Sendable, Hashable, CaseIterable {
     case pcf, onesignal, sns, pinpoint, parse, airship, azure, csv, jsonl
 
-    /// Whether a mapping says which column is what.
+    /// Whether a mapping names the columns.
     package var isMapped: Bool { self == .csv || self == .jsonl }
 
     package init(_ name: String, field: String) throws(InvalidInput) {
@@ -14,7 +14,7 @@ package enum ImportFormat: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// Which column or member of a row is what: `token=registration_token,uuid=device_uuid`.
+/// Maps fields to columns or members of a row: `token=registration_token,uuid=device_uuid`.
 package struct ImportMapping: Sendable, Hashable {
     package enum Field: String, Sendable, Hashable, CaseIterable {
         case token, uuid, type, mode, topics, user, os, model, manufacturer, alias, active, language, badge
@@ -25,7 +25,7 @@ package struct ImportMapping: Sendable, Hashable {
 
     private var columns: [Field: String]
 
-    /// As columns are called where nothing else is said: as PCF calls them.
+    /// The standard names of columns, which are PCF's.
     package static let standard = ImportMapping(columns: [
         .token: "registration_token", .uuid: "device_uuid", .type: "type", .mode: "mode", .topics: "tags",
         .user: "custom_user_id", .os: "os", .osVersion: "os_version", .model: "device_model",

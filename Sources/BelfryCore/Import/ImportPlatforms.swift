@@ -1,4 +1,4 @@
-/// The platforms that rows are dealt to.
+/// Chooses the platform of each row.
 package struct ImportPlatforms: Sendable {
     private let platforms: [Platform]
 
@@ -28,7 +28,7 @@ package struct ImportPlatforms: Sendable {
             field: "type", "is \(row.kinds.map(\.rawValue).joined(separator: " or ")), and no platform is of it")
     }
 
-    /// A token of one of a provider's worlds is unknown in the other.
+    /// A token of a provider's development is unknown in its production, and the reverse.
     private static func checked(_ platform: Platform, _ row: ImportRow) throws(InvalidInput) -> Platform {
         guard let mode = row.mode, platform.kind.hasModes, mode != platform.mode else { return platform }
         throw InvalidInput(field: "mode", "is \(mode.rawValue), the platform is of \(platform.mode.rawValue)")

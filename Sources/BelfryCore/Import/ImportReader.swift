@@ -1,12 +1,11 @@
-/// Reads the list of another service while it streams in: bytes become rows, numbered from 1, each of which can be read or says
-/// why not.
+/// Reads the list of another service while it streams in. Rows are numbered from 1; each is readable or has a reason why not.
 package struct ImportReader: Sendable {
     package struct Row: Sendable, Hashable {
         package let number: Int
         package let outcome: Result<ImportRow, InvalidInput>
-        /// The length of the text that it comes of.
+        /// The length of the row's text.
         package let bytes: Int
-        /// The columns of the list, by the names that faults have for what they hold.
+        /// The column of each field, by the field's name in faults.
         package let columns: [String: String]
 
         package init(
@@ -24,11 +23,11 @@ package struct ImportReader: Sendable {
     private let columnNames: [String: String]
     private var csv: CSVHeader?
     private var count = 0
-    /// Rows up to this one are passed over unread.
+    /// Rows up to this one are skipped unread.
     private let skipped: Int
     private var pieces: [RowPiece] = []
 
-    /// - Parameter skipped: how many rows were done before.
+    /// - Parameter skipped: the number of rows that were done before.
     package init(_ format: ImportFormat, mapping: ImportMapping = .standard, skipping skipped: Int = 0) {
         self.skipped = skipped
         switch format {
@@ -52,7 +51,7 @@ package struct ImportReader: Sendable {
     /// The columns of the header that nothing reads; nil for formats without a header, and before it was read.
     package var ignoredColumns: IgnoredColumns? { csv?.ignored }
 
-    /// A registration of PCF that was read by itself, for a platform that is known.
+    /// Reads a single registration of PCF, for a platform that is known.
     package static func pcfRow(_ bytes: [UInt8], kind: PlatformKind) -> Result<ImportRow, InvalidInput> {
         do throws(InvalidInput) {
             var row = try PCFImport().row(bytes)
@@ -66,7 +65,7 @@ package struct ImportReader: Sendable {
     /// The bytes read at once. A row takes two bytes at least, and some hundred in memory.
     package static let pieceBytes = 4_096
 
-    /// Reads a text of any length, and hands its rows over some at a time, so that no more of them are in memory.
+    /// Reads a text of any length, and hands its rows over in pieces, so that few are in memory.
     package mutating func read(_ bytes: some Collection<UInt8>, _ take: ([Row]) async throws -> Void) async throws {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -76,13 +75,13 @@ package struct ImportReader: Sendable {
         }
     }
 
-    /// Throws `InvalidInput` where what follows cannot be read.
+    /// Throws `InvalidInput` where the rest of the text cannot be read.
     package mutating func read(_ bytes: some Sequence<UInt8>) throws(InvalidInput) -> [Row] {
         try splitter.feed(bytes, into: &pieces)
         return try rows()
     }
 
-    /// To be called at the end of the text.
+    /// Called at the end of the text.
     package mutating func finish() throws(InvalidInput) -> [Row] {
         try splitter.finish(into: &pieces)
         return try rows()
@@ -150,7 +149,7 @@ package struct IgnoredColumns: Sendable, Hashable {
     /// Columns that occur more than once; the first one of each is read.
     package let repeated: [String]
 
-    /// How many of each are named, and with how many bytes.
+    /// The most columns of each kind that are listed.
     package static let namedMax = 40
     private static let nameBytesMax = 64
 
@@ -166,7 +165,7 @@ package struct IgnoredColumns: Sendable, Hashable {
     }
 }
 
-/// The names of the columns of a CSV, which stand in its first record.
+/// The names of the columns of a CSV, from its first record.
 private struct CSVHeader: Sendable {
     let required: [String]
     private(set) var names: [String]?

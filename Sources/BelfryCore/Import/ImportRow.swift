@@ -1,20 +1,20 @@
 package import FoundationEssentials
 
-/// A device of another service, in words that all services share.
+/// A device of another service, with fields that suit all services.
 package struct ImportRow: Sendable, Hashable {
-    /// Which platforms it can belong to, the likeliest first; empty where its service does not say.
+    /// The types of platform that it may belong to, the likeliest first; empty where its service does not say.
     package var kinds: [PlatformKind] = []
-    /// Which of the provider's worlds it belongs to; nil where its service does not say.
+    /// The provider's environment that it belongs to; nil where its service does not say.
     package var mode: Platform.Mode?
     package var token = ""
-    /// A text that may be no UUID: then the device has none that it could go on by.
+    /// The id as text. If it is not a UUID, the device gets a new one here.
     package var id: String?
     package var about = Device.About()
     package var customUserID: String?
     package var topics: [String] = []
     package var isActive = true
     package var lastSeenAt: Instant?
-    /// Its badge, language and time zone, as far as its service tells them.
+    /// Its badge, language and time zone, where its service has them.
     package var detail = DeviceDetail.Change()
 
     package init() {}
@@ -48,7 +48,7 @@ package struct ImportRow: Sendable, Hashable {
         }
     }
 
-    /// 0 is what is kept anyway, and a number that no icon can show is passed over.
+    /// 0 is the default, and a number that no icon can show is ignored.
     package mutating func note(badge: Int64?) {
         detail.badge = badge.flatMap { 1...BadgeChange.keptMax ~= $0 ? $0 : nil }
     }

@@ -2,19 +2,19 @@ import FoundationEssentials
 
 /// Judges the rows of a list as an import would, and writes nothing to the database.
 ///
-/// A row may repeat a token or a UUID of an earlier one, however far above it stands. So what earlier rows would have changed is kept
-/// in a scratch file, and memory stays flat.
+/// A row may repeat a token or a UUID of any earlier row. So the changes of earlier rows are kept in a scratch file, and memory stays
+/// flat.
 actor ImportTrial {
     private let scratch: any ImportScratch
     private var state: ImportTrialState
 
-    /// - Parameter quotas: of the application, before the first row.
+    /// - Parameter quotas: the application's use of its quotas before the first row.
     init(scratch: any ImportScratch, quotas: [QuotaUse]) {
         self.scratch = scratch
         state = ImportTrialState(quotas: quotas)
     }
 
-    /// The verdicts, in order. To be called for one part of a list after the other.
+    /// The verdicts, in order. Called for each part of a list in turn.
     func verdicts(on rows: [ImportTrialRow]) async throws -> [ImportVerdict] {
         var state = state
         state.begin(try await scratch.values(of: Array(Set(rows.flatMap(state.names)))))
@@ -27,7 +27,7 @@ actor ImportTrial {
     }
 }
 
-/// A row of a dry run, and what it meets.
+/// A row of a dry run, and the devices and topics that it meets.
 struct ImportTrialRow: Sendable {
     let platform: Platform
     let device: DeviceImport
@@ -43,7 +43,7 @@ struct ImportTrialState: Sendable {
     private let quotas: Quotas
     private var deviceCount: Int
     private var topicCount: Int
-    /// Devices that the list would make have the keys below zero.
+    /// Devices that the list would create have keys below zero.
     private var lastKey: Int64 = 0
     private let hash: SipHash
     /// The values that earlier rows left for the current rows, by hash.
@@ -97,19 +97,19 @@ struct ImportTrialState: Sendable {
 
     private func devicePlace(_ key: Int64) -> UInt64 { place(.device, 0, UInt64(bitPattern: key)) }
 
-    /// Where the names of a row may lead to devices.
+    /// The places at which the names of a row may lead to devices.
     func names(of row: ImportTrialRow) -> [UInt64] {
         [tokenPlace(row)] + (uuidPlace(row).map { [$0] } ?? []) + row.newTopics.map { topicPlace($0, row) }
     }
 
-    /// Where the devices are that a row may meet.
+    /// The places of the devices that a row may meet.
     func devices(of row: ImportTrialRow) -> [UInt64] {
         let named = [tokenPlace(row), uuidPlace(row)].compactMap { $0.flatMap(key(at:)) }
         let found = [row.parties.named, row.parties.holder].compactMap { $0?.key.rawValue }
         return (named + found).map(devicePlace)
     }
 
-    /// Where the changes to the devices of users are that a row may join, or a device leave.
+    /// The places of the device counts of users, where the row adds a device or takes one away.
     func users(of row: ImportTrialRow) -> [UInt64] {
         let met = [
             device(uuidPlace(row).flatMap(key(at:)), row.parties.named),
@@ -189,7 +189,7 @@ struct ImportTrialState: Sendable {
         set([UInt64(bitPattern: Int64(bitPattern: values[place]?.first ?? 0) + change)], at: place)
     }
 
-    /// Notes that the device is as the row says; returns whether it was otherwise.
+    /// Gives the device the values of the row; returns whether it had others.
     private mutating func take(_ row: ImportTrialRow, as key: Int64, insteadOf old: TrialDevice?) -> Bool {
         for name in newTopics(of: row) {
             topicCount += 1
@@ -259,7 +259,7 @@ private struct TrialDevice: Sendable, Hashable {
         ] + about
     }
 
-    /// Without its token, which another device has from now on.
+    /// The device without its token, which another device has from now on.
     var evicted: TrialDevice {
         var device = self
         (device.token, device.isActive) = (0, false)

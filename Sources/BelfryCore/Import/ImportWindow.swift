@@ -1,4 +1,4 @@
-/// Rows that wait to be written together: no more than so many, and no more than came of so many bytes.
+/// Rows that wait to be written together, limited in number and in bytes of text.
 package struct ImportWindow: Sendable {
     private let rowsMax: Int
     private var rows: [ImportReader.Row] = []
@@ -9,33 +9,33 @@ package struct ImportWindow: Sendable {
 
     package init(rowsMax: Int) { self.rowsMax = rowsMax }
 
-    /// Returns the rows of a window that is full with this one.
+    /// Adds a row; returns all rows if the window is full then.
     package mutating func add(_ row: ImportReader.Row) -> [ImportReader.Row]? {
         rows.append(row)
         bytes += row.bytes
         return rows.count >= rowsMax || bytes >= Self.bytesMax ? rest() : nil
     }
 
-    /// The rows that wait, which then wait no more.
+    /// Removes and returns the waiting rows.
     package mutating func rest() -> [ImportReader.Row] {
         defer { (rows, bytes) = ([], 0) }
         return rows
     }
 }
 
-/// Takes a list while it comes in and does its rows window by window: the one way in for the admin API and the dashboard.
+/// Takes a list while it streams in and processes its rows window by window, for the admin API and the dashboard.
 ///
-/// What is in memory is bounded by a window and a piece, however short the rows are.
+/// At most a window and a piece are in memory, however short the rows are.
 package struct ImportIntake: Sendable {
     package var recorded: RecordedImport
     private var reader: ImportReader
     private var waiting = ImportWindow(rowsMax: RecordedImport.windowRows)
-    /// Rows of the list before the part of it that comes in.
+    /// The number of rows before this part of the list.
     private let before: Int
 
     package var ignoredColumns: IgnoredColumns? { reader.ignoredColumns }
 
-    /// Does some rows; returns false where none are to be done after them.
+    /// Processes some rows; returns false to stop.
     package typealias Write = (inout RecordedImport, [ImportReader.Row]) async throws -> Bool
 
     package init(into recorded: RecordedImport, behind before: Int = 0) throws(InvalidInput) {
@@ -57,7 +57,7 @@ package struct ImportIntake: Sendable {
         return true
     }
 
-    /// To be called at the end of the list, once all of it was taken.
+    /// Called at the end of the list.
     package mutating func finish(_ write: Write) async throws -> Bool {
         guard try await take(try reader.finish(), write) else { return false }
         return try await write(&recorded, waiting.rest())

@@ -1,6 +1,6 @@
 /// A number as it was written: with all of its digits, its trailing zeros and its exponent.
 ///
-/// What an app gets may be an amount of money or an id of any length, which a double would alter.
+/// An app's data may hold an amount of money or an id of any length, which a double would alter.
 package struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
     /// As JSON has it.
     package let text: String
@@ -8,7 +8,7 @@ package struct JSONNumber: Hashable, Sendable, CustomStringConvertible {
     /// - Parameter text: a number of JSON, which a double can hold roughly.
     init(text: String) { self.text = text }
 
-    /// In its shortest form; a whole number has no point. JSON cannot express what is not finite: that becomes null.
+    /// Writes a double in its shortest form; a whole number has no point. JSON cannot express infinities and NaN: they become null.
     package init(_ double: Double) {
         var bytes: [UInt8] = []
         bytes.append(json: double)

@@ -1,6 +1,6 @@
 /// The members of an object in the order in which they were written.
 ///
-/// What the program adds stands where the order of the keys has it. Keys are compared by their bytes: two spellings of a text that look
+/// Members that the program adds are placed in the order of the keys. Keys are compared by their bytes: two spellings of a text that look
 /// the same are two keys, as to every other reader of JSON. Looking a member up takes time in proportion to their number: it is for names
 /// that the program knows.
 package struct JSONObject: Sendable {
@@ -57,7 +57,7 @@ package struct JSONObject: Sendable {
         place(of: key).map { members.remove(at: $0).value }
     }
 
-    /// Texts by their keys: anything else is its JSON, and null is left out.
+    /// The members as texts: a value other than a text is its JSON, and null is left out.
     package var texts: [(key: String, text: String)] {
         members.compactMap { $0.value.isNull ? nil : ($0.key, $0.value.flat) }
     }
@@ -85,7 +85,7 @@ package struct JSONObject: Sendable {
         return filtered
     }
 
-    /// With the members of another behind its own. A key of both takes the place of the first.
+    /// The object with the members of another behind its own. A key of both keeps the first place.
     package func merging(_ other: JSONObject, _ combine: (JSONValue, JSONValue) -> JSONValue) -> JSONObject {
         var places: [KeyBytes: Int] = [:]
         for (place, member) in members.enumerated() { places[KeyBytes(member.key)] = place }
@@ -114,7 +114,7 @@ extension JSONObject: ExpressibleByDictionaryLiteral {
     }
 }
 
-/// The order of members says nothing.
+/// Compares without regard to the order of members.
 extension JSONObject: Hashable {
     package static func == (left: Self, right: Self) -> Bool {
         guard left.count == right.count else { return false }
@@ -153,7 +153,7 @@ private struct KeyBytes: Hashable {
 }
 
 extension [JSONObject.Member] {
-    /// Few are compared with each other, many by their hashes.
+    /// Compares few keys with each other, and many by their hashes.
     fileprivate var hasKeyTwice: Bool {
         guard count > 1 else { return false }
         if count > 16 { return Set(lazy.map { KeyBytes($0.key) }).count < count }

@@ -37,7 +37,7 @@ extension JSONReader {
         return integers
     }
 
-    /// An object with members of the caller's own.
+    /// Reads an object with members of the caller's own.
     ///
     /// - Parameter bytesMax: the limit on its text.
     package mutating func members(

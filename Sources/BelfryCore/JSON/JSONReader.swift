@@ -404,7 +404,7 @@ package struct JSONReader {
         return InvalidInput(field: field, "has to be \(expected), it is \(found)")
     }
 
-    /// Fields as forms of web pages send them, and as tools do that are not told otherwise: `target=news&…`.
+    /// The fault for fields in the form of web pages and of some tools' default: `target=news&…`.
     private static let form = InvalidInput(
         field: "body", "is not JSON but the fields of a form, such as name=value; send JSON, as application/json")
 
@@ -430,7 +430,7 @@ package struct JSONReader {
         }
     }
 
-    /// Whether a word stands here, whole.
+    /// Whether a whole word is next.
     private func isAt(_ word: StaticString) -> Bool {
         let rest = bytes[position...]
         guard word.withUTF8Buffer({ rest.starts(with: $0) }) else { return false }

@@ -1,4 +1,4 @@
-/// JSON text, compact: what `JSONReader` read is written with the same members in the same order, and the same digits.
+/// Writes compact JSON. A text that `JSONReader` read is written with the same members in the same order, and the same digits.
 extension [UInt8] {
     package mutating func append(json value: JSONValue) {
         switch value {
@@ -29,7 +29,8 @@ extension [UInt8] {
         append(UInt8(ascii: "}"))
     }
 
-    /// In its shortest form, a whole number without a point. JSON cannot express numbers that are not finite: they are written as null.
+    /// Writes a double in its shortest form, a whole number without a point. JSON cannot express infinities and NaN: they are written
+    /// as null.
     package mutating func append(json number: Double) {
         guard number.isFinite else { return append(contentsOf: "null".utf8) }
         let text = String(number)

@@ -1,6 +1,6 @@
 /// Any JSON value, for the parts of a push that belong to the app and not to us.
 ///
-/// It is written as it was read: numbers keep their digits and objects the order of their members.
+/// It is written as it was read: numbers keep their digits, and objects keep the order of their members.
 package enum JSONValue: Sendable {
     case null
     case bool(Bool)
@@ -26,7 +26,7 @@ package enum JSONValue: Sendable {
 
     package var isNull: Bool { self == .null }
 
-    /// A whole number, however it is written: 3, 3.0 or 3e0. nil where a double stands for several.
+    /// A whole number in any notation: 3, 3.0 or 3e0. nil where a double stands for several.
     package var wholeNumber: Int64? {
         switch self {
         case .integer(let number): number

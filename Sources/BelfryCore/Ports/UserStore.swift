@@ -43,7 +43,7 @@ package struct IDPrefix: Sendable, Hashable {
     /// A text above all ids with the prefix, in the order of bytes. The last code point is not a character, so no id has it.
     package var end: String { text + "\u{10FFFF}" }
 
-    /// The least id with the prefix that may follow `id`; it may be `id` itself.
+    /// The start of a scan for ids after `id`; it may be `id` itself.
     package func start(after id: String?) -> String {
         guard let id, text.utf8.lexicographicallyPrecedes(id.utf8) else { return text }
         return id

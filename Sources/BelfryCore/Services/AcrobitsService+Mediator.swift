@@ -19,15 +19,15 @@ extension AcrobitsService {
         package var applications: Set<Key<Application>> { Set(places.map(\.platform.applicationKey)) }
     }
 
-    /// - Parameter applications: those whose mediator serves the caller.
+    /// - Parameter applications: the applications whose mediator serves the caller.
     package func route(_ call: AcrobitsCall, among applications: Set<Key<Application>>) async throws -> Route {
         let appIDs = try await store.acrobitsAppIDs(named: call.appID)
         let own = appIDs.filter { applications.contains($0.applicationKey) }
         return Route(call: call, places: try await places(own, for: call.token))
     }
 
-    /// Accepts what a back end asks for as an urgent push. A token that no softphone reported here is registered first: the back
-    /// end may have kept it for long.
+    /// Accepts a back end's request as an urgent push. A token that no softphone reported here is registered first: the back end
+    /// may have kept it for long.
     package func send(_ route: Route) async throws -> Verdict {
         let (call, places) = (route.call, route.places)
         var dead: Key<Application>?
@@ -40,7 +40,7 @@ extension AcrobitsService {
             }
         }
         if let dead { return .dead(dead) }
-        // With several applications nobody can say whose an unknown token is.
+        // An unknown token does not show which of several applications it belongs to.
         guard let place = places.first, route.applications.count == 1 else { return .unknownAppID }
         let token = try call.token.deviceToken(for: place.platform.kind)
         let registration = try Registration(

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Registers the tokens that Acrobits' softphones report, and sends what their back ends ask the mediator to send.
+/// Registers the tokens that Acrobits' softphones report, and sends the messages of their back ends to the mediator.
 package struct AcrobitsService: Sendable {
     package typealias Stores = AcrobitsStore & DeviceDetailStore & AnalyticsStore & PushService.Stores
 
@@ -17,7 +17,7 @@ package struct AcrobitsService: Sendable {
     /// The result of a report.
     package enum Result: String, Sendable, Hashable, CaseIterable {
         case stored
-        /// It named no token: what was stored stays.
+        /// It named no token: the stored tokens stay.
         case unchanged
         /// No platform takes its tokens with its app ids.
         case unknown
@@ -67,8 +67,7 @@ package struct AcrobitsService: Sendable {
             .first { $0.appID == appID && $0.platformKey == platform.key }
     }
 
-    /// The device that has a new token from now on: the one that the account had, unless others are on it or the token is
-    /// known already.
+    /// The device that gets a new token: the device of the account, unless other accounts use it or the token is known already.
     private func name(
         for token: DeviceToken, _ old: AcrobitsRegistration?, on platform: Platform
     ) async throws -> UUID? {
@@ -81,7 +80,7 @@ package struct AcrobitsService: Sendable {
             .allSatisfy { $0.selector == registration.selector }
     }
 
-    /// Deactivates the device of an account that has left it, unless another is on it.
+    /// Deactivates the device of an account that has left it, unless another account uses it.
     private func retire(_ registration: AcrobitsRegistration) async throws {
         let others = try await store.acrobitsRegistrations(
             device: registration.device, of: registration.applicationKey)
@@ -89,7 +88,7 @@ package struct AcrobitsService: Sendable {
         try await store.unregister(registration.device, on: registration.platformKey)
     }
 
-    /// Forgets an account on a device. Devices without an account are deactivated.
+    /// Deletes an account on a device. Devices without an account are deactivated.
     package func remove(_ report: AcrobitsReport, of application: Application) async throws {
         guard let selector = report.selector else { return }
         let registrations = try await store.acrobitsRegistrations(selector: selector, of: application.key)
@@ -97,7 +96,7 @@ package struct AcrobitsService: Sendable {
         for registration in registrations { try await retire(registration) }
     }
 
-    /// Counts the push that a report of its arrival names; returns false where it names none of the account's.
+    /// Counts the push that a report of its arrival names; returns false where it names no push of the account.
     package func noteArrival(_ report: AcrobitsReport, of application: Application) async throws -> Bool {
         guard let selector = report.selector, let id = report.pushID.flatMap(UUID.init(uuidString:)),
             let push = try await store.receipt(id)?.push, push.applicationKey == application.key

@@ -1,5 +1,5 @@
 extension AdminService {
-    /// Says what an app id of Acrobits' softphones stands for. It may name one platform of Apple's and one of another provider's.
+    /// Sets the platform of an app id of Acrobits' softphones. An app id may name one platform of Apple's and one of another provider's.
     package func setAcrobitsAppID(
         _ name: String, on platform: Platform, payload: AcrobitsPayloadTemplate?, of application: Application,
         by author: AuditAuthor
@@ -24,8 +24,8 @@ extension AdminService {
         return appID
     }
 
-    /// Throws where the path without a key leads to this application and to another that has the app id: one of them would get what is
-    /// meant for the other, so an operator has to say that both are meant.
+    /// Throws where the path without a key leads to this application and to another that has the app id: one of them would get the
+    /// other's messages, so an operator has to confirm that both are meant.
     private func checkClaim(_ name: String, of application: Application, by author: AuditAuthor) async throws {
         guard author.credentials != .operator else { return }
         let plain = Set(try await store.plainOpenEndpoints(.acrobitsMediator).map(\.application))

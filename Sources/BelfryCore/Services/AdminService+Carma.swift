@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension AdminService {
-    /// Returns the token too: it is shown once.
+    /// Creates an account. Returns the token too: it is shown once.
     package func createCarmaAccount(
         customerID: Int64, user: String, password: String, by author: AuditAuthor
     ) async throws -> (account: CarmaAccount, token: String) {
@@ -38,7 +38,7 @@ extension AdminService {
         return Array(try await passwords.hash(Password(checked: password), for: author.derivationCaller).utf8)
     }
 
-    /// Makes a new token, and takes a new password where one is given.
+    /// Makes a new token, and sets a new password where one is given.
     package func rotateCarmaAccount(
         _ account: CarmaAccount, password: String?, by author: AuditAuthor
     ) async throws -> String {

@@ -6,7 +6,7 @@ import FoundationEssentials
 // MARK: - Topics and devices
 
 extension AdminService {
-    /// An existing topic stays as it is.
+    /// Creates a topic. An existing topic stays as it is.
     package func create(
         _ topic: NewTopic, of application: Application, by author: AuditAuthor
     ) async throws -> NewTopic.CreationResult {
@@ -28,7 +28,7 @@ extension AdminService {
         }
     }
 
-    /// Its devices are unsubscribed.
+    /// Deletes a topic and unsubscribes its devices.
     package func delete(_ topic: Topic, of application: Application, by author: AuditAuthor) async throws {
         let change = AuditedChange(by: author, "topic.delete", application, ["topic": topic.name])
         _ = try await store.audited(change) { try await store.deleteTopics([topic.key], of: application.key) }
@@ -42,7 +42,7 @@ extension AdminService {
         return try await store.audited(change) { try await store.register(registration, as: nil, on: platform) }
     }
 
-    /// Changes what is known of a device that is active. Its token stays.
+    /// Changes the details of an active device. Its token stays.
     package func update(
         _ device: Device, on platform: Platform, of application: Application, _ change: DeviceChange,
         by author: AuditAuthor
@@ -60,7 +60,7 @@ extension AdminService {
         }
     }
 
-    /// The device keeps its UUID, and becomes active when its app registers again.
+    /// Deactivates a device. It keeps its UUID, and becomes active when its app registers again.
     package func deactivate(
         _ device: Device, on platform: Platform, of application: Application, by author: AuditAuthor
     ) async throws {
@@ -69,7 +69,7 @@ extension AdminService {
         try await store.audited(change) { try await store.unregister(device.uuid, on: platform.key) }
     }
 
-    /// Deletes the device with all that is kept of it. Its app may register it anew, under another UUID.
+    /// Deletes the device with all its rows. Its app may register it anew, under another UUID.
     package func erase(
         _ device: Device, on platform: Platform, of application: Application, by author: AuditAuthor
     ) async throws {

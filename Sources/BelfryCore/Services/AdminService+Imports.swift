@@ -24,7 +24,7 @@ extension AdminService {
         return try await ImportService(dryRunOf: application, store: store, platforms: platforms)
     }
 
-    /// As `beginImport`, whose progress and verdicts are kept.
+    /// Does as `beginImport`, and keeps progress and verdicts.
     ///
     /// - Parameter position: rows that are passed over.
     package func recordImport(
@@ -38,8 +38,8 @@ extension AdminService {
         return RecordedImport(job: job, service: service, store: store)
     }
 
-    /// Goes on with an import that has not ended; nil where it has. Whatever request brought its rows so far brings no more.
-    /// Another's going on with it leaves a line in the audit log, and not each part of a list.
+    /// Resumes an import that has not ended; nil where it has. The request that brought its rows so far can bring no more. A
+    /// line in the audit log is written when another caller resumes it, and not for each part of a list.
     ///
     /// - Parameter service: the one that has judged the rows of a dry run so far; nil before its first, and where rows are imported.
     package func resume(

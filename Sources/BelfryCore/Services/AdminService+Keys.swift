@@ -31,7 +31,7 @@ extension AdminService {
         return text
     }
 
-    /// Does nothing to a key that is revoked already.
+    /// Revokes a key. Does nothing if it is revoked already.
     package func revoke(_ key: AdminKey, by author: AuditAuthor) async throws {
         guard key.revokedAt == nil else { return }
         let change = AuditedChange(

@@ -1,8 +1,8 @@
 extension AdminService {
     /// Gives a person another role, which their open sessions have at once.
     ///
-    /// - Parameter person: as the caller was shown them; another role by now is a `StoreError.conflict`, and so is taking it
-    ///   from the last operator.
+    /// - Parameter person: as the caller saw them; a different role by now is a `StoreError.conflict`, and so is demoting
+    ///   the last operator.
     package func setRole(of person: Person, to role: SignOn.Role, by author: AuditAuthor) async throws -> Person {
         let change = AuditedChange(
             by: author, "person.set_role", person.email.text, of: Permission.Subject(role.bounds),
@@ -10,7 +10,7 @@ extension AdminService {
         return try await store.audited(change) { try await store.setRole(of: person, to: role) }
     }
 
-    /// Shuts a person out, or lets them in again.
+    /// Disables or enables a person.
     ///
     /// - Parameters:
     ///   - keepsOperator: see `PersonStore.setDisabled`.

@@ -15,7 +15,7 @@ package struct WebAccessEdit: Sendable, Hashable {
 }
 
 extension AdminService {
-    /// Lets web pages register browsers on a platform, or changes which may and how.
+    /// Lets web pages register browsers on a platform, or changes which pages may and how.
     package func setWebAccess(
         of platform: Platform, of application: Application, _ edit: WebAccessEdit, by author: AuditAuthor
     ) async throws -> WebAccess {
@@ -38,7 +38,7 @@ extension AdminService {
         return access
     }
 
-    /// Ends the registration of browsers by web pages. Those that are registered stay.
+    /// Ends the registration of browsers by web pages. Registered browsers stay.
     package func endWebAccess(
         of platform: Platform, of application: Application, by author: AuditAuthor
     ) async throws {

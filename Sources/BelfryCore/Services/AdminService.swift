@@ -59,7 +59,7 @@ extension AdminService {
 // MARK: - Applications
 
 extension AdminService {
-    /// - Parameter identity: what the application was called by another server; what is not given is made.
+    /// - Parameter identity: the identity at another server; missing parts are made.
     package func createApplication(
         uuid: UUID = UUID(), name: Name, description: Description? = nil, identity: ApplicationIdentity? = nil,
         of tenant: Key<Tenant> = Tenant.first, by author: AuditAuthor
@@ -90,7 +90,7 @@ extension AdminService {
         try await store.audited(change) { try await store.delete(application.key, force: force) }
     }
 
-    /// - Parameter grace: for how long the old key is taken too.
+    /// - Parameter grace: the time in which the old key is accepted too.
     package func replaceAPIKey(
         of application: Application, grace: Duration, by author: AuditAuthor
     ) async throws -> String {
@@ -102,7 +102,7 @@ extension AdminService {
         return apiKey
     }
 
-    /// - Parameter grace: for how long custom user ids signed with the old secret are taken too.
+    /// - Parameter grace: the time in which custom user ids signed with the old secret are accepted too.
     package func replaceSharedSecret(
         of application: Application, grace: Duration, by author: AuditAuthor
     ) async throws -> String {
@@ -122,9 +122,9 @@ extension AdminService {
 
     private static let lettersAndDigits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
-    /// A rotation ends what an earlier one left of its grace.
+    /// The end of an earlier rotation's grace, where a new rotation cuts it short; nil otherwise.
     ///
-    /// - Parameter end: until when the secret before the one that is replaced was to be taken.
+    /// - Parameter end: the end of the earlier rotation's grace.
     package func graceEndedEarly(_ end: Instant?) -> Instant? { end.flatMap { $0 > clock.now ? $0 : nil } }
 
     private func graceEnd(_ grace: Duration) -> Instant? { grace > .zero ? clock.now + grace : nil }

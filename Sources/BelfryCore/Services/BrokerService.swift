@@ -2,8 +2,8 @@ package import FoundationEssentials
 
 /// Provisions and binds for platforms that speak the Open Service Broker API.
 ///
-/// Each step may be repeated: what is to be made is named in the instance's row before it is made, so a crash in between leaves
-/// nothing that the next attempt, or the deletion of an orphan, does not find. Source: Open Service Broker API 2.17, "Orphans".
+/// Each step may be repeated: the instance's row names an application before it is made, so the next attempt, or the deletion
+/// of an orphan, finds everything that a crash left. Source: Open Service Broker API 2.17, "Orphans".
 package struct BrokerService: Sendable {
     package typealias Stores = AdminService.Stores & BrokerStore
 
@@ -23,7 +23,7 @@ package struct BrokerService: Sendable {
         self.sign = sign
     }
 
-    /// Whether something was made, or was there as it is asked for.
+    /// Whether something was made, or existed already as it was requested.
     package enum Fate<Made: Sendable>: Sendable {
         case created(Made)
         case existed(Made)
@@ -82,7 +82,7 @@ package struct BrokerService: Sendable {
     }
 
     /// Deletes the application with its platforms and devices. Throws `BrokerError.gone` when there is no such instance,
-    /// and `.busy` when so much has to be cleared away that it takes longer than a request.
+    /// and `.busy` when the deletion takes longer than a request.
     package func deprovision(_ id: String, by author: AuditAuthor) async throws {
         guard let instance = try await store.brokerInstance(id) else { throw BrokerError.gone }
         if let application = try await store.application(instance.application) {
@@ -94,7 +94,7 @@ package struct BrokerService: Sendable {
         try await store.delete(instance.key)
     }
 
-    /// Keeps a tenant that others added applications to. It cannot be deleted while an application in it is still being deleted.
+    /// Deletes a tenant, unless others added applications to it. It cannot be deleted while an application in it is still being deleted.
     private func delete(_ tenant: Tenant, by author: AuditAuthor) async throws {
         for _ in 1...Self.clearingPausesMax {
             do {
@@ -107,11 +107,11 @@ package struct BrokerService: Sendable {
         throw BrokerError.busy
     }
 
-    /// Five seconds together.
+    /// The most pauses, five seconds together.
     private static let clearingPausesMax = 50
     private static let clearingPause = Duration.milliseconds(100)
 
-    /// Throws `BrokerError.conflict` when the id stands for something else, and `.gone` when the application is no more.
+    /// Throws `BrokerError.conflict` when the id stands for something else, and `.gone` when the application does not exist any more.
     package func bind(
         _ id: String, to instance: BrokerInstance, request: String, by author: AuditAuthor
     ) async throws -> Fate<Credentials> {
@@ -165,7 +165,7 @@ package struct BrokerService: Sendable {
     }
 }
 
-/// Why the broker does not do what it is asked.
+/// The reason why the broker refuses a request.
 package enum BrokerError: Error, Sendable, Hashable {
     /// There is no such instance or binding.
     case gone

@@ -13,9 +13,9 @@ extension CarmaService {
         return app
     }
 
-    /// Changes a contact, and registers what tokens are given.
+    /// Changes a contact, and registers the given tokens.
     ///
-    /// - Parameter creates: whether a contact that is not there is made.
+    /// - Parameter creates: whether a missing contact is created.
     package func save(
         _ change: CarmaContactChange, in app: CarmaApp, creates: Bool = true
     ) async throws -> CarmaContact {
@@ -32,7 +32,7 @@ extension CarmaService {
         }
     }
 
-    /// The next contacts behind one; with an address, those that have it.
+    /// The next contacts behind one; with an address, only contacts that have it.
     package func contacts(
         in app: CarmaApp, having address: String?, after: Key<User>?, limit: Int
     ) async throws -> [FoundUser] {
@@ -62,7 +62,7 @@ extension CarmaService {
         return found
     }
 
-    /// Takes a list, and returns when its contacts are written: nothing is left to do then. A list may come again.
+    /// Imports a list, and returns when all its contacts are written. A list may come again.
     package func run(_ uuid: UUID, in app: CarmaApp, _ bytes: [UInt8]) async throws -> CarmaImport {
         guard let list = try await store.carmaImport(uuid, of: app.key),
             let begun = try await store.beginCarmaImport(list.key)
@@ -80,7 +80,7 @@ extension CarmaService {
         return list
     }
 
-    /// Lines are written side by side, so that they share transactions.
+    /// The number of lines that are written side by side, so that they share transactions.
     private static let linesAtOnce = 256
 
     private func take(
@@ -113,7 +113,7 @@ extension CarmaService {
         return CarmaImportEnd(taken: taken, refused: refused, reason: reason)
     }
 
-    /// Why each line was refused, in their order; those of one contact are written one after another.
+    /// Writes lines and returns the reason why each was refused, in their order. Lines of one contact are written one after another.
     private func write(
         _ lines: [CarmaTable.Line], _ kind: CarmaImport.Settings.Kind, in app: CarmaApp, _ begun: Instant
     ) async throws -> [(number: Int, refusal: String?)] {
@@ -141,7 +141,7 @@ extension CarmaService {
         return ended.sorted { $0.number < $1.number }
     }
 
-    /// Returns why it cannot be, if it cannot.
+    /// Writes a line; returns the reason if it is refused.
     private func write(
         _ change: CarmaContactChange, _ kind: CarmaImport.Settings.Kind, in app: CarmaApp, _ begun: Instant
     ) async throws -> String? {

@@ -80,7 +80,7 @@ extension CarmaService {
             ])
     }
 
-    /// The message whose page has this name. It is read from now on; the first time counts as opened.
+    /// The message whose page has this name. It is marked as read; the first time counts as opened.
     package func read(_ page: String) async throws -> CarmaMessage? {
         guard let message = try await store.carmaMessage(pageHash: hash(page)) else { return nil }
         if message.readAt == nil, try await store.markRead(message.key) { try await noteOpened(message) }

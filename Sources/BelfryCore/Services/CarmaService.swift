@@ -27,7 +27,7 @@ package struct CarmaService: Sendable {
         return app
     }
 
-    /// Registers the contact's tokens and changes what is given of it.
+    /// Registers the contact's tokens and changes its given fields.
     package func register(_ change: CarmaContactChange, in app: CarmaApp) async throws -> CarmaContact {
         let id = try Self.checked(change)
         let platforms = try await store.platforms(of: app.applicationKey)
@@ -76,7 +76,7 @@ package struct CarmaService: Sendable {
         return id
     }
 
-    /// The platform that a token is of: hex digits are Apple's.
+    /// The platform of a token: hex digits are Apple's.
     private static func place(
         _ text: String, among platforms: [Platform]
     ) throws(InvalidInput) -> (DeviceToken, Platform) {
@@ -94,7 +94,7 @@ package struct CarmaService: Sendable {
         throw InvalidInput(field: "devicetoken", "is not one of APNs, and the app has no platform of another type")
     }
 
-    /// Removes tokens from a contact; what it does not have is passed over.
+    /// Removes tokens from a contact; tokens that it does not have are ignored.
     package func invalidate(_ change: CarmaContactChange, in app: CarmaApp) async throws -> CarmaContact {
         let id = try Self.checked(change)
         let known = try await store.carmaDevices(of: id, app.applicationKey)
@@ -112,7 +112,7 @@ package struct CarmaService: Sendable {
         return try await contact(id, in: app) ?? CarmaContact(app: app, user: User(id: id), devices: [])
     }
 
-    /// The contact with all its devices; nil where neither a profile nor a token is known of it.
+    /// The contact with all its devices; nil where it has neither a profile nor a token.
     package func contact(_ id: String, in app: CarmaApp) async throws -> CarmaContact? {
         let id = id.asName
         let user = try await store.user(id, of: app.applicationKey)

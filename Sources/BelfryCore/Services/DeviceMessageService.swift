@@ -14,13 +14,13 @@ package struct DeviceMessageService: Sendable {
         self.linkKeys = linkKeys
     }
 
-    /// A message, with what was sent to the device.
+    /// A message, with its payload for the device.
     package struct Sent: Sendable {
         package let push: Push
         package let payload: JSONValue
     }
 
-    /// The newest first; without those that have expired.
+    /// The newest first, without expired messages.
     package func latest(of device: Device, on platform: Platform, limit: Int) async throws -> [Sent] {
         let found = try await store.messages(
             to: device.key, on: platform.key, of: platform.applicationKey, limit: limit)

@@ -4,7 +4,7 @@ package struct GatewayCredentialService: Sendable {
 
     package init(store: any GatewayStore & AuditStore) { self.store = store }
 
-    /// - Parameter platform: of a type whose tokens Apple's protocol carries.
+    /// - Parameter platform: of a type whose tokens fit Apple's binary protocol.
     package func create(
         _ fingerprint: [UInt8], expiresAt: Instant?, on platform: Platform, of application: Application,
         by author: AuditAuthor

@@ -8,7 +8,7 @@ package struct ImportService: Sendable {
 
     private let store: any Stores
     private let platforms: ImportPlatforms
-    /// Judges rows where nothing is to be written; nil where they are imported.
+    /// Judges rows in a dry run; nil where rows are imported.
     private let trial: ImportTrial?
 
     /// The result of a row.
@@ -51,7 +51,7 @@ package struct ImportService: Sendable {
             scratch: try await store.importScratch(), quotas: try await store.quotas(of: application.key))
     }
 
-    /// Does some rows of a list, and returns what came of each, in order.
+    /// Imports some rows of a list, and returns the verdict on each, in order.
     package func run(_ rows: [ImportReader.Row]) async throws -> [Verdict] {
         if let trial { return try await judge(rows, by: trial) }
         var verdicts: [Verdict] = []
@@ -100,7 +100,7 @@ package struct ImportService: Sendable {
         }
     }
 
-    /// Rows that are written together: no two of one token or one UUID, so that the order within does not matter.
+    /// Rows that are written together. No two have the same token or UUID, so their order does not matter.
     private struct Window {
         /// By platform, in the order of the rows.
         var found: [Key<Platform>: [Found]] = [:]
@@ -108,7 +108,7 @@ package struct ImportService: Sendable {
         private var tokens: [Key<Platform>: Set<[UInt8]>] = [:]
         private var uuids: [Key<Platform>: Set<UUID>] = [:]
 
-        /// Takes the row, unless one of its token or UUID is here.
+        /// Takes the row, unless one with its token or UUID is here.
         mutating func takes(_ row: Found) -> Bool {
             let platform = row.platform.key
             let identity = row.device.registration.token.identity
@@ -151,8 +151,8 @@ package struct ImportService: Sendable {
 // MARK: - Details
 
 extension ImportService {
-    /// Writes badges, languages and time zones after the devices. Of a device that was there nothing that is kept is changed, so a crash in
-    /// between has the next import write them.
+    /// Writes badges, languages and time zones after the devices. Stored details of existing devices stay, so the next import completes
+    /// them after a crash in between.
     private func keepDetails(of imported: [(DeviceImport, ImportVerdict)], on platform: Platform) async throws {
         let telling = imported.filter { device, verdict in
             if case .refused = verdict { false } else { !device.detail.isEmpty }
@@ -189,7 +189,7 @@ extension ImportService {
         return verdicts.sorted { $0.row < $1.row }
     }
 
-    /// The rows with what they meet in the database, in order.
+    /// The rows with the devices and topics that they meet in the database, in order.
     private func survey(_ found: [Found]) async throws -> [ImportTrialRow] {
         let steps = Dictionary(grouping: found, by: \.platform.key).values.flatMap(Self.steps)
         let rows = try await withThrowingTaskGroup(of: [(Int, ImportTrialRow)].self) { group in
@@ -211,7 +211,7 @@ extension ImportService {
     }
 }
 
-/// How many rows had which verdict.
+/// The number of rows with each verdict.
 package struct ImportTally: Sendable, Hashable, Codable {
     package var new = 0
     package var updated = 0

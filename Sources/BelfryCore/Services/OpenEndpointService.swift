@@ -11,9 +11,9 @@ package struct OpenEndpointService: Sendable {
         self.hash = hash
     }
 
-    /// Returns the key too: it is shown once.
+    /// Opens an endpoint. Returns the key too: it is shown once.
     ///
-    /// - Parameter isPlain: see `OpenEndpoint.isPlain`; to be an operator's word, since the path is everybody's.
+    /// - Parameter isPlain: see `OpenEndpoint.isPlain`; only operators may set it, since all applications share the path.
     package func create(
         _ kind: OpenEndpoint.Kind, of application: Application, allowed: [String] = [],
         options: [String: String] = [:], isPlain: Bool = false, by author: AuditAuthor

@@ -22,7 +22,7 @@ extension OperatorService {
         try await all { try await store.adminKeys(within: .everything, after: $0?.key, limit: $1) }
     }
 
-    /// Returns the new secret; and until when the one before the last would have been taken, if it ends early.
+    /// Returns the new secret, and the end of the previous secret's grace where the rotation cuts that short.
     package func rotateKey(
         _ id: String, grace: Duration
     ) async throws -> (text: AdminKey.Text, graceEndedEarly: Instant?) {
@@ -31,7 +31,7 @@ extension OperatorService {
         return (try await admin.rotate(key, grace: grace, by: author), admin.graceEndedEarly(key.previous?.validUntil))
     }
 
-    /// Returns since when the key was revoked already; nil when it was not.
+    /// Returns when the key was revoked before; nil when it was not.
     @discardableResult package func revokeKey(_ id: String) async throws -> Instant? {
         let key = try await adminKey(id)
         try await admin.revoke(key, by: author)

@@ -98,7 +98,7 @@ package struct OperatorService: Sendable {
 
     // MARK: Imports
 
-    /// The platforms that a list is dealt to: those that are named, or all of the application.
+    /// The platforms for the rows of a list: the named ones, or all of the application.
     package func platforms(_ named: [UUID], of application: Application) async throws -> [Platform] {
         let all = try await store.platforms(of: application.key)
         return try named.isEmpty
@@ -118,14 +118,14 @@ package struct OperatorService: Sendable {
             of: application, to: platforms, from: source, isDryRun: isDryRun, by: author)
     }
 
-    /// Waits until the servers beside this command have seen what it wrote: each looks with its next heartbeat, which comes within
-    /// five seconds. One that is silent for longer is not waited for.
+    /// Waits until the running servers have seen this command's changes: each looks with its next heartbeat, within five seconds.
+    /// Servers that are silent for longer are not waited for.
     package func awaitServers() async throws {
         func living() async throws -> [UUID: Instant] {
             let nodes = try await store.nodes().filter { $0.silence < .seconds(15) }
             return Dictionary(nodes.map { ($0.uuid, $0.lastSeenAt) }, uniquingKeysWith: max)
         }
-        // Their clocks are compared with themselves alone.
+        // Each clock is compared with itself only.
         let before = try await living()
         for _ in 0..<80 {
             if try await living().allSatisfy({ before[$0.key] != $0.value }) { return }

@@ -54,7 +54,7 @@ extension PersonService {
     /// Begins a session with a token of its own, so that no token from before the login is worth anything.
     ///
     /// - Parameters:
-    ///   - factor: what was proved besides the password.
+    ///   - factor: the second factor that was proved.
     ///   - issuer: who vouches for the person, in place of a password.
     package func begin(
         _ person: Person, factor: Factor? = nil, issuer: String? = nil, address: String?, agent: String
@@ -83,7 +83,7 @@ extension PersonService {
         return Login(token: token, session: found.session, person: found.person)
     }
 
-    /// Whether the session still lives, and its person may do this now. To ask does not count as using it.
+    /// Whether the session is still valid, and its person may do this now. Asking does not count as use.
     package func may(
         _ action: Permission.Action, on subject: Permission.Subject, in login: Login
     ) async throws -> Bool {
@@ -112,7 +112,7 @@ extension PersonService {
 // MARK: - Logging in by an issuer
 
 extension PersonService {
-    /// Begins a session of the person whom an issuer vouches for. No code is asked for: that is the issuer's to do.
+    /// Begins a session of the person whom an issuer vouches for. No code is required: second factors are up to the issuer.
     ///
     /// - Parameter issuer: its name in the settings, for the audit log.
     /// - Throws: `SignOnRefusal`.
@@ -139,7 +139,7 @@ extension PersonService {
         return try await begin(person, issuer: issuer, address: address, agent: agent)
     }
 
-    /// Ends the sessions of somebody whom their issuer gives no role any more, so that they cannot go on with the one they had.
+    /// Ends the sessions of a person whom their issuer gives no role any more, so that they lose the role that they had.
     ///
     /// - Parameter issuer: its name in the settings, for the audit log.
     package func endSessions(of identity: PersonIdentity, issuer: String, address: String?) async throws {
@@ -152,12 +152,12 @@ extension PersonService {
         _ = try await store.audited(change) { try await store.endSessions(of: person.key) }
     }
 
-    /// Seals what has to come back from an issuer with its answer, for this visit alone.
+    /// Seals the state that an issuer returns with its answer, for this visit only.
     package func seal(_ state: String, visit: String) throws -> [UInt8] {
         try vault.seal(Array(state.utf8), for: VaultPurpose.signOn(of: visit)).bytes
     }
 
-    /// nil for what was not sealed here, or for another visit.
+    /// nil for a state that was not sealed here, or for another visit.
     package func open(state: [UInt8], visit: String) -> String? {
         (try? vault.open(Sealed(bytes: state), for: VaultPurpose.signOn(of: visit)))
             .map { String(decoding: $0, as: UTF8.self) }
@@ -198,8 +198,8 @@ extension PersonService {
 // MARK: - Browsers that were let in
 
 extension PersonService {
-    /// A browser with which people logged in before. It knows them by a hash of their e-mail addresses; what it holds gives the
-    /// right to try a password or a code while strangers wait, and no other.
+    /// A browser with which people logged in before. It holds hashes of their e-mail addresses. It may try a password or a code
+    /// while strangers wait, and has no other rights.
     private struct KnownBrowser {
         let id: String
         var people: [String]
@@ -207,7 +207,7 @@ extension PersonService {
         static let peopleMax = 5
     }
 
-    /// How long a browser is known without a login.
+    /// The time for which a browser is known without a login.
     package static let browserLifetime = Duration.seconds(180 * 86_400)
 
     /// The number under which a browser's guesses at this account are counted; nil for a browser with which the account did not log in.
@@ -245,7 +245,7 @@ extension PersonService {
 // MARK: - The second factor
 
 extension PersonService {
-    /// How long somebody may take between the password and the code.
+    /// The time that a person has between the password and the code.
     package static let halfLoginLifetime = Duration.seconds(300)
 
     /// The proof that a browser returns together with the code: this person gave the right password a moment ago.
@@ -286,7 +286,7 @@ extension PersonService {
     /// A secret for an authenticator app. Nothing is kept until a code proves that the app has it.
     package func newTwoFactorSecret() -> [UInt8] { .random(count: OneTimeCode.secretBytes) }
 
-    /// Asks for codes from now on. Returns the recovery codes, which are shown this once; nil when the code is not the app's.
+    /// Requires codes from now on. Returns the recovery codes, which are shown this once; nil when the code is not the app's.
     package func setTwoFactor(
         of person: Person, to secret: [UInt8], code: String, by author: AuditAuthor
     ) async throws -> [RecoveryCode]? {
@@ -346,8 +346,8 @@ extension PersonService {
 // MARK: - Invitations
 
 extension PersonService {
-    /// The token of a link that makes a person, which is shown this once. Throws `StoreError.conflict` when somebody has the
-    /// e-mail address.
+    /// Makes the token of a link that creates a person; it is shown this once. Throws `StoreError.conflict` when a person
+    /// has the e-mail address.
     ///
     /// - Parameter email: nil for the first operator.
     package func invite(
@@ -359,7 +359,7 @@ extension PersonService {
         return try await makeLink(for: nil, email, scope, bounds, change, author)
     }
 
-    /// The token of a link with which a person sets a new password, which is shown this once.
+    /// Makes the token of a link with which a person sets a new password; it is shown this once.
     package func makePasswordLink(for person: Person, by author: AuditAuthor) async throws -> String {
         let change = AuditedChange(
             by: author, "person.make_password_link", person.email.text, of: Permission.Subject(person.bounds))
@@ -391,7 +391,7 @@ extension PersonService {
         return found.expiresAt > clock.now ? found : nil
     }
 
-    /// - Parameter email: of the first operator; a person who was invited has the one of the invitation.
+    /// - Parameter email: the first operator's; an invited person has the address of the invitation.
     package func accept(
         _ invitation: Invitation, email: EmailAddress, name: Name, password: Password, address: String?
     ) async throws -> Person {

@@ -26,9 +26,9 @@ package struct PushService: Sendable {
         return push
     }
 
-    /// The names of an accepted push's target that no device has; nil where there are none.
+    /// The names in an accepted push's target that no device has; nil where there are none.
     ///
-    /// The push is accepted: a database that fails here must not fail its request.
+    /// A database fault here is ignored, since the push is accepted already.
     package func unmatchedNames(of push: Push, _ target: Target) async -> UnmatchedNames? {
         let isNaming = target.devices != nil || !target.topics.isEmpty || !target.customUserIDs.isEmpty
         guard isNaming, let names = try? await store.unmatchedNames(of: push.key), !names.isEmpty else {
@@ -56,9 +56,9 @@ package struct PushService: Sendable {
         return try await store.audited(change) { try await schedule(pushRequest, at: dueAt, for: application.key) }
     }
 
-    /// Sends one device a push, to see whether it arrives; with a line in the audit log.
+    /// Sends a push to one device, to see whether it arrives; with a line in the audit log.
     ///
-    /// - Parameter pushRequest: its target is passed over. Without a lane it goes before all others.
+    /// - Parameter pushRequest: its target is ignored. Without a lane it goes before all others.
     package func sendTest(
         _ pushRequest: PushRequest, to device: Device, of application: Application, by author: AuditAuthor
     ) async throws -> Push {
@@ -102,8 +102,8 @@ package struct PushService: Sendable {
         return try await store.audited(change) { try await store.cancel(key, of: application.key) }
     }
 
-    /// Cancels what has not left of a push; see `PushStore.cancel`. With a line in the audit log, unless the push is settled:
-    /// then nothing is left to cancel.
+    /// Cancels the rest of a push; see `PushStore.cancel`. Writes a line in the audit log, unless the push is settled: then
+    /// nothing is left to cancel.
     package func cancel(
         _ receipt: Receipt, of application: Application, by author: AuditAuthor
     ) async throws -> Cancellation {
@@ -118,12 +118,12 @@ package struct PushService: Sendable {
         return cancellation
     }
 
-    /// The push that the push request would make now, with its devices as far as it names them.
+    /// The push that the request would make now, with the devices that it names.
     package func draft(_ pushRequest: PushRequest, for application: Key<Application>) async throws -> NewPush {
         try await newPush(pushRequest, for: application, leaving: [])
     }
 
-    /// The push to accept. A few devices that it names are left to the acceptance, which looks them up.
+    /// The push to accept. If it names a few devices, the acceptance looks them up.
     package func newPush(_ pushRequest: PushRequest, for application: Key<Application>) async throws -> NewPush {
         let target = pushRequest.target
         let devices = target.isInteractiveOnly ? [] : target.devices ?? []
@@ -153,7 +153,7 @@ package struct PushService: Sendable {
             named: left, storedContent: checked.stored, tooLarge: checked.tooLarge)
     }
 
-    /// Looks for nothing where each device was found.
+    /// Skips the look-up where each device was found.
     private func unknownDevices(
         of target: Target, found: PlacedDevices, on platforms: [Key<Platform>]
     ) async throws -> UnknownDevices {

@@ -1,10 +1,10 @@
-/// An import that is written down as it goes, so that another request can look at it, and go on with it.
+/// An import whose progress is written down, so that another request can look at it and resume it.
 package struct RecordedImport: Sendable {
     package private(set) var job: ImportJob
     package let service: ImportService
     private let store: any ImportJobStore
 
-    /// So many rows are in memory, and written together.
+    /// The most rows that are in memory, and written together.
     package static let windowRows = 1_024
 
     init(job: ImportJob, service: ImportService, store: any ImportJobStore) {
@@ -13,8 +13,8 @@ package struct RecordedImport: Sendable {
         self.store = store
     }
 
-    /// Does some rows of the list, and returns what came of each, in order. What came of them is written down after them, so a
-    /// crash has a few rows done again, which are duplicates then.
+    /// Imports some rows of the list, and returns the verdict on each, in order. Verdicts are written down after the rows, so
+    /// a crash has a few rows imported again, which are duplicates then.
     package mutating func run(_ rows: [ImportReader.Row]) async throws -> [ImportService.Verdict] {
         guard let last = rows.last else { return [] }
         let verdicts = try await service.run(rows)
@@ -30,7 +30,7 @@ package struct RecordedImport: Sendable {
         return verdicts
     }
 
-    /// - Parameter reason: why what follows cannot be read.
+    /// - Parameter reason: the reason why the rest cannot be read.
     package mutating func end(as state: ImportJob.State, reason: String = "") async throws {
         guard let ended = try await store.end(job, as: state, reason: reason) else { throw Self.superseded }
         job = ended

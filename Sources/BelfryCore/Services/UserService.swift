@@ -5,7 +5,7 @@ package struct UserService: Sendable {
 
     private let store: any Stores
 
-    /// How many devices of a user are shown, and changed at a time.
+    /// The most devices of a user that are shown, and changed at a time.
     package static let devicesMax = 1_000
     private static let devicesAtOnce = 200
 
@@ -28,7 +28,7 @@ package struct UserService: Sendable {
             .compactMap { device in byKey[device.platformKey].map { (device, $0) } }
     }
 
-    /// The next users after an id: those with a profile, and those whom only devices name.
+    /// The next users after an id: those with a profile, and those with devices only.
     package func users(
         of application: Application, containing text: String?, after id: String?, limit: Int
     ) async throws -> [User] {
@@ -49,8 +49,8 @@ package struct UserService: Sendable {
             known, try await store.customUserIDs(on: platforms, beginning: prefix, after: id, limit: limit), limit)
     }
 
-    /// Users whose id has a text elsewhere than at its beginning, whatever its case, by the index of devices; nobody where it is too
-    /// short for it. Users without a device are not among them.
+    /// Users whose id has a text elsewhere than at its beginning, in any case, by the index of devices; none where the text is too
+    /// short for it. Users without a device are not included.
     ///
     /// - Parameter time: see `DirectoryStore.devicePage`.
     package func users(
@@ -82,7 +82,7 @@ package struct UserService: Sendable {
         }
     }
 
-    /// Makes two users one: the devices of the first become the other's, and so does what the other's profile lacks.
+    /// Merges two users: the second gets the devices of the first, and the parts of its profile that it lacks.
     package func merge(
         _ id: String, into other: String, of application: Application, by author: AuditAuthor
     ) async throws -> User {
@@ -102,8 +102,8 @@ package struct UserService: Sendable {
         }
     }
 
-    /// Deletes the profile, deactivates the user's devices and removes what they tell of the user. The audit log keeps its lines
-    /// until they age out.
+    /// Deletes the profile, deactivates the user's devices and removes the user's traces from them. The audit log keeps its
+    /// lines until they age out.
     package func erase(_ id: String, of application: Application, by author: AuditAuthor) async throws {
         // Versions before this one kept the blanks around an id.
         var isFound = false
@@ -130,7 +130,7 @@ package struct UserService: Sendable {
         }
     }
 
-    /// Forgets the accounts of a softphone that are the user's.
+    /// Deletes the accounts of a softphone that are the user's.
     private func forgetSelectors(of device: Device, _ id: String, _ application: Application) async throws {
         let all = try await store.acrobitsRegistrations(device: device.ownUUID, of: application.key)
         for registration in all where registration.account == id {
@@ -155,7 +155,7 @@ package struct UserService: Sendable {
         return try await user(id, of: application) == nil ? nil : []
     }
 
-    /// Ends when the user has no active device any more: the body changes each so that it is not the user's.
+    /// Calls the body for each active device until the user has none; the body must take the device from the user.
     private func eachActiveDevice(
         of id: String, _ application: Application, _ body: (Device, DeviceToken, Platform) async throws -> Void
     ) async throws {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Reports unreadable rows, each once: a list leaves such a row out, and is requested again and again.
+/// Reports unreadable rows, each once: a list leaves such a row out, and is requested often.
 package final class DamagedRows: Sendable {
     private let reported = Mutex<Set<String>>([])
     private let report: @Sendable (_ row: String, _ fault: String) -> Void

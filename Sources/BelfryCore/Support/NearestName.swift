@@ -20,15 +20,15 @@ extension Sequence<String> {
 }
 
 extension String {
-    /// Letters that changed places are one slip of the pen.
+    /// The number of edits; two letters that changed places count as one.
     fileprivate func edits(to other: String, _ letters: [UInt8]) -> Int {
         self == other ? 0 : utf8.sorted() == letters ? 1 : edits(to: other)
     }
 }
 
-/// How names are compared that nobody knows.
+/// Compares unknown names with known ones.
 package enum NearestName {
-    /// Longer ones are nobody's slip of the pen.
+    /// The longest name that may be a misspelt one.
     static let bytesMax = 64
     static let partBytesMin = 4
 
@@ -40,7 +40,7 @@ package enum NearestName {
 }
 
 extension InvalidInput {
-    /// The refusal of a member that nothing reads.
+    /// The refusal of an unknown member.
     ///
     /// - Parameters:
     ///   - path: of the member, as the caller spells it.
@@ -56,7 +56,7 @@ extension InvalidInput {
         return InvalidInput(field: path, "is not \(whole)\(meant)\(taken)")
     }
 
-    /// A name that nobody knows may be as long as the request.
+    /// The most bytes of an unknown name in a message; the name may be as long as the request.
     private static let pathBytesMax = 160
 
     /// The fault, with the words that nothing was sent.

@@ -35,7 +35,7 @@ package struct QuotaChanges: Sendable, Hashable {
     }
 }
 
-/// The use of quotas, as far as it was counted: once from the database, then kept current by what is committed.
+/// The counted use of quotas: read once from the database, then kept current with each commit.
 package final class QuotaCounts: Sendable {
     private struct Entry {
         var use: Int

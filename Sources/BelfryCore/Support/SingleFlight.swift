@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Lets callers who ask for the same thing at the same time share the work of the first.
+/// Lets callers who request the same thing at the same time share the work of the first.
 ///
-/// A caller who leaves ends its own waiting alone: another one does the work then.
+/// A caller who leaves ends only its own waiting: another one does the work then.
 package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// How waiting ends.
     private enum Ending {

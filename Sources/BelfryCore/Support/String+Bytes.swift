@@ -1,5 +1,5 @@
 extension String {
-    /// The characters that fit.
+    /// The longest beginning of whole characters that fits.
     func prefix(bytes: Int) -> String {
         guard utf8.count > bytes else { return self }
         var text = Substring(self).prefix(bytes)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// As many of a party wait for their turn as may.
+/// The error for a party that has the most waiting requests that it may have.
 package struct TurnShareExceeded: Error {}
 
 /// Makes callers wait for their turn, by rules such as `FairTurns`. A cancelled task leaves the queue at once.

@@ -13,7 +13,7 @@ package struct DueWork: OptionSet, Sendable, Hashable {
 }
 
 /// Notifies listeners, in the order they subscribed, that something may have fallen due; the order lets a simulation be
-/// repeated. Signals that were not taken yet count as one. For stores.
+/// repeated. Signals that were not read yet count as one. For stores.
 package final class WorkHints: Sendable {
     private struct State {
         var listeners: [Int: Listener] = [:]

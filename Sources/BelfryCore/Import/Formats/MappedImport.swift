@@ -1,4 +1,4 @@
-/// A row whose columns or members a mapping names. What stands in none that is named is passed over.
+/// A row whose columns or members a mapping names. Others are ignored.
 struct MappedImport: ImportRowParser {
     let mapping: ImportMapping
 

@@ -1,6 +1,6 @@
-/// An item of `GET /v2/registrations`, or what `GET /v1/registration/:device_uuid` answers.
+/// An item of `GET /v2/registrations`, or the answer to `GET /v1/registration/:device_uuid`.
 ///
-/// Source: PCF Push API 1.6 to 1.9, "List registrations" and "Get a registration"; `tags` stand in the latter alone.
+/// Source: PCF Push API 1.6 to 1.9, "List registrations" and "Get a registration"; only the latter has `tags`.
 struct PCFImport: ImportRowParser {
     func row(_ bytes: [UInt8]) throws(InvalidInput) -> ImportRow {
         var row = ImportRow()
@@ -23,7 +23,7 @@ struct PCFImport: ImportRowParser {
         return row
     }
 
-    /// Before there was `android-fcm`, apps said `android`.
+    /// Apps registered `android` before `android-fcm` existed.
     private static func kinds(of os: String) -> [PlatformKind] {
         switch os {
         case "android": [.android, .androidFCM]

@@ -1,10 +1,10 @@
-/// A row is a record of comma-separated values: a line, or several where a line end stands between quotes.
+/// Splits comma-separated values into records. A record is a line, or several where a line end stands between quotes.
 ///
 /// Source: RFC 4180 §2.
 struct CSVSplitter: RowSplitter {
     private var record: [UInt8] = []
     private var isQuoted = false
-    /// After a record that is too long, what follows is passed over up to the end of its line.
+    /// After a record that is too long, the rest of its line is skipped.
     private var isSkipping = false
 
     mutating func feed(_ bytes: some Sequence<UInt8>, into rows: inout [RowPiece]) {
@@ -47,7 +47,7 @@ struct CSVSplitter: RowSplitter {
         isQuoted = false
     }
 
-    /// More than any list has.
+    /// The most columns; no list has as many.
     static let columnsMax = 1_024
 
     /// The values of one record.

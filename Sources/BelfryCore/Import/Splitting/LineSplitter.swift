@@ -1,4 +1,4 @@
-/// A row is a line; empty lines are none.
+/// Splits a text into lines; empty lines are skipped.
 struct LineSplitter: RowSplitter {
     private var line: [UInt8] = []
     private var isTooLong = false

@@ -1,9 +1,8 @@
-/// A row is an object in the list of a JSON page, `{"registrations": [{…}, {…}]}`, or in a bare list. Pages may follow one
-/// another.
+/// Splits JSON into the objects of a page's list, `{"registrations": [{…}, {…}]}`, or of a bare list. Pages may follow one another.
 ///
-/// It only counts brackets; whether a row is JSON, its reader finds.
+/// It only counts brackets; the reader of a row checks that it is JSON.
 struct PageSplitter: RowSplitter {
-    /// Under which member of a page its rows stand.
+    /// The member of a page that holds its rows.
     private let member: [UInt8]
     private var row: [UInt8] = []
     /// Whether each open container is a list.
@@ -12,9 +11,9 @@ struct PageSplitter: RowSplitter {
     private var rowDepth: Int?
     private var isInString = false
     private var isEscaped = false
-    /// The last string of the page itself, as far as it can be `member`.
+    /// The last string of the page itself, up to the length of `member`.
     private var name: [UInt8] = []
-    /// Whether the list that is open is that of the rows.
+    /// Whether the open list is that of the rows.
     private var isInRows = false
     private var offset = 0
     private var isTooLong = false
