@@ -103,6 +103,25 @@ import Testing
         #expect(counts.use(Self.topics) == 10)
     }
 
+    @Test func `what is counted during a commit is not learned`() {
+        let counts = QuotaCounts(.standard)
+        counts.learn(4, of: Self.topics)
+        counts.beginCommit(changes(1))
+        counts.beginCounting(Self.topics)
+        counts.endCounting(Self.topics, 5)
+        counts.apply(changes(1))
+        #expect(counts.use(Self.topics) == 5, "not 6")
+        counts.beginCommit(changes(1))
+        counts.abandon(changes(1))
+        counts.beginCounting(Self.topics)
+        counts.beginCommit(changes(1))
+        counts.endCounting(Self.topics, 7)
+        counts.apply(changes(1))
+        #expect(counts.use(Self.topics) == 6)
+        let later = ContinuousClock.now + QuotaCounts.age * 2 + .seconds(1)
+        #expect(counts.isOverdue(Self.topics, at: later) && !counts.isOverdue(Self.topics))
+    }
+
     @Test func `what is near its limit is counted again sooner`() {
         let counts = QuotaCounts(Quotas([.topics: 10]))
         counts.learn(4, of: Self.topics)

@@ -46,6 +46,13 @@ package final class QuotaCounts: Sendable {
         var entries: [QuotaAccount: Entry] = [:]
         /// Accounts that are being counted, and have not changed since.
         var countings: Set<QuotaAccount> = []
+        /// How many transactions that changed an account may be committed, and were not applied yet.
+        var commits: [QuotaAccount: Int] = [:]
+
+        mutating func endCommit(_ account: QuotaAccount) {
+            guard let count = commits[account] else { return }
+            commits[account] = count == 1 ? nil : count - 1
+        }
 
         mutating func learn(_ use: Int, of account: QuotaAccount) {
             entries[account] = Entry(use: max(0, use), countedAt: .now)
@@ -66,7 +73,31 @@ package final class QuotaCounts: Sendable {
 
     /// Called before the rows of an account are counted while transactions go on.
     package func beginCounting(_ account: QuotaAccount) {
-        state.withLock { _ = $0.countings.insert(account) }
+        state.withLock { if $0.commits[account] == nil { $0.countings.insert(account) } }
+    }
+
+    /// Whether an account changes so often that each of its counts was dropped: one that is off by what is being committed is better.
+    package func isOverdue(_ account: QuotaAccount, at now: ContinuousClock.Instant = .now) -> Bool {
+        state.withLock { $0.entries[account].map { $0.countedAt.duration(to: now) >= Self.age * 2 } ?? false }
+    }
+
+    /// Called before a transaction with the changes is committed, where other nodes share the database. `apply` or `abandon` follows.
+    package func beginCommit(_ changes: QuotaChanges) {
+        guard !changes.deltas.isEmpty else { return }
+        state.withLock { state in
+            for account in changes.deltas.keys {
+                state.countings.remove(account)
+                state.commits[account, default: 0] += 1
+            }
+        }
+    }
+
+    /// Called when the transaction was not committed.
+    package func abandon(_ changes: QuotaChanges) {
+        guard !changes.deltas.isEmpty else { return }
+        state.withLock { state in
+            for account in changes.deltas.keys { state.endCommit(account) }
+        }
     }
 
     /// Called once all transactions that the counted rows may include were applied. The count is dropped if it may have
@@ -83,6 +114,7 @@ package final class QuotaCounts: Sendable {
         state.withLock { state in
             for (account, delta) in changes.deltas {
                 state.countings.remove(account)
+                state.endCommit(account)
                 guard let entry = state.entries[account] else { continue }
                 state.entries[account]?.use = max(0, entry.use + delta)
             }

@@ -18,6 +18,12 @@ import Testing
         try await fixture.store.quotas(of: fixture.application.key).first { $0.quota == quota }?.use
     }
 
+    /// Without a limit devices are not counted in memory, and a node of PostgreSQL is off while it stores what it added.
+    private func expectDevices(_ count: Int, in fixture: TestStore) async throws {
+        for _ in 0..<1_000 where try await use(.devices, in: fixture) == count { return }
+        #expect(try await use(.devices, in: fixture) == count)
+    }
+
     private func create(_ names: [String], in fixture: TestStore) async throws {
         let topics = try names.map { try NewTopic(name: $0, now: fixture.clock.now) }
         _ = try await fixture.store.create(topics, of: fixture.application.key)
@@ -42,7 +48,7 @@ import Testing
             #expect(moved.key == first.key && moved.topics == ["u"])
             try await fixture.store.unregister(first.uuid, on: fixture.platform.key)
             #expect(try await fixture.register("a2").isActive)
-            #expect(try await use(.devices, in: fixture) == 2)
+            try await expectDevices(2, in: fixture)
             #expect(second.isActive)
         }
     }
@@ -80,7 +86,7 @@ import Testing
                 } == .topics)
             #expect(try await fixture.store.device(device.uuid, on: fixture.platform.key)?.topics == ["t", "u"])
             #expect(try await use(.topics, in: fixture) == 2)
-            #expect(try await use(.devices, in: fixture) == 1)
+            try await expectDevices(1, in: fixture)
             try await fixture.register("b", topics: .replace(["t", "v"]))
             // Those that are there cost nothing.
             try await fixture.register("c", topics: .replace(["t", "u", "v"]))

@@ -159,7 +159,11 @@ private final class Transaction<Value: Sendable>: Sendable {
         // What was sent and not answered yet may still fail; a commit would then not be one.
         hasSentCommit.store(true, ordering: .releasing)
         store.observer.transactionEnded(after: begun.duration(to: .now))
-        try connection.prepared(PostgresSessionStatements.commit).run()
+        store.quotaCounts.beginCommit(session.effects.quotas)
+        do { try connection.prepared(PostgresSessionStatements.commit).run() } catch {
+            store.quotaCounts.abandon(session.effects.quotas)
+            throw error
+        }
         signature?.noteCommit()
         if let found = session.found { session.topicCache.learn(found.topics, since: found.topicDeletions) }
         return (value, session.effects)

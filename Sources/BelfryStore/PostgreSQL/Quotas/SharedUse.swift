@@ -60,7 +60,9 @@ final class SharedUse: Sendable {
     /// Recounts accounts that other nodes may have changed.
     func count(_ accounts: [QuotaAccount], on connection: Connection, _ counts: QuotaCounts) throws {
         for account in accounts {
-            counts.learn(try connection.quotaUse(account) + (unwrittenUse(account) ?? 0), of: account)
+            counts.beginCounting(account)
+            let use = try connection.quotaUse(account) + (unwrittenUse(account) ?? 0)
+            if counts.isOverdue(account) { counts.learn(use, of: account) } else { counts.endCounting(account, use) }
         }
     }
 
