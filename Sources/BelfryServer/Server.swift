@@ -65,7 +65,7 @@ package struct Server: Sendable {
         if let fault = descriptors.fault { throw ConfigurationFaults(lines: [fault]) }
         if let notice = descriptors.notice { logger.warning("\(notice)") }
         try configuration.demandListeners()
-        try await configuration.storage.demandConnections()
+        try await configuration.storage.demandConnections(attempts: 3)
         let resources = try await ServerResources(configuration, logger: logger)
         let lock: DirectoryLock?
         do {

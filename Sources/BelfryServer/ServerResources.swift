@@ -160,7 +160,7 @@ package struct ServerResources: Sendable {
             let (isNewer, lacks) = try await schemaDistance(storage)
             if isNewer { return "it was written by a later version of Belfry" }
             if !lacks, try await !storage.isNew { try await storage.demandServable() }
-            try await storage.demandConnections()
+            try await storage.demandConnections(attempts: 1)
             let isBehind = lacks && !storage.migrates
             return isBehind ? "its schema is an earlier one and database.migrate is false: run `belfry migrate`" : nil
         } catch StoreError.unavailable(let why) {
@@ -207,9 +207,10 @@ extension StorageConfiguration {
     }
 
     /// Throws where a pooler does not give a server all its connections.
-    package func demandConnections() async throws {
+    package func demandConnections(attempts: Int) async throws {
         guard let databaseURL else { return }
-        try await PostgresStore.demandConnections(databaseURL, connectionsMax: connectionsMax, pooling: pooling)
+        try await PostgresStore.demandConnections(
+            databaseURL, connectionsMax: connectionsMax, pooling: pooling, attempts: attempts)
     }
 
     /// The first secrets of a kind, read without opening the database for writing.

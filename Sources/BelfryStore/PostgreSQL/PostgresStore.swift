@@ -111,23 +111,36 @@ package final class PostgresStore: SQLStore {
     }
 
     /// Throws where a pooler does not give a node all the connections that it keeps: one in session mode with a small pool.
+    ///
+    /// - Parameter attempts: how often they are asked for. Another node or a command may have taken the pool for a moment.
     package static func demandConnections(
-        _ connection: String, connectionsMax: Int, pooling: DatabasePooling
+        _ connection: String, connectionsMax: Int, pooling: DatabasePooling, attempts: Int
     ) async throws {
         guard pooling != .transaction else { return }
+        let options = ConnectionOptions(connection)
+        for attempt in 1... {
+            let fault = try await once(options) { poolFault(beside: $0, options, connectionsMax: connectionsMax) }
+            guard let fault else { return }
+            guard attempt < attempts else { throw StoreError.unavailable(fault) }
+            // Nodes that start together hold parts of the pool: one of them asks again before the others.
+            try await Task.sleep(for: .milliseconds(.random(in: 500...3_000)))
+        }
+    }
+
+    private static func poolFault(
+        beside first: Connection, _ options: ConnectionOptions, connectionsMax: Int
+    ) -> String? {
+        guard first.isPooled else { return nil }
         let more = PostgresSearchConnection.placesMax + ChangeNotifier.connections
-        try await once(ConnectionOptions(connection)) { first in
-            guard first.isPooled else { return }
-            var held = [first]
-            while held.count < connectionsMax + more {
-                do { held.append(try Connection(ConnectionOptions(connection))) } catch {
-                    throw StoreError.unavailable(
-                        "a pooler gives \(held.count) of the \(connectionsMax + more) connections that a node keeps "
-                            + "(database.connections and \(more)). In session mode its default_pool_size has to be "
-                            + "\(connectionsMax + more) for each node, and as many for commands: \(error)")
-                }
+        var held = [first]
+        while held.count < connectionsMax + more {
+            do { held.append(try Connection(options)) } catch {
+                return "a pooler gives \(held.count) of the \(connectionsMax + more) connections that a node keeps "
+                    + "(database.connections and \(more)). In session mode its default_pool_size has to be "
+                    + "\(connectionsMax + more) for each node, and as many for commands: \(error)"
             }
         }
+        return nil
     }
 
     /// The fault of the URL of a database, in words that hold no secret; nil for a sound one.

@@ -35,7 +35,7 @@ public final class Connection {
     public init(_ options: ConnectionOptions) throws {
         self.options = options
         era = ServerEra.of(options.string)
-        begunIn = era.now
+        begunIn = era.number()
         handle = try Self.connect(options)
         isPooled = try options.pooling == .transaction || (options.pooling == .auto && isOfPooler())
         if !isPooled { for statement in options.setup { try run(script: statement) } }
@@ -53,7 +53,7 @@ public final class Connection {
     }
 
     /// Whether another connection found that the server writes no more.
-    var isOfDemoted: Bool { era.now != begunIn }
+    var isOfDemoted: Bool { era.number() != begunIn }
 
     /// The id of the server's process.
     public var serverProcess: Int32 { PQbackendPID(handle) }
