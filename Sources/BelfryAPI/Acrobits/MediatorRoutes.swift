@@ -76,11 +76,20 @@ package struct MediatorRoutes: Sendable {
             return Served([mediator], isAdmitted: true)
         }
         let site = requestLimiter.site(of: request, context)
+        let found: [OpenEndpoint]?
         if let count = callers.mediators(of: site) {
             try requestLimiter.admit(.sender, callers: count, at: site)
+            found = try await plainMediators(request, context)
         } else {
-            try requestLimiter.demandLookUp(of: request, context)
+            found = try await requestLimiter.lookUp(of: request, context) { try await plainMediators(request, context) }
         }
+        callers.note(site, found?.count)
+        guard let found else { throw APIError(.notFound, WrongPath.explained(request.uri.path)) }
+        return Served(found)
+    }
+
+    /// Those that serve the caller without a key; nil where there is none, or they belong to several tenants.
+    private func plainMediators(_ request: Request, _ context: APIContext) async throws -> [OpenEndpoint]? {
         let mediators = try await store.plainOpenEndpoints(.acrobitsMediator).filter {
             endpoints.admits($0, request, context)
         }
@@ -88,9 +97,7 @@ package struct MediatorRoutes: Sendable {
         for mediator in mediators {
             if let tenant = try await store.application(mediator.application)?.tenantKey { tenants.insert(tenant) }
         }
-        callers.note(site, tenants.count == 1 ? mediators.count : nil)
-        guard tenants.count == 1 else { throw APIError(.notFound, WrongPath.explained(request.uri.path)) }
-        return Served(mediators)
+        return tenants.count == 1 ? mediators : nil
     }
 
     /// Charges a request to the applications that its messages are for, and to one that serves the caller where they are for none.

@@ -28,10 +28,13 @@ package struct OpenEndpointCheck: Sendable {
             String?.none, of: request, context, letsRightPass: true
         ) {
             let hash = SecretHash.of(key)
-            if known.keys.withLock({ $0.value(for: hash) }) == nil {
-                try requestLimiter.demandLookUp(of: request, context)
-            }
-            let endpoint = try await store.openEndpoint(kind, keyHash: hash)
+            let isKnown = known.keys.withLock { $0.value(for: hash) != nil }
+            let endpoint =
+                isKnown
+                ? try await store.openEndpoint(kind, keyHash: hash)
+                : try await requestLimiter.lookUp(of: request, context) {
+                    try await store.openEndpoint(kind, keyHash: hash)
+                }
             known.keys.withLock { if endpoint == nil { $0.remove(hash) } else { $0.set(true, for: hash) } }
             return try await self.open(endpoint, request, context)
         }

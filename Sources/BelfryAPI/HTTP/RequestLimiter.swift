@@ -35,7 +35,8 @@ package final class RequestLimiter: Sendable {
     private let sites = Mutex(Generations<NetworkAddress, TokenBucket>(countMax: 16_384))
     private let strayProxyIsReported = Atomic(false)
 
-    private static let lookUpLimit = RateLimit(perSecond: 1, burst: 5)
+    /// Of names that are not there. A caller with the right one may share the address with one who guesses, and gets its turn.
+    private static let lookUpLimit = RateLimit(perSecond: 20, burst: 100)
     private let guesses = Counter(metric: .limited, [("kind", "credentials")])
     private let excesses = Dictionary(
         uniqueKeysWithValues: Principal.Kind.allCases.map { ($0, Counter(metric: .limited, [("kind", "\($0)")])) })
@@ -153,11 +154,25 @@ package final class RequestLimiter: Sendable {
         take(from: lookUps, for: site(of: request, context), under: Self.lookUpLimit) == nil
     }
 
-    /// Throws a 429 where the database may not be asked.
-    func demandLookUp(of request: Request, _ context: APIContext) throws(APIError) {
-        guard let wait = take(from: lookUps, for: site(of: request, context), under: Self.lookUpLimit) else { return }
-        guesses.increment()
-        throw .guesser(wait: wait)
+    /// Asks the database for a name that memory does not have. Throws a 429 where so many from the caller's address led nowhere
+    /// lately, or are being looked up. Names that are there cost nothing.
+    func lookUp<Found>(
+        of request: Request, _ context: APIContext, _ find: () async throws -> Found?
+    ) async throws -> Found? {
+        let site = site(of: request, context)
+        if let wait = take(from: lookUps, for: site, under: Self.lookUpLimit) {
+            guesses.increment()
+            throw APIError.unknownNames(wait: wait)
+        }
+        let found = try await find()
+        if found != nil {
+            lookUps.withLock { lookUps in
+                guard var bucket = lookUps.value(for: site) else { return }
+                bucket.putBack(under: Self.lookUpLimit)
+                lookUps.set(bucket, for: site)
+            }
+        }
+        return found
     }
 
     /// The client's address; nil where it is not an IP address.
@@ -224,6 +239,13 @@ extension APIError {
         let seconds = wait.wholeSeconds
         return APIError(
             .tooManyRequests, "Too many failed logins; try again in \(seconds) s",
+            headers: [.retryAfter: String(seconds)])
+    }
+
+    fileprivate static func unknownNames(wait: Duration) -> APIError {
+        let seconds = wait.wholeSeconds
+        return APIError(
+            .tooManyRequests, "Too many unknown keys or callers from this address; try again in \(seconds) s",
             headers: [.retryAfter: String(seconds)])
     }
 

@@ -35,6 +35,11 @@ package struct TokenBucket: Sendable, Hashable {
         return nil
     }
 
+    /// Puts a request back that was taken.
+    package mutating func putBack(under limit: RateLimit) {
+        thousandths = min(limit.burst * 1_000, thousandths + 1_000)
+    }
+
     /// A clock that was set back adds nothing and removes nothing.
     private mutating func fill(_ limit: RateLimit, _ now: Instant) {
         let full = limit.burst * 1_000
