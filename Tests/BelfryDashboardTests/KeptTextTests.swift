@@ -200,6 +200,8 @@ import Testing
         let fields = [("body", "Butter"), ("audience", "everyone"), number]
         let send = fields + [("action", "send"), ("reviewed", "1")]
         #expect(try await ann.post(compose, send).location.contains("done=sent"))
+        let back = try await ann.get("\(compose)?draft=\(number.1)")
+        #expect(try Self.value("draft", in: back) != number.1, "Back begins another push")
         // The other tab reviews it once more, which keeps it.
         _ = try await ann.post(compose, fields)
         let again = try await ann.post(compose, send)

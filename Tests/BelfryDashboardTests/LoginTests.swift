@@ -366,7 +366,8 @@ import Testing
 
         let boss = try await dashboard.browser("boss@a.example")
         #expect(try await boss.get("/admin/people").contains("two-factor"))
-        #expect(try await boss.post("/admin/people/\(ann.key)/two-factor/off").status == .seeOther)
+        #expect(
+            try await boss.post("/admin/people/\(ann.key)/two-factor/off", [("confirmed", "yes")]).status == .seeOther)
         #expect(try await dashboard.store.person(ann.key)?.hasTwoFactor == false)
     }
 
@@ -393,9 +394,11 @@ import Testing
             EmailAddress("new@a.example"), scope: .operator, bounds: .everything, by: TestDashboard.author)
         let link = try #require(try await dashboard.people.invitation(token: token))
         #expect(try await boss.get("/admin/people").contains("new@a.example"))
-        #expect(try await boss.post("/admin/people/links/\(link.key)/withdraw").status == .seeOther)
+        #expect(
+            try await boss.post("/admin/people/links/\(link.key)/withdraw", [("confirmed", "yes")]).status == .seeOther)
         #expect(try await dashboard.send(.get, "/dashboard/setup?token=\(token)", [:]).status == .notFound)
-        #expect(try await boss.post("/admin/people/links/\(link.key)/withdraw").status == .notFound)
+        #expect(
+            try await boss.post("/admin/people/links/\(link.key)/withdraw", [("confirmed", "yes")]).status == .notFound)
     }
 
     @Test func `a form before the login needs the cookie of its visit`() async throws {

@@ -149,11 +149,13 @@ import Testing
         let location = try #require(
             try await dashboard.store.location(contents.location.key, of: contents.application.key))
         #expect(location.place.name == "Shop" && location.place.latitude == 1.5)
-        let used = try await browser.post("\(page)/delete")
+        #expect(try await browser.post("\(page)/delete").contains("Delete the place Shop?"))
+        let used = try await browser.post("\(page)/delete", [("confirmed", "yes")])
         #expect(used.status == .unprocessableContent, "a geofence is at it")
-        _ = try await browser.post("\(path)/geofences/\(contents.geofence.key)/delete")
-        _ = try await browser.post("\(path)/groups/\(contents.group.key)/delete")
-        #expect(try await browser.post("\(page)/delete").location.hasSuffix("places?done=deleted"))
+        _ = try await browser.post("\(path)/geofences/\(contents.geofence.key)/delete", [("confirmed", "yes")])
+        _ = try await browser.post("\(path)/groups/\(contents.group.key)/delete", [("confirmed", "yes")])
+        #expect(
+            try await browser.post("\(page)/delete", [("confirmed", "yes")]).location.hasSuffix("places?done=deleted"))
     }
 
     @Test func `who saves a place, a group or a geofence that somebody else has changed is told`() async throws {
@@ -224,7 +226,8 @@ import Testing
         _ = try await browser.post(page, [("name", "No shops")])
         let changed = try #require(try await dashboard.store.locationGroup(group.key, of: contents.application.key))
         #expect(changed.name == "No shops" && changed.locations.isEmpty)
-        #expect(try await browser.post("\(page)/delete").location.hasSuffix("places?done=deleted"))
+        #expect(
+            try await browser.post("\(page)/delete", [("confirmed", "yes")]).location.hasSuffix("places?done=deleted"))
     }
 
     @Test func `a geofence is made, shown with its triggers, and changed`() async throws {

@@ -250,7 +250,13 @@ struct PeoplePages {
 
     /// Removes the second factor of a person whose phone and recovery codes are lost.
     @Sendable private func removeTwoFactor(_ visit: Visit) async throws -> PageAnswer {
-        try await visit.services.people.removeTwoFactor(of: try await person(visit), by: visit.author)
+        let person = try await person(visit)
+        let question = visit.question(
+            "Turn two-factor off for \(person.name)?",
+            "Their authenticator app and recovery codes work no more: the password alone lets them in until they set it up anew.",
+            [], yes: "Turn it off", no: Self.address(of: person))
+        if let question { return question }
+        try await visit.services.people.removeTwoFactor(of: person, by: visit.author)
         return .redirect(Address.query(Address.path("admin", "people"), [("done", "saved")]))
     }
 
@@ -259,6 +265,11 @@ struct PeoplePages {
             let link = try await visit.services.store.invitation(Key(number))
         else { throw APIError.none("link") }
         try visit.require(.administer, on: Permission.Subject(link.bounds), called: "link")
+        let question = visit.question(
+            "Withdraw the link for \(link.email?.text ?? "the first operator")?",
+            "Whoever has it cannot use it any more.", [], yes: "Withdraw it",
+            no: Address.path("admin", "people"))
+        if let question { return question }
         try await visit.services.people.withdraw(link, by: visit.author)
         return .redirect(Address.query(Address.path("admin", "people"), [("done", "saved")]))
     }

@@ -68,6 +68,11 @@ struct ComposePages {
         if let draft = try await draft(context) {
             page = draft
         } else {
+            // The push of this number was sent: this is F5 or Back after it.
+            let mark = Self.sentMark(context.draftNumber, visit)
+            guard try await visit.services.store.answer(to: mark.name) == nil else {
+                return .redirect(Self.anew(application))
+            }
             let begun = try await earlier(visit, application) ?? visit.query.asRequest
             page = context.page(context.form.form(begun.map { context.form.data(of: $0) } ?? FormData()))
         }
@@ -128,7 +133,7 @@ struct ComposePages {
         let place = visit.draftPlace(context.application, context.schedule)
         // A schedule has a version, which says more.
         let isMarked = place.number > 0 && visit.form[FormData.resendField].isEmpty
-        let mark = SingleUse.mark("draft \(place.number)", visit)
+        let mark = Self.sentMark(place.number, visit)
         if isMarked, try await store.reserve(mark) != .first(idempotentID: mark.idempotentID) {
             return .invalid(Self.sentElsewhere(visit, context))
         }
@@ -138,8 +143,17 @@ struct ComposePages {
             throw error
         }
         // The push is accepted, whatever becomes of its draft.
+        if isMarked {
+            let once = DoneOnce(store: store, vault: visit.services.vault)
+            await once.keep([], status: 303, for: .init(mark.name, mark.idempotentID, visit.context.logger))
+        }
         _ = try? await store.deleteDraft(at: place)
         return answer
+    }
+
+    /// The record that the push of a draft was sent.
+    private static func sentMark(_ number: Int64, _ visit: Visit) -> Reservation {
+        SingleUse.mark("draft \(number)", visit)
     }
 
     private static func sentElsewhere(_ visit: Visit, _ context: ComposeContext) -> PageView {

@@ -211,6 +211,10 @@ struct GeofencePages {
 
     @Sendable private func delete(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
         let fence = try await geofence(visit, application)
+        let question = visit.question(
+            "Delete this geofence?", "Devices forget it when they next ask for what has changed.", [], yes: "Delete it",
+            no: Address.of(application, "geofences", "\(fence.key)"))
+        if let question { return question }
         try await visit.services.admin.delete(fence.key, of: application, by: visit.author)
         return PlacePages.done(application, "deleted")
     }

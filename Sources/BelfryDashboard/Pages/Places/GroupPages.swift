@@ -155,6 +155,10 @@ struct GroupPages {
 
     @Sendable private func delete(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
         let group = try await group(visit, application)
+        let question = visit.question(
+            "Delete the group \(group.name)?", "Its places stay.", [], yes: "Delete it",
+            no: Address.of(application, "groups", "\(group.key)"))
+        if let question { return question }
         do {
             try await visit.services.admin.delete(group.key, named: group.name, of: application, by: visit.author)
         } catch StoreError.conflict(let words) {

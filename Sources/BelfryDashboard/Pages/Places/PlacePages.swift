@@ -299,6 +299,10 @@ struct PlacePages {
 
     @Sendable private func delete(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
         let location = try await location(visit, application)
+        let question = visit.question(
+            "Delete the place \(location.place.name)?", "A place that a geofence or a group has is not deleted.", [],
+            yes: "Delete it", no: Address.of(application, "places", "\(location.key)"))
+        if let question { return question }
         do {
             try await visit.services.admin.delete(
                 location.key, named: location.place.name, of: application, by: visit.author)
