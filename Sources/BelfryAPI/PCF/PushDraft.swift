@@ -60,7 +60,9 @@ extension PCFv1 {
                 body: body, shared: message.shared, custom: message.custom, web: message.web, badge: message.badge,
                 isTemplate: message.isTemplate)
             guard !content.isEmpty else { throw messageIsMissing }
-            try content.checkShared()
+            do throws(InvalidInput) { try content.checkShared(own: unknown == .refused) } catch {
+                throw error.withNothingSent
+            }
             return content
         }
 

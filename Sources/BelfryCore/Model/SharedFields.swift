@@ -162,9 +162,11 @@ extension SharedFields {
 
 extension Push.Content {
     /// Throws on the first invalid shared field, and where a notification for browsers gets no title.
-    package func checkShared() throws(InvalidInput) {
+    ///
+    /// - Parameter own: whether parts for Android's services, which go before the shared fields, are looked at too.
+    package func checkShared(own: Bool = true) throws(InvalidInput) {
         try shared.check(isTemplate: isTemplate)
-        try checkOwnFields()
+        if own { try checkOwnFields() }
         guard web == nil || web?.notification["title"] != nil || shared.title != nil else {
             throw InvalidInput(field: "message.web.title", "is missing")
         }

@@ -29,6 +29,7 @@ package struct Name: Sendable, Hashable {
         guard !text.isEmpty, text.utf8.count <= Self.bytesMax else {
             throw InvalidInput(field: field, "has to be 1 to \(Self.bytesMax) bytes, it is \(text.utf8.count)")
         }
+        guard !text.allSatisfy(\.isWhitespace) else { throw InvalidInput(field: field, "holds nothing but spaces") }
         self.text = text
     }
 }

@@ -14,7 +14,8 @@ package enum AndroidPart {
     /// Throws with the first field whose value it does not take, or that is the provider's and not read here.
     static func check(_ members: JSONObject, of part: String) throws(InvalidInput) {
         let foreign = foreign(to: part)
-        for (key, value) in members where !value.isNull {
+        // Senders that fill in every field send empty texts.
+        for (key, value) in members where !value.isNull && value != .string("") {
             let field = "message.custom.\(part).\(key)"
             switch key {
             case "message", "collapse_key": try checkText(value, field)
