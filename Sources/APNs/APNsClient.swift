@@ -8,7 +8,7 @@ public import NIOCore
 /// device in order; `send` never throws and always returns by its deadline.
 public final class APNsClient: Sendable {
     public struct Configuration: Sendable {
-        /// How connections are opened, watched and replaced. What APNs prescribes is set by the client.
+        /// The opening, watching and replacing of connections. The client sets what APNs prescribes.
         public var pool = HTTP2PoolConfiguration()
         /// Unix seconds, for the time of issue of tokens.
         public var now: @Sendable () -> Int64 = { wallClockSeconds() }

@@ -15,7 +15,7 @@ public struct APNsEndpoint: Sendable, Hashable {
     public static let production = APNsEndpoint(host: "api.push.apple.com")
     public static let sandbox = APNsEndpoint(host: "api.sandbox.push.apple.com")
 
-    /// Where broadcast channels are managed. Source: Apple, "Sending channel management requests to APNs".
+    /// The endpoint for managing broadcast channels. Source: Apple, "Sending channel management requests to APNs".
     public static let channels = APNsEndpoint(host: "api-manage-broadcast.push.apple.com", port: 2_196)
     public static let sandboxChannels = APNsEndpoint(
         host: "api-manage-broadcast.sandbox.push.apple.com", port: 2_195)

@@ -15,7 +15,7 @@ package struct HeartbeatMonitor: Service {
     private let store: any Stores
     private let pushes: PushService
     private let clock: any WallClock
-    /// From one heartbeat to the next.
+    /// The time from one heartbeat to the next.
     private let period: Duration
     private let logger: Logger
     private let missing = MissingHeartbeats()

@@ -20,7 +20,7 @@ enum GatewayInbound: Sendable {
 enum GatewayCommand: Sendable {
     /// The certificate is good: records may come.
     case admit
-    /// So many records are durable, or were refused.
+    /// The number of records that are durable, or were refused.
     case settled(Int)
     /// Says a last word, if there is one, and closes so that the sender can read it.
     case end(GatewayError?)

@@ -30,7 +30,7 @@ package struct GatewayOptions: Sendable {
     package init() {}
 }
 
-/// Where a listener of the gateway listens, and whom it lets in.
+/// The address of a listener of the gateway, and the callers that it lets in.
 package struct GatewayAddress: Sendable {
     package let host: String
     package let port: Int

@@ -60,7 +60,7 @@ struct EnteredDocument {
         return text
     }
 
-    /// With the line ends and tabs within texts as JSON writes them.
+    /// Escapes the line ends and tabs within texts, as JSON does.
     private static func withoutLineEndsInTexts(_ text: String) -> String {
         var json: [UInt8] = []
         json.reserveCapacity(text.utf8.count + 64)

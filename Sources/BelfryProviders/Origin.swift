@@ -16,6 +16,6 @@ struct Origin {
         port = url.port ?? 443
     }
 
-    /// Without a slash at its end.
+    /// The URL, without a slash at its end.
     var text: String { port == 443 ? "https://\(host)" : "https://\(host):\(port)" }
 }

@@ -29,7 +29,7 @@ package struct ProviderDependencies: Sendable {
         self.logger = logger
     }
 
-    /// Whom the look-ups for a platform are counted for.
+    /// The caller that look-ups for a platform are counted for.
     func caller(_ lane: NameCaller.Lane, _ platform: Platform) async -> NameCaller {
         let application = platform.applicationKey
         return NameCaller(lane, application: application.rawValue, tenant: await tenant(application)?.rawValue)

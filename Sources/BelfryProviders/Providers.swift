@@ -93,7 +93,7 @@ private struct CountedProvider: Provider {
         await NameCaller.$current.withValue(door) { await provider.send(push, to: recipients) }
     }
 
-    /// For workers of the delivery.
+    /// Sends for workers of the delivery.
     func send(_ pushes: [(push: Push, recipients: [Recipient])]) async -> [[Outcome]] {
         await NameCaller.$current.withValue(delivery) { await provider.send(pushes) }
     }

@@ -229,7 +229,7 @@ extension StorageConfiguration {
 }
 
 extension StorageConfiguration {
-    /// With room for the names of files in it.
+    /// The most bytes of the directory's path, with room for the names of files in it.
     private static let pathBytesMax = Int(PATH_MAX) - 256
 
     /// Why the data directory cannot be used or made; nil when it can.

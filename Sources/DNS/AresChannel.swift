@@ -7,7 +7,7 @@ struct AresConfiguration: Sendable {
     /// Asked instead of the machine's; none for those.
     var servers: [String] = []
     var resolvConf = "/etc/resolv.conf"
-    /// For all attempts at one name together.
+    /// The time for all attempts at one name together.
     var timeAtMost = Duration.seconds(5)
 }
 

@@ -13,7 +13,7 @@ struct LookupQueue: Sendable {
     private var lanes: [NameCaller.Lane: LookupLane] = [:]
     /// Waiters that have no answer yet.
     private var alive: Set<Int> = []
-    /// In the order of time: all wait equally long.
+    /// The deadlines in the order of time: all waiters wait equally long.
     private var deadlines = CircularBuffer<(at: NIODeadline, waiter: Int)>()
 
     init(_ limits: NameLimits) {

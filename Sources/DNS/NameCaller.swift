@@ -34,7 +34,7 @@ public enum NameFault: Error, Sendable, Hashable {
     case unknown
     /// The servers of the name gave no answer in time.
     case unanswered
-    /// As many look-ups are waiting as may.
+    /// The limit of waiting look-ups is reached.
     case full
 }
 

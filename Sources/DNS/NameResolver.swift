@@ -135,7 +135,7 @@ public final class NameResolver: Sendable {
     }
 }
 
-/// Where a resolver's answers come from.
+/// The source of a resolver's answers.
 protocol NameSource: Sendable {
     /// - Parameter expire: to be called when the time that it returned last has come.
     func start(_ expire: @escaping @Sendable (NIODeadline) -> NIODeadline?)

@@ -110,7 +110,7 @@ struct OID: Hashable {
     /// One of NIST: 2.16.840.1.101.3.4 and what follows.
     static func nist(_ rest: UInt8...) -> Self { Self(bytes: [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04] + rest) }
 
-    /// As it is written: numbers with dots.
+    /// The usual notation: numbers with dots.
     var dotted: String {
         var numbers: [UInt64] = []
         var number: UInt64 = 0

@@ -7,7 +7,7 @@ package struct PEMFile: Sendable {
     package struct Block: Sendable {
         /// Such as `PRIVATE KEY`.
         package let label: String
-        /// In DER.
+        /// The content in DER.
         package let bytes: [UInt8]
         /// Whether it had a header of its own; one that had none is known by its bytes.
         let isHeaded: Bool
@@ -51,7 +51,7 @@ package struct PEMFile: Sendable {
         return try Self.blocks(in: bytes, mayBeWrapped: false)
     }
 
-    /// With the escapes of JSON and of shells as what they stand for.
+    /// Replaces the escapes of JSON and of shells by the bytes they stand for.
     private static func spelledOut(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.contains(UInt8(ascii: "\\")) else { return bytes }
         var text: [UInt8] = []

@@ -5,7 +5,7 @@ import CNIOBoringSSL
 /// Read by our own reader, since BoringSSL's derives keys in as many iterations as the file asks for, and knows neither RC2 with
 /// 128 bits nor files without a code of authentication. See docs/decisions/0025-p12-files-have-a-reader-of-our-own.md.
 package struct PKCS12File: Sendable {
-    /// In DER, that of the key first.
+    /// The certificates in DER, that of the key first.
     package let certificates: [[UInt8]]
     /// PKCS#8 in DER.
     package let key: [UInt8]

@@ -9,7 +9,7 @@ public struct Outbound: Sendable {
     private let hosts: HostPolicy?
     private let leadsNowhere: @Sendable (String) -> Bool
 
-    /// For a host that gives no answer to anything.
+    /// The limit for a host that gives no answer to anything.
     public static let silenceLimit = Duration.seconds(10)
 
     /// - Parameters:

@@ -47,7 +47,7 @@ public struct OutboundFault: Sendable, Hashable, CustomStringConvertible {
         public static let connectDeadline = Code(number: 9)
         /// The proxy opened no connection.
         public static let proxy = Code(number: 10)
-        /// As many connections are open, or hosts spoken to, as may be.
+        /// The limit of open connections, or of hosts spoken to, is reached.
         public static let full = Code(number: 11)
         /// The host can never be reached, whatever name servers say.
         public static let nowhere = Code(number: 12)

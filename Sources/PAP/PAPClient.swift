@@ -29,7 +29,7 @@ public struct PAPCredentials: Sendable, Hashable {
 /// Source: WAP-247 PAP; BlackBerry, "Push Service SDK".
 public struct PAPClient: Sendable {
     public struct Configuration: Sendable {
-        /// For a gateway that gives no answer.
+        /// The limit for a gateway that gives no answer.
         public var silenceLimit = Duration.seconds(15)
         /// Instead of the standard, for simulators.
         public var tls: TLSConfiguration?

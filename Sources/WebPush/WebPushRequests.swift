@@ -5,7 +5,7 @@ import Outbound
 /// One message, encrypted for each of some browsers and signed for each push service, ready to be sent.
 struct WebPushRequests: Sendable {
     private(set) var batch: OutboundBatch
-    /// Where each request of the batch stands among the subscriptions; one whose key is no key has no request.
+    /// The place of each request of the batch among the subscriptions; a subscription with an invalid key has no request.
     private let places: [Int]
     private var authorizations: [PostOrigin: String] = [:]
 

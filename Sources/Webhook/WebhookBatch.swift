@@ -7,7 +7,7 @@ public struct WebhookBatch: Sendable {
         /// The id of this push's message to this device; the same when it is sent again, so that the receiver can
         /// detect a repetition.
         public let messageID: String
-        /// As the device registered it.
+        /// The token as the device registered it.
         public let token: String
 
         public init(messageID: String, token: String) {

@@ -34,7 +34,7 @@ public struct WebhookSignature: Sendable {
         ]
     }
 
-    /// In Base64.
+    /// The code in Base64.
     func code(of body: [UInt8], id: String, time: Int64) -> String {
         var code = HMAC<SHA256>(key: key)
         code.update(data: Array("\(id).\(time).".utf8))

@@ -21,7 +21,7 @@ public enum APNsAnswer: Sendable, Hashable {
 public struct APNsRejection: Sendable, Hashable {
     public let status: Int
     public let reason: APNsReason
-    /// With 410: since when, in milliseconds since 1970, APNs knows that the token is dead for the topic.
+    /// The time since which APNs knows that the token is dead for the topic, in milliseconds since 1970. Comes with 410.
     public let timestamp: Int64?
     /// Seconds, should the answer name them. Not documented by Apple.
     public let retryAfter: Int?

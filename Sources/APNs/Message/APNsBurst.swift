@@ -4,7 +4,7 @@ import HTTP2Client
 /// varies from request to request.
 struct APNsBurst {
     private let batches: [APNsBatch]
-    /// Where each device stands, in order.
+    /// The place of each device, in order.
     private let places: [Place]
 
     private struct Place {
@@ -20,7 +20,7 @@ struct APNsBurst {
         }
     }
 
-    /// Where the batches stand that can share a burst: those whose topic, push type and priority are the same.
+    /// The indices of batches that can share a burst: those whose topic, push type and priority are the same.
     static func kinds(of batches: [APNsBatch]) -> [[Int]] {
         let kinds = Dictionary(grouping: batches.indices) { Kind(batches[$0].message) }
         return kinds.values.sorted { $0[0] < $1[0] }

@@ -8,14 +8,14 @@ public struct APNsID: Sendable, Hashable, CustomStringConvertible {
         self.low = low
     }
 
-    /// From the 16 bytes of a UUID; nil for any other count.
+    /// Reads the 16 bytes of a UUID; nil for any other count.
     public init?(bytes: [UInt8]) {
         guard bytes.count == 16 else { return nil }
         func half(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
         self.init(high: half(bytes[..<8]), low: half(bytes[8...]))
     }
 
-    /// From the text of a UUID, 8-4-4-4-12 in either case; nil for anything else.
+    /// Reads the text of a UUID, 8-4-4-4-12 in either case; nil for anything else.
     public init?(text: some Sequence<UInt8>) {
         var halves: (high: UInt64, low: UInt64) = (0, 0)
         var position = 0

@@ -77,6 +77,6 @@ extension GatewayRecord {
 }
 
 extension FixedWidthInteger {
-    /// In network order.
+    /// Its bytes in network order.
     var octets: [UInt8] { withUnsafeBytes(of: bigEndian) { Array($0) } }
 }

@@ -18,7 +18,7 @@ package struct APNsPlatformCredentials: PlatformCredentials {
 
     package enum Identity: Sendable, Hashable, Codable {
         case key(p8: String, keyID: String, teamID: String)
-        /// As entered, and as older versions stored it.
+        /// A file as it was entered, and as older versions stored it.
         case certificate(p12: [UInt8], passphrase: String)
         /// The contents of the file: certificates in DER, that of the key first, and PKCS#8 in DER.
         case pair(certificates: [Data], key: Data)

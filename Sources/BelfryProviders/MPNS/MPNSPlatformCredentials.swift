@@ -8,7 +8,7 @@ import Outbound
 package struct MPNSPlatformCredentials: PlatformCredentials {
     /// A chain in PEM, the leaf first.
     let certificate: String?
-    /// In PEM.
+    /// The key in PEM.
     let privateKey: String?
     /// The suffix of channel hosts; nil for Microsoft's.
     let domain: String?

@@ -68,12 +68,12 @@ package struct OutboundRoutes: Sendable {
 
     // MARK: Parts for providers
 
-    /// For addresses that the provider or the operator names.
+    /// The route to addresses that the provider or the operator names.
     func trusted(for family: ProviderFamily) -> Outbound {
         Outbound(connections: connections(for: family))
     }
 
-    /// For addresses that the server's own configuration names. No proxy is used.
+    /// The route to addresses that the server's own configuration names. No proxy is used.
     package var own: Outbound { Outbound(connections: direct) }
 
     /// The connections of a family to what an operator names; of all families that go the same way they are the same.

@@ -7,7 +7,7 @@ package struct ProxyPlan: Sendable, Hashable {
         case through(Proxy)
     }
 
-    /// For families without a route of their own.
+    /// The way for families without a route of their own.
     package var standard: Way
     package var own: [ProviderFamily: Way]
 

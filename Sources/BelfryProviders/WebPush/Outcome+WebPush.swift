@@ -46,7 +46,7 @@ extension Outcome {
 }
 
 extension WebPushReason {
-    /// As the service wrote it.
+    /// The reason as the service wrote it.
     fileprivate var text: String {
         switch self {
         case .word(let word): word

@@ -12,7 +12,7 @@ package struct ListenerConfiguration: Sendable {
     /// `<prefix>.tls.version.max`, `1.2` or `1.3`, default `1.3`.
     package var tls: TLSFiles?
 
-    /// As clients write it; port 0 stands for one that the system draws.
+    /// The URL as clients write it; port 0 stands for one that the system draws.
     package var url: String { "\(tls == nil ? "http" : "https")://\(Self.inURL(host)):\(port)" }
 
     /// An IPv6 address stands in brackets. Source: RFC 3986 §3.2.2.
@@ -27,7 +27,7 @@ package struct ListenerConfiguration: Sendable {
         return String(cString: inet_ntoa(address))
     }
 
-    /// As clients on this machine write it.
+    /// The URL for clients on this machine.
     package var localURL: String {
         let isEverywhere = host == "0.0.0.0" || host == "::"
         return ListenerConfiguration(host: isEverywhere ? "localhost" : host, port: port, tls: tls).url

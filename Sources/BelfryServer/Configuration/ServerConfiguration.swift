@@ -58,11 +58,11 @@ package struct ServerConfiguration: Sendable {
     /// All that was read, for people.
     package let reports: [SettingReport]
 
-    /// How to treat a `BELFRY_*` variable, or a key of the file, that is not a setting.
+    /// The treatment of a `BELFRY_*` variable, or a key of the file, that is not a setting.
     package enum UnknownVariables: Sendable {
-        /// As a fault, for a server: it would run differently than the operator intended.
+        /// A fault, for a server: it would run differently than the operator intended.
         case refused
-        /// As a warning, for a command that needs only the database.
+        /// A warning, for a command that needs only the database.
         case told(@Sendable (String) -> Void)
     }
 
@@ -136,7 +136,7 @@ package struct ServerConfiguration: Sendable {
         return configuration
     }
 
-    /// As `load`, with the faults of single settings beside what can be read; a fallback stands in the place of each.
+    /// Loads the settings, and returns the faults of single ones beside the rest; a fallback stands in the place of each.
     package static func inspect(
         flags: [String: String] = [:], file: String? = nil,
         environment: [String: String] = ProcessInfo.processInfo.environment,
@@ -180,7 +180,7 @@ package struct ServerConfiguration: Sendable {
     }
 }
 
-/// Where data is stored.
+/// The place where data is stored.
 package struct StorageConfiguration: Sendable {
     /// `data.directory`, default `belfry-data`: contains the database, and the key ring unless that has another path.
     package var directory: String

@@ -3,7 +3,7 @@ import SystemPackage
 
 /// Files by their paths.
 extension String {
-    /// From the root, so that a message names one file wherever it is read.
+    /// The path from the root, so that a message names one file wherever it is read.
     var absolutePath: String { URL(fileURLWithPath: self).standardizedFileURL.path }
 
     /// Whether there is something at this path. Throws where that cannot be seen, as in a folder that another user keeps shut: a file

@@ -24,7 +24,7 @@ enum Metric {
             label: "belfry_connections_buffered_bytes", dimensions: [("listener", listener), ("direction", direction)])
     }
 
-    /// How late a loop runs a due task.
+    /// The delay with which a loop runs a due task.
     static func eventLoopLag(_ loop: Int) -> Metrics.Timer {
         Metrics.Timer(label: "belfry_event_loop_lag_seconds", dimensions: [("loop", String(loop))])
     }
@@ -45,7 +45,7 @@ enum Metric {
         Metrics.Timer(label: "belfry_store_transaction_seconds", dimensions: [("store", store)])
     }
 
-    /// As counted by this node.
+    /// The number of nodes, as counted by this node.
     static func nodes() -> Meter { Meter(label: "belfry_nodes") }
     /// Silent, and not deregistered.
     static func nodesGone() -> Meter { Meter(label: "belfry_nodes_gone") }

@@ -1,7 +1,7 @@
 package import BelfryCore
 import Foundation
 
-/// Where registrations go as well during a dual run.
+/// The old server that gets registrations too during a dual run.
 ///
 /// Keys: `mirror.url` (the old server; empty for none), `mirror.apps` (UUIDs of applications with commas between them; empty for all),
 /// `mirror.secrets.file` (lines of a platform's UUID, a space and its secret there), `mirror.trust.root.file` (certificates to trust

@@ -8,7 +8,7 @@ import Synchronization
 package final class PrometheusRegistry: MetricsFactory {
     private struct Contents {
         var series: [SeriesName: any Series] = [:]
-        /// As they stand on the page; nil until it is asked for, and after one was added.
+        /// The series in the order of the page; nil until the page is asked for, and after a series was added.
         var ordered: [(key: SeriesName, value: any Series)]?
     }
 

@@ -1,6 +1,6 @@
 /// Detects a password in the URL of a PostgreSQL. Every user of the machine can read the arguments of a process.
 package enum DatabasePassword {
-    /// Where a password belongs, for an operator whose command was refused.
+    /// Advice on where a password belongs, for an operator whose command was refused.
     package static let advice =
         "holds a password, which every user of this machine can read in the arguments of a process: put the whole URL into "
         + "BELFRY_DATABASE_URL, or leave the password out and put it into ~/.pgpass or the file that PGPASSFILE names"

@@ -4,7 +4,7 @@ import BelfryProviders
 import Logging
 
 extension OutboundRoutes {
-    /// How the dashboard speaks with issuers of OpenID Connect.
+    /// The dashboard's calls to issuers of OpenID Connect.
     func issuerCall(logger: Logger) -> IssuerCall {
         { request in
             let form = request.form.map { fields in

@@ -1,7 +1,7 @@
 import BelfryCore
 import Foundation
 
-/// Where a span of each push goes.
+/// The collector that gets a span of each push.
 ///
 /// Keys: `traces.endpoint` (a collector of OTLP over HTTP, such as `http://127.0.0.1:4318`; none switches traces off), `traces.percent`
 /// (1...100, default 100: of pushes, chosen by their ids), `traces.headers.file` (lines of a header's name, a colon and its value, for

@@ -1,6 +1,6 @@
 import CNghttp2
 
-/// From a complete request to its answer.
+/// Takes a complete request to its answer.
 extension APNsConnection {
     /// The usual answer; nil is 200. See `Validation` for the order.
     func verdict(on request: Request) -> APNsVerdict? {

@@ -31,7 +31,7 @@ class HTTP2Connection: ChannelInboundHandler {
     private var scriptVersion = 0
     private(set) var requestsSeen = 0
     private var pingsSinceRequest = 0
-    /// By the monotonic clock, in milliseconds.
+    /// The time of the last request by the monotonic clock, in milliseconds.
     private var lastRequestAt: Int64 = 0
     /// The time of the batch being read, in milliseconds since 1970.
     private(set) var now: Int64 = 0

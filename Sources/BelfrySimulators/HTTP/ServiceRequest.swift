@@ -1,7 +1,7 @@
 /// A request of any version of HTTP.
 package struct ServiceRequest: Sendable {
     package struct Field: Sendable, Equatable {
-        /// In lower case.
+        /// The name in lower case.
         package var name: String
         package var value: String
     }
@@ -10,10 +10,10 @@ package struct ServiceRequest: Sendable {
     static let bodyBytesMax = 4 * 1024 * 1024
 
     package var method: String
-    /// Without the query.
+    /// The path without the query.
     package var path: String
     package var query: [String: String]
-    /// Without pseudo-header fields.
+    /// The fields without pseudo-header fields.
     package var fields: [Field]
     /// `:authority` or `host`.
     package var authority: String?

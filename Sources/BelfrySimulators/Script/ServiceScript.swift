@@ -59,7 +59,7 @@ package struct ScriptedAnswer: Sendable, Codable, Hashable {
     package var retryAfter: String?
     package var headers: [String: String]?
     package var body: String?
-    /// For APNs: when the token was last known to be invalid, in milliseconds since 1970. Comes with 410.
+    /// The time when the token was last known to be invalid, in milliseconds since 1970, for APNs. Comes with 410.
     package var timestamp: Int64?
     /// Whether all later requests of the connection get it too. For a fault, not for a verdict.
     package var sticky: Bool?
@@ -131,7 +131,7 @@ package struct ServiceFault: Sendable, Codable, Equatable {
         package var path: String?
         package var token: String?
         package var tokenPrefix: String?
-        /// For APNs: its `apns-topic`.
+        /// The `apns-topic` of a request, for APNs.
         package var topic: String?
         /// A share of all tokens, 0 to 1, the same tokens each time.
         package var share: Double?

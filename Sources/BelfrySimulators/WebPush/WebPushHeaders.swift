@@ -32,7 +32,7 @@ struct WebPushHeaders {
 
     private static let urgencies: Set = ["very-low", "low", "normal", "high"]
 
-    /// At most 32 characters of the URL-safe alphabet of base64.
+    /// Whether a text has at most 32 characters, all of the URL-safe alphabet of base64.
     private static func isTopic(_ text: String) -> Bool {
         (1...32).contains(text.utf8.count)
             && text.utf8.allSatisfy {

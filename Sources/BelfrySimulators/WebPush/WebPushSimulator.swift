@@ -65,7 +65,7 @@ package struct WebPushSubscription: Sendable, Equatable {
     /// The receiver's secret, in base64url.
     package var auth: String
 
-    /// In the form of `PushSubscription.toJSON()`.
+    /// The subscription in the form of `PushSubscription.toJSON()`.
     package var json: String {
         #"{"endpoint":\#(endpoint.quoted),"expirationTime":null,"keys":{"p256dh":"\#(p256dh)","auth":"\#(auth)"}}"#
     }

@@ -6,7 +6,7 @@ package struct Contents: Sendable {
     package var tenants: [Key<Tenant>: Tenant] = [Tenant.first: .byDefault]
     package var adminKeys: [Key<AdminKey>: AdminKey] = [:]
     package var people = PeopleTables()
-    /// In the order they were written.
+    /// The audit log, in the order of writing.
     package var audit: [AuditEntry] = []
     package var applications: [Key<Application>: Application] = [:]
     package var platforms: [Key<Platform>: Platform] = [:]
@@ -99,7 +99,7 @@ package struct Contents: Sendable {
 
     package struct PushRow: Sendable {
         package let push: Push
-        /// By answer, `pending` too; kept by each change, so that it can be compared with the batches.
+        /// The number of devices by answer, `pending` too; kept by each change, so that it can be compared with the batches.
         package var counts: [Answer: Int] = [:]
         package var firstAnswerAt: Instant?
         package var settledAt: Instant?

@@ -146,6 +146,6 @@ extension Device {
 }
 
 extension String {
-    /// In the order of their bytes, as databases sort.
+    /// Compares texts by their bytes, as databases sort.
     func precedes(_ other: String) -> Bool { utf8.lexicographicallyPrecedes(other.utf8) }
 }

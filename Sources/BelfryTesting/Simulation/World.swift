@@ -6,7 +6,7 @@ package struct World: Sendable {
     package var platforms: [PlannedPlatform]
     /// Devices that register before anything else happens.
     package var devices: Int
-    /// In the order of their times.
+    /// The events in the order of their times.
     package var events: [Event]
     package var faults: Faults
     package var limits: Limits

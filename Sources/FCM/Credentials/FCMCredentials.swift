@@ -4,7 +4,7 @@ import FoundationEssentials
 public struct FCMCredentials: Sendable {
     public let projectID: String
     public let clientEmail: String
-    /// Where the key is exchanged for a token that FCM accepts.
+    /// The address where the key is exchanged for a token that FCM accepts.
     public let tokenURI: String
     let key: ServiceAccountKey
 

@@ -27,7 +27,7 @@ struct FCMBurst {
 
     var count: Int { requests.count }
 
-    /// As requests that share all but their bodies.
+    /// Makes requests that share all but their bodies.
     func requests(project: String) -> HTTP2Batch {
         var batch = HTTP2Batch(headers: [HTTP2Header("content-type", "application/json")], body: .own)
         let path = "/v1/projects/\(project)/messages:send"

@@ -12,7 +12,7 @@ final class BatchJob {
     var next = 0
     var answered = 0
     var answers: HTTP2Answers
-    /// Where the session keeps the job, so that it leaves in one step.
+    /// The place where the session keeps the job, so that it leaves in one step.
     var place = 0
     /// The names of the headers to keep, in the order of their places; nil until the session has taken the job.
     var names: [[UInt8]]?

@@ -9,7 +9,7 @@ public struct OutboundBatch: Sendable {
     public struct Part: Sendable {
         public let origin: PostOrigin
         public var requests: HTTP2Batch
-        /// Where each request stands among all.
+        /// The place of each request among all.
         package fileprivate(set) var places: [Int]
 
         func tell(_ answers: [OutboundAnswer], to all: inout [OutboundAnswer]) {

@@ -3,7 +3,7 @@ import NIOCore
 /// The scheme, host and port that a request goes to, as one connection serves them. Source: RFC 6454 §4.
 public struct PostOrigin: Sendable, Hashable {
     public let isSecure: Bool
-    /// In lowercase; an IPv6 address without its brackets.
+    /// The host in lowercase; an IPv6 address is without its brackets.
     public let host: String
     public let port: Int
 

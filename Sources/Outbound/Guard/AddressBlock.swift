@@ -32,7 +32,7 @@ public struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SocketAddress {
-    /// In the order of the network, from `sin_addr` and `sin6_addr`; nil for a socket that is a file.
+    /// The address in network order, from `sin_addr` and `sin6_addr`; nil for a socket that is a file.
     var ipBytes: [UInt8]? {
         switch self {
         case .v4(let address): withUnsafeBytes(of: address.address) { Array($0[4..<8]) }

@@ -17,7 +17,7 @@ final class HTTP1Connection: ChannelInboundHandler {
 
     /// Since when it is free, in nanoseconds; for its pool.
     var freeSince: UInt64 = 0
-    /// Where its pool keeps it.
+    /// The place where its pool keeps it.
     var place = 0
     private(set) var current: (job: HTTP1Job, request: Int)?
     private(set) var isUsable = true

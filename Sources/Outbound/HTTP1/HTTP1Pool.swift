@@ -210,7 +210,7 @@ final class HTTP1PoolCore: HTTP1Connection.Owner {
         }
     }
 
-    /// As many as requests wait for, but no more at a time than are open already: a host that is quick needs few.
+    /// Opens as many connections as requests wait for, but no more at a time than are open already: a quick host needs few.
     private func openMore() {
         guard !isShut else { return }
         var waiting = urgent.reduce(0) { $0 + $1.count - $1.next } + normal.reduce(0) { $0 + $1.count - $1.next }

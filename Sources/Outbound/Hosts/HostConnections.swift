@@ -25,7 +25,7 @@ public final class HostConnections: Sendable {
         public var lookUp: HostLookup?
         /// The addresses that a direct connection may be to; nil for any.
         public var addresses: AddressGuard?
-        /// For TCP, the proxy if there is one, and TLS.
+        /// The deadline for TCP, the proxy if there is one, and TLS.
         public var connectDeadline = Duration.seconds(8)
         /// Connections beyond the first are closed when they were free for so long.
         public var idleMax = Duration.seconds(30)

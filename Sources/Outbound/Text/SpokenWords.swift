@@ -56,7 +56,7 @@ extension Outbound {
 }
 
 extension String {
-    /// Where an ASCII text begins, whatever its case.
+    /// The index where an ASCII text begins, in any case.
     fileprivate func firstIndex(ofASCII text: String) -> Index? {
         let (bytes, sought) = (Array(utf8), Array(text.utf8))
         guard bytes.count >= sought.count else { return nil }

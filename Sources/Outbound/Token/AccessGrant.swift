@@ -48,7 +48,7 @@ extension Outbound {
             await ask(url, form: body, authorization: nil, tls: tls, deadline: .seconds(10)), from: url)
     }
 
-    /// As forms write it. Source: WHATWG URL, application/x-www-form-urlencoded.
+    /// Escapes a text as forms do. Source: WHATWG URL, application/x-www-form-urlencoded.
     private static func escaped(_ text: String) -> String { percentEncoded(text.utf8, keeping: "*-._") }
 
     /// Reads an answer of any bytes and never throws.

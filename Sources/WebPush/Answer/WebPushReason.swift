@@ -13,7 +13,7 @@ public enum WebPushReason: Sendable, Hashable {
     /// Apple: signature, audience, subject or time of the token.
     public static let badToken = WebPushReason.word("BadJwtToken")
 
-    /// From `{"reason":"…"}` or `{"errno":…}`; nil for any other bytes.
+    /// Reads `{"reason":"…"}` or `{"errno":…}`; nil for any other bytes.
     init?(body: [UInt8]) {
         guard let written = try? JSONDecoder().decode(Written.self, from: Data(body)) else { return nil }
         if let word = written.reason, 1...64 ~= word.utf8.count, word.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) {

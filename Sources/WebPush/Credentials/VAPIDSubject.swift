@@ -49,7 +49,7 @@ public struct VAPIDSubjectFault: Sendable, Hashable, CustomStringConvertible {
             isCertain: false)
     }
 
-    /// With the scheme in lower case, which services compare by its letters.
+    /// The subject with its scheme in lower case, as services compare the letters.
     public static func normalized(_ subject: String) -> String {
         for scheme in ["mailto:", "https:"] where subject.lowercased().hasPrefix(scheme) {
             return scheme + subject.dropFirst(scheme.count)
@@ -80,7 +80,7 @@ public struct VAPIDSubjectFault: Sendable, Hashable, CustomStringConvertible {
         VAPIDSubjectFault(isCertain: isCertain, reason: reason)
     }
 
-    /// In lower case and without the root's dot; nil for anything but the two forms.
+    /// The host in lower case and without the root's dot; nil for anything but the two forms.
     private static func host(of subject: String) -> String? {
         let rest: Substring
         let subject = normalized(subject)

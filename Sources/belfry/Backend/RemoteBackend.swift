@@ -148,7 +148,7 @@ extension JSONObject {
 }
 
 extension String {
-    /// As one part of a path, because ids are Base64, which contains slashes.
+    /// The text as one part of a path: ids are Base64, which contains slashes.
     fileprivate var inPath: String {
         addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? self
     }

@@ -18,7 +18,7 @@ extension Admin.PlatformReply {
             .joined(separator: "; ")
     }
 
-    /// For a column.
+    /// The state, for a column.
     var stateInShort: String {
         if let parked = parked.first { return "parked (\(parked.cause))" }
         return parked_services.isEmpty ? state : "\(state), \(parked_services.count) services parked"

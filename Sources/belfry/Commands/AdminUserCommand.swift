@@ -262,7 +262,7 @@ private struct PersonRow: Encodable {
     /// `active`, `disabled`, or `invited until` when.
     let state: String
 
-    /// In words, for a column.
+    /// The bounds in words, for a column.
     var boundTo: String {
         app_uuid.map { "app \($0)" } ?? tenant_uuid.map { "tenant \($0)" } ?? "everything"
     }
@@ -299,7 +299,7 @@ private struct Places {
 }
 
 extension CommonOptions {
-    /// Where browsers find the dashboard: as the settings say, or else on this machine. nil where the system draws the port.
+    /// The address where browsers find the dashboard: from the settings, or else on this machine. nil where the system draws the port.
     fileprivate func publicURL() async throws -> String? {
         let settings = try await configuration(unknownVariables: .told { _ in })
         return settings.dashboard.publicURL ?? (settings.http.port == 0 ? nil : settings.http.localURL)

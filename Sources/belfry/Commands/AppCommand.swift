@@ -178,7 +178,7 @@ struct AppCommand: AsyncParsableCommand {
 }
 
 extension UUID {
-    /// As an argument of a command.
+    /// Reads a UUID from an argument of a command.
     static func parse(_ text: String) throws -> UUID {
         guard let uuid = UUID(uuidString: text) else { throw ValidationError("`\(text)` is not a UUID") }
         return uuid

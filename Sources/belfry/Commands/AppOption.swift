@@ -9,7 +9,7 @@ struct AppOption: ParsableArguments {
 
     private static let shownMax = 5
 
-    /// The one that is named, or the only one there is.
+    /// The application that is named, or the only one there is.
     func uuid(from backend: any AdminBackend) async throws -> UUID {
         if let app { return app }
         let known = try await backend.applications()

@@ -12,7 +12,7 @@ struct Follower {
     /// The looks without an answer after which a parked platform is taken as all that the push waits for.
     private static let patience = 20
 
-    /// How following a push ended.
+    /// The end of following a push.
     struct End {
         let receipt: Admin.ReceiptReply
 

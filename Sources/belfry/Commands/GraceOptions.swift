@@ -1,7 +1,7 @@
 import ArgumentParser
 import BelfryCore
 
-/// For how long a secret that is replaced is taken beside the new one.
+/// The time for which a replaced secret is accepted beside the new one.
 struct GraceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("For how long the old secret is taken too.", valueName: "seconds"))
     var grace: Int = 0

@@ -36,7 +36,7 @@ enum Misspelling {
         root.helpMessage(for: command).matches(of: #/--[a-z][a-z0-9-]*/#).map { String($0.output) }.withoutRepeats
     }
 
-    /// As the parser has it where the configuration says nothing.
+    /// The name of a command; the parser's default where its configuration has none.
     private static func name(of command: any ParsableCommand.Type) -> String {
         command.configuration.commandName ?? "\(command)".lowercased()
     }

@@ -130,7 +130,7 @@ extension Unicode.Scalar {
 }
 
 extension Int {
-    /// With commas between thousands.
+    /// The number with commas between thousands.
     var grouped: String {
         var digits = String(magnitude)
         var groups: [Substring] = []

@@ -56,7 +56,7 @@ struct PlatformWebCommand: AsyncParsableCommand {
 }
 
 extension Admin.WebAccessReply {
-    /// For people, one below the other.
+    /// The fields for people, one below the other.
     var fields: [(String, String)] {
         [
             ("registration_key", registration_key), ("origins", origins.joined(separator: " ")),

@@ -3,7 +3,7 @@ import Foundation
 
 /// A secret on its way in: command lines are seen by others on the machine, files are not.
 enum SecretFile {
-    /// Without the line end.
+    /// The contents of a file without the line end.
     ///
     /// - Parameters:
     ///   - path: `-` is standard input.

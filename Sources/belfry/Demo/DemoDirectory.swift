@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Where the demo keeps its database: a temporary directory that goes with it, or one that was named and is kept.
+/// The place of the demo's database: a temporary directory that is removed at the end, or a named one that is kept.
 struct DemoDirectory {
     let path: String
     private let isKept: Bool

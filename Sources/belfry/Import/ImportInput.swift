@@ -3,7 +3,7 @@ import Foundation
 
 /// A list of devices as bytes, a piece in memory at a time.
 final class ImportInput {
-    /// For the files that are written beside it.
+    /// The name for files that are written beside the list.
     let name: String
     private let handle: FileHandle
     private let unpacking: Process?

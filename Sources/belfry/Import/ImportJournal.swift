@@ -8,7 +8,7 @@ import Foundation
 /// Rows are in the database before they stand here, so what is done again after a kill is a little, and does no harm.
 final class ImportJournal {
     struct State: Codable {
-        /// Which list goes to which application.
+        /// The list and the application that it goes to.
         let job: String
         /// Rows that are done.
         var rows = 0
@@ -54,7 +54,7 @@ final class ImportJournal {
     /// Notes the id of the import on a remote server. Call it before the first row.
     func noteImport(_ id: UUID) { state.importID = id }
 
-    /// To be told of rows that are in the database.
+    /// Notes rows that are in the database.
     func note(_ done: [ImportService.Verdict], at place: (part: String, Int)? = nil) throws {
         guard let last = done.last else { return }
         if let place { state.places[place.part] = place.1 }

@@ -57,7 +57,7 @@ struct ImportRun {
     }
 }
 
-/// How an import is done, whatever it reads.
+/// The options of an import, common to all kinds of lists.
 struct ImportRunOptions: ParsableArguments {
     @Flag(help: "Judge each row and write nothing.") var dryRun = false
     @Flag(help: "Ask FCM about a hundred of the tokens, by messages that it only checks.") var validate = false

@@ -1,6 +1,6 @@
 import BelfryCore
 
-/// Where rows of a list go: the database of this machine, or a server elsewhere.
+/// The destination of the rows of a list: the database of this machine, or a server elsewhere.
 protocol ImportTarget: Sendable {
     /// How many rows it takes at a time.
     var windowRows: Int { get }

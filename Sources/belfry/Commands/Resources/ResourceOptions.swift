@@ -76,7 +76,7 @@ struct ListOptions: ParsableArguments {
 }
 
 extension JSONValue {
-    /// As people read it in a table.
+    /// The text of a cell in a table.
     fileprivate var cell: String {
         switch self {
         case .null: "-"
