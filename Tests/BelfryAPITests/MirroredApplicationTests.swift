@@ -6,7 +6,7 @@ import Testing
 
 @testable import BelfryAPI
 
-/// Which registrations an old server hears of too, during a dual run.
+/// Registrations that are sent to an old server too, during a dual run.
 @Suite struct MirroredApplicationTests {
     private static let token = String(repeating: "0a", count: 32)
 

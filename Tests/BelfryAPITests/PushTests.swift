@@ -6,7 +6,7 @@ import Testing
 
 @testable import BelfryAPI
 
-/// Whom a push reaches, what is refused, and what the sender is told.
+/// Audiences of pushes, refusals, and answers to the sender.
 @Suite struct PushTests {
     @Test func `a push is accepted and answered with a receipt and nothing else`() async throws {
         let server = try await TestServer()

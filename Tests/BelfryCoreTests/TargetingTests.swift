@@ -2,7 +2,7 @@ import BelfryCore
 import FoundationEssentials
 import Testing
 
-/// Whom a target means, decided without a store.
+/// The devices of a target, decided without a store.
 @Suite struct TargetingTests {
     private static func platforms(_ kinds: PlatformKind...) -> [Platform] {
         kinds.enumerated().map { index, kind in

@@ -25,9 +25,9 @@ final class TestIssuer: Sendable {
     }
 
     struct State: Sendable {
-        /// By which it signs.
+        /// The key that signs.
         var key: Key
-        /// Which it publishes.
+        /// The keys that it publishes.
         var published: [Key]
         var claims: JSONObject = [:]
         var removed: Set<String> = []

@@ -64,7 +64,7 @@ extension ServerTests.FillingTests {
         }
     }
 
-    /// As whoever serves the link checks it, with the application's shared secret.
+    /// Checks a link as its server does, with the application's shared secret.
     private static func check(_ link: String, of device: UUID, user: String, _ server: TestServer) async throws {
         let parts = link.components(separatedBy: "&signature=")
         #expect(parts.count == 2)

@@ -23,7 +23,7 @@ extension ServerTests {
             said.split(separator: "HTTP/1.1 ").map { $0.prefix(3) }
         }
 
-        /// Which answers say that they are the last.
+        /// Whether each answer says that it is the last.
         private static func goodbyes(_ said: String) -> [Bool] {
             said.split(separator: "HTTP/1.1 ").map { $0.contains("Connection: close\r\n") }
         }

@@ -16,7 +16,7 @@ public final class PostgresServer: Sendable {
 
     private static let started = Mutex<Result<PostgresServer, any Error>?>(nil)
 
-    /// The one that tests share, started when it is first asked for. It blocks while the server comes up.
+    /// The server that tests share, started when it is first asked for. The call blocks while the server comes up.
     public static func shared() throws -> PostgresServer {
         try started.withLock { started in
             if let started { return try started.get() }
@@ -43,7 +43,7 @@ public final class PostgresServer: Sendable {
     /// A name for a database that was not used yet.
     public func freshName() -> String { "belfry_\(nextDatabase.add(1, ordering: .relaxed).newValue)" }
 
-    /// As libpq takes it.
+    /// The connection string in libpq's form.
     public func connection(to database: String) -> String {
         "host=\(directory) port=5432 user=postgres dbname=\(database)"
     }

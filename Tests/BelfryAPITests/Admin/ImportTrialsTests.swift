@@ -4,7 +4,7 @@ import Testing
 
 @testable import BelfryAPI
 
-/// Which dry runs are remembered between two requests.
+/// Dry runs that are remembered between two requests.
 @Suite struct ImportTrialsTests {
     @Test func `a tenant with many dry runs makes its own forgotten, and nobody else's`() {
         let trials = ImportTrials()

@@ -54,7 +54,7 @@ final class FakeStore: WrappedStore {
         get async { log.withLock { $0.pushes } }
     }
 
-    /// Whom a push reaches.
+    /// The devices that a push reaches.
     func reached(by push: NewPush) async throws -> Set<UUID> {
         let contents = memory.contents
         let keys = push.platformKeys.flatMap { contents.members(of: push.audience, on: $0) }

@@ -70,7 +70,7 @@ final class NodeProgram: Sendable {
         return true
     }
 
-    /// In good order. Its address stays, and refuses.
+    /// Stops it in good order. Its address stays, and refuses.
     func stop() async throws {
         guard let program else { return }
         try await program.end(SIGTERM)

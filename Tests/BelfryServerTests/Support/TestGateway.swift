@@ -59,7 +59,7 @@ struct TestGateway: Sendable {
         }
     }
 
-    /// Where a program listens.
+    /// The ports on which a program listens.
     struct Ports: Sendable {
         let gateway: Int
         let feedback: Int
@@ -129,7 +129,7 @@ struct TestGateway: Sendable {
         return [UInt8](repeating: Array(prefix.utf8)[0], count: 28) + digits
     }
 
-    /// Which of the numbers were told at least once.
+    /// The numbers whose devices were notified at least once.
     func told(_ numbers: ClosedRange<Int>) -> Set<Int> {
         Set(numbers.filter { (simulator.ledger.token(Self.token($0))?.told ?? 0) > 0 })
     }

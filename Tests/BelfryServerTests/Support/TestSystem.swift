@@ -7,7 +7,7 @@ import Testing
 
 /// An application with an iOS platform in a database, and the APNs that it sends to, for servers that come and go.
 struct TestSystem: Sendable {
-    /// Where the database is.
+    /// The settings that say where the database is.
     let settings: [String: String]
     let simulator: APNsSimulator
     let application: CreatedApplication

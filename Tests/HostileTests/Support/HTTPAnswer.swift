@@ -3,7 +3,7 @@ import Foundation
 /// An answer as it came, its head read without judging it.
 struct HTTPAnswer {
     let status: Int
-    /// By names in lower case; of several of one name the last.
+    /// The headers by names in lower case; of several with one name, the last.
     let headers: [String: String]
     /// The cookies that the answer sets.
     let cookies: [String]

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A name server on the loopback, by UDP, on a thread of its own: it answers as a closure says, or never.
 final class NameServer: Sendable {
-    /// For `providers.dns.servers`.
+    /// The address for `providers.dns.servers`.
     let address: String
     private let socket: Int32
     private let state: State

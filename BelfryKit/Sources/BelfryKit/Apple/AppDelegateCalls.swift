@@ -18,24 +18,24 @@ public struct AppDelegateCalls {
         self.wish = wish
     }
 
-    /// From `application(_:didFinishLaunchingWithOptions:)`.
+    /// Handles `application(_:didFinishLaunchingWithOptions:)`.
     public func didFinishLaunching() {
         UIApplication.shared.registerForRemoteNotifications()
         let belfry = belfry
         Task { try? await belfry.resume() }
     }
 
-    /// From `application(_:didRegisterForRemoteNotificationsWithDeviceToken:)`.
+    /// Handles `application(_:didRegisterForRemoteNotificationsWithDeviceToken:)`.
     public func didRegister(deviceToken: Data) async throws(BelfryError) {
         try await belfry.register(await wish(AppleToken.hex(deviceToken)))
     }
 
-    /// From `application(_:didFailToRegisterForRemoteNotificationsWithError:)`.
+    /// Handles `application(_:didFailToRegisterForRemoteNotificationsWithError:)`.
     public func didFailToRegister(_ error: any Error) async {
         await belfry.tell(.failed(.unreachable("\(error)")))
     }
 
-    /// From `application(_:didReceiveRemoteNotification:fetchCompletionHandler:)`; its answer is for the handler.
+    /// Handles `application(_:didReceiveRemoteNotification:fetchCompletionHandler:)`. Its result is for the handler.
     public func didReceive(_ userInfo: [AnyHashable: Any]) async -> UIBackgroundFetchResult {
         if userInfo["pivotal.push.geofence_update_available"] != nil {
             do throws(BelfryError) { try await belfry.updateGeofences() } catch { return .failed }
@@ -51,14 +51,14 @@ public struct AppDelegateCalls {
         }
     }
 
-    /// From `userNotificationCenter(_:willPresent:withCompletionHandler:)`.
+    /// Handles `userNotificationCenter(_:willPresent:withCompletionHandler:)`.
     public func willPresent(_ notification: UNNotification) async {
         _ = await didReceive(notification.request.content.userInfo)
     }
 
-    /// From `userNotificationCenter(_:didReceive:withCompletionHandler:)`.
+    /// Handles `userNotificationCenter(_:didReceive:withCompletionHandler:)`.
     ///
-    /// The system tells of a notification that was removed only if its category has the option `customDismissAction`.
+    /// The system reports a removed notification only if its category has the option `customDismissAction`.
     public func didOpen(_ response: UNNotificationResponse) async {
         guard let message = PushMessage(response.notification.request.content.userInfo) else { return }
         do throws(BelfryError) {

@@ -18,7 +18,7 @@ public struct NotificationContent {
 
 #if canImport(UserNotificationsUI)
 extension NotificationContent {
-    /// From `didReceive(_:)` of a `UNNotificationContentExtension`.
+    /// Reads the notification of `didReceive(_:)` of a `UNNotificationContentExtension`.
     public init(_ notification: UNNotification) {
         let content = notification.request.content
         title = content.title
@@ -46,7 +46,7 @@ extension Belfry {
             try await opened(receiptID: message.receiptID)
             try await resume()
         } catch {
-            // What was noted is kept; the app sends it.
+            // The note is kept; the app sends it.
             return .dismiss
         }
         return .dismiss

@@ -85,7 +85,7 @@ public struct LiveActivityTokens<Attributes: ActivityAttributes>: Sendable {
 }
 #endif
 
-/// How Apple's tokens are spelled.
+/// The spelling of Apple's tokens.
 public enum AppleToken {
     public static func hex(_ token: Data) -> String { token.map { String(format: "%02x", $0) }.joined() }
 }

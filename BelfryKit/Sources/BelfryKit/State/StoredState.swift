@@ -60,7 +60,7 @@ struct StoredEvent: Codable, Sendable, Equatable {
         case received, opened, dismissed, geofenceTriggered
     }
 
-    /// How the server names it. Source: the PCF Push API, "Analytics"; dismissals are Belfry's own.
+    /// The server's name of it. Source: the PCF Push API, "Analytics"; dismissals are Belfry's own.
     var wireType: String {
         switch kind {
         case .received: "pcf_push_event_type_push_notification_received"

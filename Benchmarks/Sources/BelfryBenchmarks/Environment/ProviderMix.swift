@@ -10,7 +10,7 @@ struct ProviderMix: Sendable {
         case windows = "windows8"
     }
 
-    /// Whom a push reaches: all devices, or a tenth of each platform.
+    /// The audience of a push: all devices, or a tenth of each platform.
     enum Topic: String, Sendable, CaseIterable {
         case all, some
     }

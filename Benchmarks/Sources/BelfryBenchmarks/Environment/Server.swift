@@ -99,7 +99,7 @@ struct Server: Sendable {
         let accepted_at: String
         let settled_at: String?
 
-        /// From acceptance to the last answer.
+        /// The seconds from acceptance to the last answer.
         func seconds() throws -> Double { try seconds(to: settled_at) }
 
         private func seconds(to moment: String?) throws -> Double {

@@ -120,7 +120,7 @@ final class HTTPCaller: Sendable {
         return reply
     }
 
-    /// As a browser that has a cookie.
+    /// Sends a GET, as a browser that has a cookie.
     func get(_ path: String, cookie: String) async throws -> LoadResponse {
         try await send("GET", path, nil, "", fields: "Cookie: \(cookie)\r\n")
     }

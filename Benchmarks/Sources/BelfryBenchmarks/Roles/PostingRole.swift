@@ -67,7 +67,7 @@ struct PostingRole: AsyncParsableCommand {
 
 /// The requests of our clients, h2load and wrk: the same bytes.
 enum PostingWorkload {
-    /// As long as a payload of 227 bytes becomes.
+    /// A body as long as that of an encrypted payload of 227 bytes.
     static let ciphertext = Array(Data(repeating: 0x5A, count: 227 + 103))
 
     static let toast =

@@ -42,7 +42,7 @@ struct Effort: Codable, Sendable {
 
     func tell() throws { print(String(decoding: try JSONEncoder().encode(self), as: UTF8.self)) }
 
-    /// From the last line that a process told.
+    /// Reads the last line of a process's output.
     init(told output: String) throws {
         let line = output.split(separator: "\n").last ?? ""
         self = try JSONDecoder().decode(Effort.self, from: Data(line.utf8))

@@ -41,7 +41,7 @@ struct ScheduleRow {
             target: "p99 ≤ 1000 ms", isReached: most <= 1_000, memory: server.child.meter.peakMiB.fixed(0))
     }
 
-    /// From each due moment to the telling, in milliseconds.
+    /// The times from each due moment until its device was notified, in milliseconds.
     private func waits(_ sender: Sender, _ crowd: Crowd) async throws -> [Double] {
         let first = Int(WallClock.now + Self.firstDueIn)
         let places = crowd.singles.indices.prefix(Self.dueCount)

@@ -14,7 +14,7 @@ struct SmallPushLoadRows {
         return [try await steady(probes), try await besideBroadcast(probes)]
     }
 
-    /// At four fifths of what was told at most.
+    /// Measures at four fifths of the highest rate.
     private func steady(_ probes: LatencyProbes) async throws -> Row {
         try await environment.simulator.forget()
         let rate = alone * 0.8
