@@ -1,9 +1,9 @@
 /// The payload that the softphone's platform gets for a message of the mediator.
 ///
-/// Acrobits calls the structure of its own payloads historical and publishes the keys that tell what a push is about:
-/// `s` a call, `sm` a text message, `s_missed` a missed call, `type` anything else. The fields of the request stand beside
-/// them under their own names. Source: Acrobits, "Push Notification Reporter". An operator whose app wants other keys gives
-/// a template.
+/// Acrobits calls the structure of its own payloads historical and publishes the keys that name the subject of a push: `s`
+/// a call, `sm` a text message, `s_missed` a missed call, `type` anything else. The fields of the request stand beside them
+/// under their own names. Source: Acrobits, "Push Notification Reporter". An operator whose app wants other keys gives a
+/// template.
 package struct AcrobitsPayload: Sendable {
     /// A call is worth nothing a minute later.
     package static let callSeconds = 60
@@ -47,7 +47,7 @@ package struct AcrobitsPayload: Sendable {
         aps["badge"] = call.badge.map(JSONValue.integer)
         aps["sound"] = call.sound.map(JSONValue.string)
         aps["thread-id"] = call.text("ThreadId").map(JSONValue.string)
-        // It wakes the app besides, which fetches the whole message.
+        // It also wakes the app, which fetches the whole message.
         if call.verb == .textMessage, !aps.isEmpty { aps["content-available"] = .integer(1) }
         return aps
     }
@@ -58,7 +58,7 @@ package struct AcrobitsPayload: Sendable {
         return .object(["title": .string(sender), "body": .string(text)])
     }
 
-    /// A call has no text of its own: who calls is shown where the device gets it as a notification.
+    /// The message, or the caller of a call without one; shown where the device gets it as a notification.
     private var shownText: String? {
         switch call.verb {
         case .textMessage, .genericTextMessage: call.message
@@ -69,7 +69,7 @@ package struct AcrobitsPayload: Sendable {
 
     // MARK: Android
 
-    /// Data for the app at high priority: a device that dozes gets it too.
+    /// Data for the app at high priority, so that a dozing device gets it too.
     private func android() throws(InvalidInput) -> Push.Content {
         var members = try data()
         members["aps"] = nil

@@ -1,9 +1,9 @@
 /// An operator's payload for an app id, by verb: `{"NotifyIncomingCall": {"s": "%Selector%"}, "*": {"v": "%verb%"}}`.
 ///
-/// `%Name%` stands for the field of that name. A member that is nothing else is left out where the field is missing, and
-/// `%Badge%` is a number.
+/// `%Name%` stands for the field of that name. A member that is only a placeholder is left out where the field is
+/// missing, and `%Badge%` is a number.
 package struct AcrobitsPayloadTemplate: Sendable, Hashable {
-    /// By verb; `*` is for those that have none.
+    /// The payloads by verb; `*` is for verbs without one.
     private let payloads: JSONObject
 
     package static let bytesMax = 4_096
@@ -36,7 +36,7 @@ package struct AcrobitsPayloadTemplate: Sendable, Hashable {
     /// As it is stored.
     package var text: String { json.storedText }
 
-    /// The most bytes of a text once it is filled: a field may stand in it many times.
+    /// The most bytes of a filled text: a field may stand in it many times.
     private static let filledBytesMax = 8_192
 
     /// The payload with the fields of a call in it; nil where the verb has none.

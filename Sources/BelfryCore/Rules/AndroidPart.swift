@@ -1,7 +1,7 @@
-/// The fields of `message.custom.android` and its kin that have a meaning, beside which everything is data for the app.
+/// The fields of `message.custom.android` and similar parts that have a meaning; all others are data for the app.
 ///
-/// A value that a field does not take would arrive as data, and do nothing. So would a field of the provider's own API that is said
-/// elsewhere here. Source: Firebase, REST reference, AndroidConfig and AndroidNotification; Huawei, Push Kit, AndroidConfig;
+/// An invalid value of such a field would arrive as data, and have no effect. So would a field of the provider's own API that has
+/// another name here. Source: Firebase, REST reference, AndroidConfig and AndroidNotification; Huawei, Push Kit, AndroidConfig;
 /// Amazon, ADM, "Sending a message".
 package enum AndroidPart {
     static let names = ["android", "android-fcm", "androidFcm", "android-baidu", "huawei", "amazon"]
@@ -11,7 +11,7 @@ package enum AndroidPart {
     /// Google writes it in both cases.
     static func isHigh(_ priority: JSONValue?) -> Bool { priority?.stringValue?.lowercased() == "high" }
 
-    /// Throws with the first field whose value it does not take, or that is the provider's and not read here.
+    /// Throws with the first field that has an invalid value, or that is the provider's and not read here.
     static func check(_ members: JSONObject, of part: String) throws(InvalidInput) {
         let foreign = foreign(to: part)
         // Senders that fill in every field send empty texts.
@@ -44,7 +44,7 @@ package enum AndroidPart {
         throw .value(field, value, not: "high or normal", known: priorities)
     }
 
-    /// Huawei adds categories: one is refused that is almost one of those. Source: Huawei, Push Kit, `category`.
+    /// Huawei adds categories, so only names that are almost one of these are refused. Source: Huawei, Push Kit, `category`.
     private static let categories = [
         "ACCOUNT", "CUSTOMER_SERVICE", "DEVICE_REMINDER", "EXPRESS", "FINANCE", "HEALTH", "IM", "MAIL", "MARKETING",
         "PLAY_VOICE", "SUBSCRIPTION", "TRAVEL", "VOIP", "WORK",

@@ -79,7 +79,7 @@ package struct AndroidPayload: Sendable, Hashable {
         }
     }
 
-    /// Push Kit counts the request, in which the data are an object in JSON, written as a string.
+    /// Push Kit counts the request, which holds the data as a JSON object, written as a string.
     private static func huaweiBytes(of data: JSONObject) -> Int {
         let object = JSONValue.object(data).encoded
         return object.reduce(object.count + huaweiFrameBytes) {
@@ -92,7 +92,7 @@ package struct AndroidPayload: Sendable, Hashable {
         shown.title == nil && shown.body == nil || !Self.silentKeys.isDisjoint(with: data.keys)
     }
 
-    /// Whether it is for a device that dozes too: what is shown, and data whose sender says `"priority": "high"`.
+    /// Whether it wakes a dozing device: pushes that show something, and data whose sender says `"priority": "high"`.
     package var isHighPriority: Bool { !isSilent || isSentHigh }
 
     /// The notice that the system itself shows, where the service can; nil for a silent push. Where it does not fit beside the data,
@@ -139,7 +139,7 @@ extension AndroidPayload.Notice {
 }
 
 extension SharedFields {
-    /// Adds the texts that the app gets under their own names, where neither data of these names nor the sender's part for the type has them.
+    /// Adds the texts that the app gets under their own names, unless data of these names or the sender's part for the type have them.
     fileprivate func fill(_ data: inout JSONObject) {
         guard !isEmpty else { return }
         for name in Name.allCases where name != .collapseKey && data[name.rawValue] == nil {

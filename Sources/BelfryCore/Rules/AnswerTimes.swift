@@ -1,4 +1,4 @@
-/// When the devices of a push had their answers, as far as its batches tell: a device counts once its whole batch is answered.
+/// The times at which the devices of a push were answered, by its batches: a device counts once its whole batch is answered.
 package struct AnswerTimes: Sendable, Hashable {
     /// The closed batches, in the order in which they closed.
     private let batches: [Batch]
@@ -19,7 +19,7 @@ package struct AnswerTimes: Sendable, Hashable {
         devices = batches.reduce(0) { $0 + $1.devices }
     }
 
-    /// When this share of the devices had their answers; nil where no batch is closed.
+    /// The time at which this share of the devices was answered; nil where no batch is closed.
     package func time(ofShare share: Double) -> Instant? {
         let wanted = Int((Double(devices) * share).rounded(.up))
         var answered = 0

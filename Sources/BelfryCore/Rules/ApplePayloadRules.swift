@@ -3,7 +3,7 @@
 /// Source: Apple, "Generating a remote notification"; "Starting and updating Live Activities with ActivityKit push
 /// notifications"; WidgetKit for `content-changed`.
 package enum ApplePayloadRules {
-    /// The payload as it is sent: a required key that has only one value is filled in.
+    /// The payload in the form that is sent: a required key that has only one value is filled in.
     static func checked(
         _ payload: JSONObject, of type: ApplePush.Kind, field: String
     ) throws(InvalidInput) -> JSONObject {
@@ -18,7 +18,7 @@ package enum ApplePayloadRules {
                 throw InvalidInput(
                     field: "\(field).aps.\(key)", "is not a key of type \(type.rawValue)\(meant)\(type.inWords)")
             }
-            // 3.0 is 3 to whoever wrote it, and a fault to Apple.
+            // Senders write 3.0 for 3, which Apple refuses.
             let value = shape.isWhole ? value.wholeNumber.map(JSONValue.integer) ?? value : value
             aps[key] = value
             try shape.check(value, "\(field).aps.\(key)")
@@ -28,9 +28,9 @@ package enum ApplePayloadRules {
         return payload
     }
 
-    /// Checks PCF's part for iOS, whose keys are those of `aps`, and `extra`, as it is written.
+    /// Checks PCF's part for iOS in the sender's form; its keys are those of `aps`, and `extra`.
     ///
-    /// What `IOSPayload` checks and corrects by itself is left to it, such as `true` for 1.
+    /// Values that `IOSPayload` checks and corrects itself are left to it, such as `true` for 1.
     static func check(custom members: JSONObject, _ field: String) throws(InvalidInput) {
         for (key, value) in members.sorted(by: { $0.key < $1.key }) where !value.isNull {
             try PayloadShape.check(customKey: key, value, field)

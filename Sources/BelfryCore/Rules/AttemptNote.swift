@@ -9,9 +9,9 @@ package struct AttemptNote: Sendable, Hashable {
     private let runs: [Run]
     private let answers: [String]
 
-    /// A batch's history keeps its newest bytes.
+    /// The limit on a batch's history, which keeps its newest bytes.
     package static let historyBytesMax = 4_096
-    /// A verdict that is older may be of the time before the device registered, so its words are noted.
+    /// A verdict older than this may predate the device's registration, so its words are noted.
     private static let plainDeathAge = Duration.seconds(30 * 86_400)
     private static let answersMax = 12
     private static let answerBytesMax = 260
@@ -40,7 +40,7 @@ package struct AttemptNote: Sendable, Hashable {
 
         package mutating func add(_ outcome: Outcome, at place: Int) {
             switch outcome {
-            // What was sent at once and accepted, or is dead and is deactivated for it, needs no history.
+            // A message accepted at the first attempt, or a dead token whose device is deactivated, needs no history.
             case .accepted, .moved: guard attempt > 1 else { return }
             case .gone(let since?, _) where at - since < AttemptNote.plainDeathAge: guard attempt > 1 else { return }
             default: break
@@ -82,7 +82,7 @@ package struct AttemptNote: Sendable, Hashable {
     /// The answers, each once.
     package var words: [String] { answers }
 
-    /// The most sentences that are told of a push.
+    /// The most sentences that are shown of a push.
     package static let wordsMax = 12
 
     /// The answers in the histories of some batches, each once; at most `wordsMax`.

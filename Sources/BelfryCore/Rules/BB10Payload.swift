@@ -1,4 +1,5 @@
-/// The payload for a BlackBerry 10 device: a text, the sender's own for this platform or title and body. Data alone are sent as JSON.
+/// The payload for a BlackBerry 10 device: the sender's own text for this platform, or title and body. Data without a text are sent
+/// as JSON.
 ///
 /// Source: PCF Push API 1.6, `message.custom.bb10`.
 package struct BB10Payload: Sendable, Hashable {

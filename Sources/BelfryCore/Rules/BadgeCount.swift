@@ -1,10 +1,10 @@
-/// Counts up the badges of devices that several pushes tell, in as few steps as they can be counted in.
+/// Counts up the badges of devices that several pushes reach, in as few steps as possible.
 ///
-/// A run has changes of one kind, so its devices are changed by a statement for each number, and what each push shows is
-/// reckoned back from where the numbers end.
+/// A run has changes of one kind, so its devices are changed by one statement for each number. The number that each push
+/// shows is computed back from the final numbers.
 package struct BadgeCount: Sendable {
     package struct Step: Sendable {
-        /// By how much, or to what.
+        /// The amount to add, or the value to set.
         package let number: Int64
         package let devices: [Key<Device>]
     }
@@ -62,7 +62,7 @@ package enum BadgeList {
         return bytes
     }
 
-    /// nil unless there are so many numbers.
+    /// nil unless the list has exactly `count` numbers.
     package static func decode(_ bytes: [UInt8], count: Int) -> [Int64]? {
         var numbers: [Int64] = []
         var number: UInt64 = 0

@@ -1,9 +1,9 @@
 /// Batches of a platform that are claimed, loaded, sent and settled together: a full one, or many small ones.
 ///
-/// A burst of small batches costs about what a full batch does, and counts as one against the limits of what is in
-/// flight. So a push to one device costs a share of a burst.
+/// A burst of small batches costs about as much as a full batch, and counts as one against the in-flight limits. So a
+/// push to one device costs a share of a burst.
 package struct Burst: Sendable, Hashable {
-    /// How many bytes of content are held in memory for a burst, but for a single push that is longer.
+    /// The most bytes of content that are held in memory for a burst; only a single push may be longer.
     package static let contentBytesMax = 1 << 20
 
     /// A burst takes batches until it weighs this much.
@@ -17,7 +17,7 @@ package struct Burst: Sendable, Hashable {
 
     package func weight(of batch: Batch) -> Int { min(max(batch.devices.count, Self.weightMin), weightMax) }
 
-    /// The batches in runs of a burst each. Only batches of one platform and one lane are in the same burst.
+    /// The batches, split into bursts. Only batches of one platform and one lane are in the same burst.
     package func runs(of batches: [Batch]) -> [[Batch]] {
         var runs: [[Batch]] = []
         var weight = weightMax

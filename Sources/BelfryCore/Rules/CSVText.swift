@@ -1,9 +1,9 @@
-/// Values of comma-separated lines. By bytes, since a quotation mark with a combining mark behind it is another character to Swift, and
-/// so is CR LF.
+/// Writes values of comma-separated lines, byte by byte: to Swift, a quotation mark with a combining mark behind it is another
+/// character, and so is CR LF.
 ///
 /// Source: RFC 4180 §2.
 extension String {
-    /// Quoted where it has to be.
+    /// The value, quoted if necessary.
     package var csv: String {
         utf8.contains { ",\"\r\n".utf8.contains($0) } ? csvQuoted : self
     }
@@ -18,7 +18,8 @@ extension String {
         return String(decoding: written, as: UTF8.self)
     }
 
-    /// Kept from being a formula to a spreadsheet, which takes the wide forms of East Asia too. Source: OWASP, CSV Injection.
+    /// The value in a form that spreadsheets do not take for a formula; they also take the wide forms of East Asia. Source:
+    /// OWASP, CSV Injection.
     package var withoutFormula: String {
         unicodeScalars.first.map { "=+-@\t\r\n＝＋－＠".unicodeScalars.contains($0) } ?? false ? "'" + self : self
     }

@@ -1,11 +1,11 @@
 import FoundationEssentials
 
-/// The contacts of a list: a line of column names, then a line for each, its values between delimiters.
+/// The contacts of a list: a line of column names, then a line for each contact, its values between delimiters.
 ///
-/// An empty value leaves what is stored. A column that is no field of a contact is a property of that name. Source: help.symplify.com,
-/// "API database import" and "Scheduled import".
+/// An empty value leaves the stored value. A column that is no field of a contact is a property of that name. Source:
+/// help.symplify.com, "API database import" and "Scheduled import".
 package struct CarmaTable: Sendable {
-    /// A contact, or why the line says none. The line of names is the first.
+    /// A contact, or the reason why the line has none. The line of names is the first.
     package typealias Line = (number: Int, contact: Result<CarmaContactChange, InvalidInput>)
 
     fileprivate enum Column: Sendable, Hashable {
@@ -28,7 +28,7 @@ package struct CarmaTable: Sendable {
     private var position = 0
     private var number = 0
 
-    /// Throws where the first line names no column that holds the ids of contacts.
+    /// Throws where the first line has no column for the ids of contacts.
     package init(_ bytes: [UInt8], _ settings: CarmaImport.Settings) throws(InvalidInput) {
         self.bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
         self.settings = settings
@@ -151,7 +151,7 @@ extension CarmaTable.Column {
 }
 
 extension String {
-    /// Without blanks around it, and without the quotation marks that spreadsheets put around values.
+    /// The value without blanks around it, and without the quotation marks that spreadsheets put around values.
     fileprivate var trimmed: String {
         let text = self[...].trimmed
         guard text.utf8.count >= 2, text.first == "\"", text.last == "\"" else { return String(text) }

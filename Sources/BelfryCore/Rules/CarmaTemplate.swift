@@ -1,7 +1,7 @@
 /// The texts of a trigger in each language: the two lines of the notification, and the page behind it.
 ///
-/// `{{name}}` stands for a property of the request, a property of the contact, or a field of it such as `firstName`; in the page it is
-/// escaped for HTML. A name that nothing has stands for nothing.
+/// `{{name}}` is replaced by a property of the request, a property of the contact, or a field of it such as `firstName`; in the page
+/// it is escaped for HTML. An unknown name is replaced by nothing.
 package struct CarmaTemplate: Sendable, Hashable {
     package let name: String
     private let languages: [String: Texts]
@@ -15,10 +15,10 @@ package struct CarmaTemplate: Sendable, Hashable {
 
     package static let bytesMax = 262_144
     package static let languagesMax = 64
-    /// The most bytes of a page once it is filled: a value may stand in it many times.
+    /// The most bytes of a filled page: a value may stand in it many times.
     package static let filledBytesMax = 65_536
 
-    /// From `{"name": …, "default_language": "en", "languages": {"en": {"alert": …, "message": …, "html": …}}}`.
+    /// Reads `{"name": …, "default_language": "en", "languages": {"en": {"alert": …, "message": …, "html": …}}}`.
     ///
     /// - Parameter isStored: whether it may be from a time in which `pt_BR` and `pt-BR` were two languages. Of those the one in the form of
     ///   language tags counts, or else the later.
@@ -71,7 +71,7 @@ package struct CarmaTemplate: Sendable, Hashable {
     /// As it is stored.
     package var text: String { json.storedText }
 
-    /// The texts for a language tag, with values in them: `zh-Hant-TW` takes `zh-Hant`, else `zh`, where it has none of its own.
+    /// The texts for a language tag, filled with values: `zh-Hant-TW` falls back to `zh-Hant`, then to `zh`.
     package func texts(in language: String?, values: [String: String]) throws(InvalidInput) -> Texts {
         let texts = language?.languageTag.lookupRange.lazy.compactMap { languages[$0] }.first ?? languages[usual]
         guard let texts else { return Texts(alert: "", message: "", html: "") }
@@ -106,13 +106,14 @@ package struct CarmaTemplate: Sendable, Hashable {
 }
 
 extension String {
-    /// A language tag as tags are compared: in lower case, `-` between its parts, without what POSIX puts behind (`pt_BR.UTF-8`).
+    /// A language tag in the form in which tags are compared: in lower case, `-` between its parts, without the suffix of POSIX
+    /// (`pt_BR.UTF-8`).
     fileprivate var languageTag: String {
         String(asName.caseFolded.prefix { $0 != "." && $0 != "@" }.map { $0 == "_" ? "-" : $0 })
     }
 
-    /// The tag, and what is left of it part by part, for 64 parts at most. Source: RFC 4647 §3.4, which takes a single letter away with what
-    /// follows it.
+    /// The tag and its shortened forms, up to 64 parts. Source: RFC 4647 §3.4, which removes a single letter together with the part behind
+    /// it.
     fileprivate var lookupRange: [String] {
         var parts = split(separator: "-").prefix(64)
         var range: [String] = []

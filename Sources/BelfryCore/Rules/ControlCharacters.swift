@@ -1,7 +1,7 @@
-/// Texts of strangers on their way to a terminal, a log or a file of lines.
+/// Makes untrusted texts safe for a terminal, a log or a file of lines.
 extension StringProtocol {
-    /// The text with its control characters spelt as in JSON: nothing in it moves a cursor, starts a command of a terminal, ends a line
-    /// or changes the direction of what follows. Inside a string of JSON it means the same as before.
+    /// The text with its control characters escaped as in JSON: it cannot move a cursor, start a command of a terminal, end a line or
+    /// change the direction of the text behind it. Inside a JSON string its meaning stays.
     ///
     /// - Parameter keepsLines: whether line feeds stay as they are.
     package func withoutControls(keepsLines: Bool = false) -> String {

@@ -8,12 +8,12 @@ package struct CredentialsVoices: Sendable, Hashable {
     package private(set) var isProven = false
     /// The provider's own words, the first of them.
     package private(set) var words: String?
-    /// Where the first two refusals came from that do not repeat each other.
+    /// The sources of the first two refusals that do not repeat each other.
     private var voices: [Source] = []
 
     private enum Source: Hashable {
         case device(Key<Device>)
-        /// By the place of its batch.
+        /// A request, by the place of its batch.
         case request(Int)
         case shared
     }
@@ -57,16 +57,16 @@ package struct CredentialsDoubt: Sendable, Hashable {
     private var attempts = 0
 
     package enum Verdict: Sendable, Hashable {
-        /// Nothing was said of them.
+        /// No answer was about them.
         case unheard
         case accepted
-        /// Refused by too few: the devices are tried again.
+        /// Too few answers refuse them: the devices are tried again.
         case doubtful
-        /// Refused by a single voice, again and again.
+        /// A single voice refuses them, again and again.
         case unsure(String)
         case refused(String)
 
-        /// The words, where the provider is asked before they are believed.
+        /// The words of the refusal, where the provider is asked before it is believed.
         package var refusal: String? {
             switch self {
             case .unsure(let words), .refused(let words): words
@@ -77,7 +77,7 @@ package struct CredentialsDoubt: Sendable, Hashable {
 
     package init() {}
 
-    /// - Parameter isProbe: whether they were refused before, so that no doubt is left.
+    /// - Parameter isProbe: whether the credentials were refused before, so that no doubt is left.
     package mutating func hear(_ voices: CredentialsVoices, isProbe: Bool = false) -> Verdict {
         guard let words = voices.words, !voices.isProven else {
             if voices.isProven { attempts = 0 }

@@ -1,20 +1,20 @@
-/// The parts of `message.custom`, and the keys of those whose keys a platform defines.
+/// Checks the parts of `message.custom`, and the keys of parts whose keys a platform defines.
 ///
-/// A key that a platform does not know is no fault to the provider: the notification arrives without what was meant. So senders are
-/// refused as they write, and what was accepted before is sent as it is.
-/// Source: Apple, "Generating a remote notification"; PCF Push API, "Custom fields".
+/// Providers accept keys that a platform does not know: the notification arrives without the intended effect. So requests with such
+/// keys are refused, and messages that were accepted before are sent unchanged. Source: Apple, "Generating a remote notification";
+/// PCF Push API, "Custom fields".
 package enum CustomParts {
     package static let names = [
         "ios", "android", "android-fcm", "androidFcm", "android-baidu", "huawei", "amazon", "web", "windows8",
         "windowsPhone", "bb10",
     ]
 
-    /// Up to how many unknown names are compared with the known ones.
+    /// The most unknown names that are compared with the known ones.
     package static let misspeltMax = 8
 
     package static func isKnown(_ name: String) -> Bool { names.contains(name) }
 
-    /// Throws `InvalidInput` with the first key that the platform of a part does not know, or whose value it does not take.
+    /// Throws `InvalidInput` with the first key of a part that its platform does not know, or that has an invalid value.
     package static func check(_ value: JSONValue, of name: String) throws(InvalidInput) {
         let field = "message.custom.\(name)"
         guard case .object(let members) = value else {
@@ -32,7 +32,7 @@ package enum CustomParts {
         }
     }
 
-    /// An object for a worker of the sender's own, of which the one that comes with the server reads some members.
+    /// Checks an object for a sender's own worker; the worker that comes with the server reads some of its members.
     private static func checkWeb(_ members: JSONObject, _ field: String) throws(InvalidInput) {
         for (key, value) in members where !value.isNull {
             let path = "\(field).\(key)"
@@ -55,7 +55,7 @@ package enum CustomParts {
         }
     }
 
-    /// Throws where the name is probably a misspelt one.
+    /// Throws where the name is probably misspelt.
     package static func checkName(_ name: String) throws(InvalidInput) {
         guard !isKnown(name), let meant = names.nearest(to: name) else { return }
         throw .unknown("message.custom.\(name)", name, notOf: "a part of custom", known: names, meant: meant)

@@ -1,4 +1,4 @@
-/// The bytes of a batch's row: what can be read of it, and what is left when it is written off.
+/// The bytes of a batch's row: the readable part, and the answers after it is written off.
 package struct DamagedBatch: Sendable, Hashable {
     private let devices: [Key<Device>]?
     private let codes: [UInt8]

@@ -1,8 +1,8 @@
 /// The next step for a device of a push, and what a person can do about it.
 package struct DeliveryAdvice: Sendable, Hashable {
-    /// A sentence on what comes next.
+    /// A sentence on the next step.
     package let next: String
-    /// A sentence on what helps; nil where nothing is wrong, or nothing can be done.
+    /// A sentence on a remedy; nil where nothing is wrong, or nothing can be done.
     package let help: String?
 
     /// - Parameters:

@@ -16,7 +16,7 @@ package struct DerivationCaller: Sendable, Hashable {
     /// A command on the server's own machine.
     package static let local = DerivationCaller(address: nil, account: 0, isKnown: true)
 
-    /// Somebody whose key, session or link was checked.
+    /// A caller whose key, session or link was checked.
     package static func known(_ name: String) -> DerivationCaller {
         DerivationCaller(address: nil, account: name.hashValue, isKnown: true)
     }
@@ -26,19 +26,19 @@ extension AuditAuthor {
     package var derivationCaller: DerivationCaller { keyID.map { .known($0) } ?? .local }
 }
 
-/// Decides whose password is derived next, where one derivation at a time takes long.
+/// Decides whose key is derived next, since only one derivation runs at a time and each takes long.
 ///
-/// Strangers have a place each by address and a few by account, known callers a reserve of their own by account. The next is
-/// the one whose address, or account, has used least lately; known callers go first, but three in a row let a stranger
-/// pass. Where all places are taken, the newcomer takes the place of the waiting stranger who has used most, if that is more
-/// than its own use: so no crowd of addresses keeps out one that did nothing yet.
+/// Each stranger's address has a place and each account a few; known callers have a reserve of their own by account. The
+/// next is the one whose address, or account, has used least lately; known callers go first, but three in a row let a
+/// stranger pass. Where all places are taken, the newcomer takes the place of the waiting stranger who has used most, if
+/// that is more than its own use: so no crowd of addresses keeps out an address that has used nothing yet.
 package struct DerivationTurns: TurnRules {
     package struct Limits: Sendable, Hashable {
-        /// Waiting strangers of one address, of one account, and all.
+        /// The most waiting strangers of one address, of one account, and in all.
         package var address = 2
         package var account = 4
         package var strangers = 32
-        /// Waiting known callers of one account, and all.
+        /// The most waiting known callers of one account, and in all.
         package var knownAccount = 2
         package var known = 8
 
@@ -54,7 +54,7 @@ package struct DerivationTurns: TurnRules {
         }
     }
 
-    /// Derivations of a holder. They count half as much after `halfLife` others.
+    /// The use of a holder. It counts half as much after `halfLife` derivations of others.
     private struct Use: Sendable {
         var count: Int
         var at: Int
@@ -137,7 +137,7 @@ package struct DerivationTurns: TurnRules {
         return same.count < limits.strangers ? .waits(ticket) : displacing(same, caller, ticket) ?? .turnedAway
     }
 
-    /// nil where nobody who waits has used more.
+    /// nil where no waiting caller has used more.
     private func displacing(
         _ waiting: [Ticket: DerivationCaller], _ caller: DerivationCaller, _ ticket: Ticket
     ) -> TurnArrival? {

@@ -3,8 +3,8 @@ package import FoundationEssentials
 /// Gives each device its UUID, and finds the device of a UUID, without an index: the UUID is the key, encrypted.
 ///
 /// 61 bits are a keyed hash of the device's key, 61 the key itself masked by that hash (a synthetic initialization
-/// No caller can guess a UUID or tell the order of two devices from theirs, and it saves a random index of 16 bytes for
-/// each device. Why: docs/decisions/0002-device-uuids.md.
+/// vector). No caller can guess a UUID or tell the order of two devices from theirs, and it saves a random index of 16
+/// bytes for each device. Why: docs/decisions/0002-device-uuids.md.
 package struct DeviceNaming: Sendable {
     private let tagHash: SipHash
     private let maskHash: SipHash

@@ -1,9 +1,10 @@
 package import FoundationEssentials
 
-/// The texts a device is found by: its UUID, the one that another server gave it, token, custom user id and alias, with case folded and as bytes.
+/// The texts by which a device is found: its UUID, the one that another server gave it, token, custom user id and alias,
+/// with case folded and as bytes.
 package struct DeviceText: Sendable {
-    /// One after the other, each ended by a byte that UTF-8 does not use: a search makes one for each device it
-    /// inspects.
+    /// The texts one after the other, each ended by a byte that UTF-8 does not use: a search makes one such array for
+    /// each device that it inspects.
     private var bytes: [UInt8] = []
     private static let end: UInt8 = 0xFF
 

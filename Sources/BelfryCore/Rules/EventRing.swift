@@ -1,5 +1,5 @@
-/// The last events of an application, numbered from one. Readers hold a position in it, not a queue: a slow reader is
-/// told how many events it missed.
+/// The last events of an application, numbered from one. Readers hold a position in it, not a queue: a slow reader
+/// gets the number of events that it missed.
 package struct EventRing<Event: Sendable>: Sendable {
     private var events: [Event] = []
     /// The index of the oldest event in `events`, once the ring is full.
@@ -25,7 +25,7 @@ package struct EventRing<Event: Sendable>: Sendable {
 
     /// The result of reading from a position.
     package struct Reading: Sendable {
-        /// How many events between the reader's position and the first of `events` are gone.
+        /// The number of lost events between the reader's position and the first of `events`.
         package let lost: Int64
         package let events: [(number: Int64, event: Event)]
     }

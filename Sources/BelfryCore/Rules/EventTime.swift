@@ -1,4 +1,4 @@
-/// The time of an event as apps write it: a string of seconds (Android), seconds with a fraction (old iOS) or
+/// Reads the time of an event as apps write it: a string of seconds (Android), seconds with a fraction (old iOS) or
 /// milliseconds (iOS). Source: the PCF SDKs, `docs/compatibility/pcf.md`.
 package enum EventTime {
     /// At this size a number is milliseconds: as seconds it would be the year 5138.
@@ -17,7 +17,7 @@ package enum EventTime {
 }
 
 extension AnalyticsEvent {
-    /// How far ahead of ours a device's clock may be.
+    /// The furthest that a device's clock may be ahead of ours.
     package static let earlyMax: Duration = .seconds(86_400)
 
     /// The time under which it is counted, by our clock at most; nil when it is too old or too far in the future to

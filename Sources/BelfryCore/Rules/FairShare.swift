@@ -4,7 +4,7 @@ package enum FairShare {
     package struct Bidder: Sendable, Hashable {
         package let application: Key<Application>
         package let platform: Key<Platform>
-        /// The most it may get.
+        /// The most batches that it may get.
         package let room: Int
 
         package init(application: Key<Application>, platform: Key<Platform>, room: Int) {
@@ -14,7 +14,7 @@ package enum FairShare {
         }
     }
 
-    /// How many batches each platform gets, `batchesMax` together at most.
+    /// The number of batches that each platform gets, `batchesMax` together at most.
     ///
     /// - Parameter turn: which application goes first, modulo their number; raised by the caller each time, so that a
     ///   remainder does not always go to the same.

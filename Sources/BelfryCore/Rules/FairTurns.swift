@@ -1,4 +1,4 @@
-/// Decides whose turn it is at something that a few can use at a time.
+/// Decides who may next use a resource that serves a few at a time.
 package protocol TurnRules: Sendable {
     associatedtype Party: Sendable
     typealias Ticket = Int
@@ -18,7 +18,7 @@ package enum TurnArrival: Sendable, Hashable {
     case waits(Int, displacing: Int? = nil)
     /// Too many are waiting already.
     case turnedAway
-    /// As many of the party are waiting as may.
+    /// The party has the most waiting tickets that it may have.
     case overShare
 }
 

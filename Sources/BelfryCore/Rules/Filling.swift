@@ -30,7 +30,7 @@ package final class Filling: Sendable {
         return placeholder.isInURL ? text.percentEncoded : text
     }
 
-    /// nil, or an empty text, counts as nothing.
+    /// The source's value on the device; nil for none, and for an empty text.
     private func own(_ source: Placeholder.Source) -> String? {
         let text: String? =
             switch source {
@@ -47,7 +47,7 @@ package final class Filling: Sendable {
     }
 }
 
-/// Which values the placeholders of a push need.
+/// The kinds of values that the placeholders of a push need.
 package struct FillingNeeds: Sendable, Hashable {
     /// The kept number, whether the push counts or not.
     package private(set) var badge = false
@@ -100,7 +100,7 @@ package struct FillingRequest: Sendable {
 }
 
 extension Push.Content {
-    /// Whether devices of some type get something of their own. It is cheap: contents are asked for each batch.
+    /// Whether the content differs by device, on devices of some type. It is cheap: contents are asked for each batch.
     package var isPersonal: Bool { isTemplate || countsBadges }
 
     /// The content that one device gets.
@@ -108,13 +108,13 @@ extension Push.Content {
         try replacingPlaceholders { filling.text(of: $0) }.showing(badge: filling.badge)
     }
 
-    /// The longest form that is judged at acceptance: numbers at their greatest, and of attributes and user ids, whose length
-    /// nobody knows beforehand, the fallback or some bytes.
+    /// The longest form, for the check at acceptance: numbers at their greatest. Attributes and user ids, whose length is not
+    /// known yet, count with the fallback or some bytes.
     package func longest() throws(InvalidInput) -> Push.Content {
         try replacingPlaceholders(\.longest).showing(badge: BadgeChange.keptMax)
     }
 
-    /// With a number in the place of each text that counts up.
+    /// The content with a number in place of each text that counts up.
     package func showing(badge number: Int64) -> Push.Content {
         guard countsBadges else { return self }
         var custom = custom
@@ -155,10 +155,10 @@ extension WebMessage {
 }
 
 extension Placeholder {
-    /// At least so many bytes are counted for each.
+    /// The least bytes that are counted for each.
     private static let bytesMin = 16
 
-    /// As long as it gets, as far as that is known.
+    /// The longest text, where that is known.
     fileprivate var longest: String {
         let text =
             switch source {

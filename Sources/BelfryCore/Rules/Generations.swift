@@ -1,8 +1,7 @@
-/// Remembers a value for each key, and forgets the keys that were not used lately, so that any number of keys takes
-/// bounded memory.
+/// Remembers a value for each key, and forgets keys that were not used lately, so that any number of keys takes bounded memory.
 ///
-/// Two generations: what is touched moves to the young one; when that is full it becomes the old one, and what no reader
-/// touched since the last change is gone. So the last `countMax / 2` keys touched are always known, where each counts as one.
+/// Two generations: a key that is set moves to the young one; when that is full it becomes the old one, and keys that were
+/// not set since the last change are gone. So the last `countMax / 2` keys set are always known, where each counts as one.
 package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private var young: [Key: Value] = [:]
     private var old: [Key: Value] = [:]
@@ -19,7 +18,7 @@ package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable 
 
     package func value(for key: Key) -> Value? { young[key] ?? old[key] }
 
-    /// - Parameter weight: for how many keys it counts, the same whenever it is set.
+    /// - Parameter weight: the number of keys that it counts as; the same at each call.
     package mutating func set(_ value: Value, for key: Key, weight: Int = 1) {
         old[key] = nil
         if young.updateValue(value, forKey: key) == nil { youngWeight += weight }

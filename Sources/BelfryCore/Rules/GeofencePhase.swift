@@ -1,7 +1,7 @@
 /// The phase of a geofence: before its start, active, or over.
 ///
-/// A phase is stored and only time advances it, so what devices were told does not depend on when they ask: a clock
-/// that is set back takes nothing away from them.
+/// A phase is stored and only time advances it, so the geofences that devices get do not depend on when they ask: a
+/// clock that is set back removes none.
 package enum GeofencePhase: Int64, Sendable, Hashable, CaseIterable {
     /// It has not started: devices do not get it.
     case waiting = 0
@@ -36,7 +36,7 @@ package protocol GeofencePeriod {
     var expiresAt: Instant { get }
 }
 
-/// The numbers by which devices ask for what changed since their last request.
+/// The numbers by which devices ask for changes since their last request.
 package enum GeofenceStamp {
     /// The stamp of an application's next change: the time, or more where the clock stands still or was set back.
     ///

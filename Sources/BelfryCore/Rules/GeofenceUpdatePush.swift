@@ -1,4 +1,4 @@
-/// When devices are notified that their geofences changed, and by which push.
+/// The push that notifies devices of changed geofences, and its timing.
 package enum GeofenceUpdatePush {
     /// The types of platform whose SDKs know geofences.
     /// Source: the `platform` that they ask for updates with, `docs/compatibility/pcf.md`.

@@ -1,8 +1,8 @@
 extension String {
-    /// As text or as the value of a quoted attribute in HTML.
+    /// The text as HTML, or as the value of a quoted attribute.
     ///
-    /// It looks at bytes: a quotation mark with a combining mark behind it is another character to Swift, and a browser takes it for a
-    /// quotation mark all the same.
+    /// It reads bytes: to Swift, a quotation mark with a combining mark behind it is another character, but to a browser it is a
+    /// quotation mark.
     package var html: String {
         var written: [UInt8] = []
         written.reserveCapacity(utf8.count)

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// A silent push that the client SDKs answer at once, to measure the way of pushes to devices.
+/// A silent push that the client SDKs answer at once, to measure the time of pushes to devices.
 ///
 /// Devices take part by subscribing to the topic. Source: the PCF SDKs and their heartbeat monitors,
 /// `docs/compatibility/pcf.md`.
@@ -13,7 +13,7 @@ package enum HeartbeatPush {
     /// reports a heartbeat.
     static let sentToDeviceAtKey = "pcf.push.heartbeat.sentToDeviceAt"
 
-    /// The receipt id of an application's heartbeat at a time, the same on every node: of several that send it, one does.
+    /// The receipt id of an application's heartbeat at a time, the same on every node: if several nodes send it, only one push is made.
     package static func receiptID(of application: UUID, at now: Instant, every period: Duration) -> UUID {
         let beat = now.milliseconds / max(1, period.milliseconds)
         var bytes = application.bytes
@@ -21,7 +21,7 @@ package enum HeartbeatPush {
         return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }
 
-    /// Whether heartbeats have stopped that came back before: several of them were not answered.
+    /// Whether heartbeats that came back before have stopped: several were not answered.
     package static func isMissing(age: Duration, every period: Duration) -> Bool { age > period * 5 }
 
     /// Devices that have sent none for this long no longer take part.

@@ -138,7 +138,7 @@ package struct IOSPayload: Sendable, Hashable {
         return members
     }
 
-    /// The documented boolean, which goes to APNs as 1 or 0. Senders that know APNs send the number.
+    /// Reads the documented boolean, which goes to APNs as 1 or 0. Senders that know APNs send the number.
     private static func flag(_ value: JSONValue, field: String) throws(InvalidInput) -> JSONValue {
         switch value {
         case .bool(let flag): return .integer(flag ? 1 : 0)
@@ -188,7 +188,7 @@ extension Push.Content {
 }
 
 extension BadgeChange {
-    /// The number, or a mark for the number of each device.
+    /// The number, or a mark that is replaced by each device's number.
     var inPayload: JSONValue {
         switch self {
         case .set(let number): .integer(number)
@@ -198,10 +198,10 @@ extension BadgeChange {
 }
 
 extension SharedFields {
-    /// The member that a notification service extension reads the address of a picture from, as BelfryKit's does.
+    /// The member from which a notification service extension, such as BelfryKit's, reads the address of a picture.
     package static let pictureKey = "attachment_url"
 
-    /// Adds what the sender's own part for Apple's devices does not have. Data alone wakes the app.
+    /// Adds fields that the sender's own part for Apple's devices does not have. A push with data only wakes the app.
     fileprivate func fill(_ aps: inout JSONObject, in root: inout JSONObject) {
         guard !isEmpty else { return }
         if let title {

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// A request that asks for a name of its own.
+/// A request that reserves a name.
 package struct Reservation: Sendable, Hashable {
     /// A hash of the caller and its key.
     package let name: [UInt8]
@@ -42,7 +42,7 @@ package struct IdempotencyRecord: Sendable, Hashable {
     package var state: State
 
     package enum State: Sendable, Hashable {
-        /// A request is running, until then at most.
+        /// A request is running, at most until this time.
         case held(until: Instant)
         case answered(StoredResponse)
     }

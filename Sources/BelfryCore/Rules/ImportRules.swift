@@ -1,6 +1,6 @@
 /// The effect of an imported row on the devices that exist.
 ///
-/// What an app itself registered here is newer than what another server knew of it, so an import changes devices alone that
+/// An app's own registration here is newer than another server's knowledge of it, so an import changes only devices that
 /// were imported before and whose app has not registered since.
 package enum ImportRules: Sendable, Hashable {
     case create
@@ -10,7 +10,7 @@ package enum ImportRules: Sendable, Hashable {
     case name(Key<Device>)
     case keep
 
-    /// A device that may be meant.
+    /// A device that the row may mean.
     package struct Party: Sendable, Hashable {
         package let key: Key<Device>
         package let mark: ImportMark?

@@ -55,7 +55,7 @@ package struct LoginThrottle: Sendable {
         /// A hash of the account's name.
         package let account: Int
         package let address: NetworkAddress
-        /// A browser from which the account was used before; nil for a stranger.
+        /// A browser from which the account was used before; nil for a stranger's.
         package let device: Int?
         /// The limit over all addresses; nil where there is none.
         package let policy: Policy?
@@ -118,7 +118,7 @@ package struct LoginThrottle: Sendable {
 
     // MARK: Secrets that nobody guesses
 
-    /// How long the name has to wait at the address before its secret is checked; nil when it may try.
+    /// The time that the name has to wait at the address before its secret is checked; nil when it may try.
     ///
     /// - Parameter name: a hash of the user name, which may be of any length; nil when it cannot be read.
     package func wait(for name: Int?, at address: NetworkAddress, now: Instant) -> Duration? {
@@ -128,7 +128,7 @@ package struct LoginThrottle: Sendable {
         return entries.value(for: .address(address))?.wait(ofAddress.part(share), at: now)
     }
 
-    /// Counts a wrong secret, unless the caller has to wait, which it is told then in place of the verdict.
+    /// Counts a wrong secret, unless the caller has to wait; then it gets the wait in place of the verdict.
     package mutating func countFailure(of name: Int?, at address: NetworkAddress, now: Instant) -> Duration? {
         if let wait = wait(for: name, at: address, now: now) { return wait }
         failed(name, at: address, now: now)
@@ -148,14 +148,14 @@ package struct LoginThrottle: Sendable {
 
     // MARK: Secrets that can be guessed
 
-    /// Counts a guess as a failure before it is checked; returns how long the caller has to wait instead, if it must.
+    /// Counts a guess as a failure before it is checked; returns the time that the caller has to wait instead, if any.
     package mutating func reserve(_ guess: Guess, now: Instant) -> Duration? {
         if let wait = wait(for: guess, now: now) { return wait }
         for source in guess.sources { note(source, now, policy(of: source, guess)) }
         return nil
     }
 
-    /// Takes the count of a guess back that was not checked.
+    /// Takes back the count of a guess that was not checked.
     package mutating func withdraw(_ guess: Guess) {
         for source in guess.sources {
             guard var entry = entries.value(for: source) else { continue }
@@ -169,11 +169,11 @@ package struct LoginThrottle: Sendable {
         }
     }
 
-    /// Takes the count of a right guess back, with the failures of its name before.
+    /// Takes back the count of a right guess, with the earlier failures of its name.
     package mutating func succeeded(_ guess: Guess, now: Instant) {
         withdraw(guess)
         for source in guess.sources where source != .address(guess.address) { entries.remove(source) }
-        // A known browser's log-in is no credit to who guesses beside it.
+        // A known browser's login does not help a stranger at the same address.
         if guess.device == nil { succeeded(guess.account, at: guess.address, now: now) }
     }
 

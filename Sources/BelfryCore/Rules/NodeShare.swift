@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// One node's part of what all nodes share, such as a quota of a provider; equal for all nodes.
+/// One node's part of a resource that all nodes share, such as a quota of a provider; equal for all nodes.
 package struct NodeShare: Sendable, Hashable {
     /// The number of nodes that share.
     package let nodes: Int
@@ -27,7 +27,7 @@ package struct NodeShare: Sendable, Hashable {
 }
 
 extension RateLimit {
-    /// The limit of so many callers together.
+    /// The limit for this many callers together.
     package func times(_ count: Int) -> RateLimit {
         guard count > 1 else { return self }
         return RateLimit(perSecond: min(Int(perSecond) * count, 1_000_000), burst: min(Int(burst) * count, 1_000_000))

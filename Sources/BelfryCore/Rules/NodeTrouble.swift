@@ -1,6 +1,6 @@
 /// The reasons why nodes do not send the rest of a push: that none runs, or that some have fallen silent.
 package struct NodeTrouble: Sendable, Hashable {
-    /// Why nothing is sent at present; nil while a node runs.
+    /// The reason why nothing is sent at present; nil while a node runs.
     package let absence: String?
     /// The nodes that may have died with batches in flight.
     package let silent: [Node]

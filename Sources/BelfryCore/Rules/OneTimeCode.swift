@@ -22,7 +22,7 @@ package enum OneTimeCode {
         return String(repeating: "0", count: digits - text.count) + text
     }
 
-    /// The step whose code was typed: the one of now, or its neighbours for clocks that differ. nil when it is none of these, or was
+    /// The step of a typed code: the present one, or its neighbours for clocks that differ. nil when it is none of these, or was
     /// used before.
     package static func step(
         ofCode typed: String, by secret: [UInt8], at instant: Instant, after lastStep: Int64,
@@ -49,7 +49,7 @@ package enum OneTimeCode {
         return text
     }
 
-    /// nil unless the text is what `base32` makes of a secret.
+    /// nil unless the text is the output of `base32` for a secret.
     package static func secret(base32 text: String) -> [UInt8]? {
         guard text.utf8.count == secretBytes * 8 / 5 else { return nil }
         var (bytes, buffer, count) = ([UInt8](), 0, 0)

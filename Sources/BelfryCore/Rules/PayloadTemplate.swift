@@ -1,13 +1,13 @@
-/// A payload that was encoded once for all devices, with marks where each device has something of its own.
+/// A payload that was encoded once for all devices, with marks in place of the values that differ by device.
 ///
-/// A mark passes through the encoders as text does. It carries a quotation mark, and what became of that tells how the
-/// text of a device has to be escaped in its place, however deep JSON lies within JSON. U+FDD0 and U+FDD1 are no
+/// A mark passes through the encoders as text does. It carries a quotation mark, whose encoded form shows how a
+/// device's text has to be escaped in its place, however deep JSON lies within JSON. U+FDD0 and U+FDD1 are no
 /// characters; a text that has them anyway stays as it is. Source: Unicode, noncharacters.
 package struct PayloadTemplate: Sendable {
     private var pieces: [Piece] = []
     private let placeholders: [Placeholder]
     private var literalBytes = 0
-    /// How many bytes of the marks the data had before its last encoding.
+    /// The bytes of the marks in the data before its last encoding.
     private var innerMarkBytes = 0
 
     fileprivate enum Piece: Sendable {
@@ -18,7 +18,7 @@ package struct PayloadTemplate: Sendable {
 
     fileprivate enum Escape: Sendable {
         case none
-        /// Within so many strings of JSON.
+        /// Within this many nested strings of JSON.
         case json(Int)
         case xml
     }
@@ -26,9 +26,9 @@ package struct PayloadTemplate: Sendable {
     private static let opening: [UInt8] = [0xEF, 0xB7, 0x90]
     private static let closing: [UInt8] = [0xEF, 0xB7, 0x91]
 
-    /// Where a placeholder stands, as a text.
+    /// The mark of a placeholder, as a text.
     static func mark(_ index: Int) -> String { mark("\(index)") }
-    /// Where the badge stands, as a text; the number has no quotes.
+    /// The mark of the badge, as a text; the number has no quotes.
     package static let badgeMark = mark("n")
 
     private static func mark(_ name: String) -> String {
@@ -62,7 +62,7 @@ package struct PayloadTemplate: Sendable {
         pieces.append(.bytes(Array(bytes)))
     }
 
-    /// Whether all devices get the same.
+    /// Whether all devices get the same payload.
     package var isConstant: Bool { pieces.count <= 1 && literalBytes > 0 }
 
     /// The payload of a device; nil where it would be longer.
@@ -83,7 +83,7 @@ package struct PayloadTemplate: Sendable {
 
     /// The bytes of the data of a device before the last encoding, such as the values of a map of texts.
     ///
-    /// - Parameter marked: the same of the data with marks.
+    /// - Parameter marked: the bytes of the data with marks.
     package func innerBytes(of marked: Int, for filling: Filling) -> Int {
         var bytes = marked - innerMarkBytes
         for piece in pieces {
@@ -104,7 +104,7 @@ package struct PayloadTemplate: Sendable {
         /// nil for the badge.
         let index: Int?
         let escape: Escape
-        /// Behind it.
+        /// The index behind the mark.
         let end: Int
         let innerBytes: Int
 
@@ -152,7 +152,7 @@ package struct PayloadTemplate: Sendable {
 }
 
 extension PayloadTemplate.Escape {
-    /// Before the last encoding.
+    /// The escape before the last encoding.
     fileprivate var inner: Self {
         if case .json(let depth) = self, depth > 1 { .json(depth - 1) } else { .none }
     }
@@ -175,7 +175,7 @@ extension [UInt8] {
     }
 }
 
-/// A content whose texts have marks in the place of their placeholders, ready to be rendered.
+/// A content whose texts have marks in place of their placeholders, ready to be rendered.
 package struct ContentTemplate: Sendable {
     package let content: Push.Content
     let placeholders: [Placeholder]

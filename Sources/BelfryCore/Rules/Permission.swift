@@ -1,4 +1,4 @@
-/// Whether the holder of a key may do something. The table for operators is in docs/AdminAPI.md.
+/// Decides whether the holder of a key may do something. The table for operators is in docs/AdminAPI.md.
 package enum Permission {
     /// The kind of request.
     package enum Action: Sendable, Hashable, CaseIterable {
@@ -38,7 +38,7 @@ package enum Permission {
         }
     }
 
-    /// How an object relates to a key's bounds.
+    /// The relation of an object to a key's bounds.
     private enum Relation { case within, above, elsewhere }
 
     private static func place(of subject: Subject, seenFrom bounds: AdminKey.Bounds) -> Relation {

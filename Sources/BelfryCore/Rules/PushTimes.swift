@@ -1,11 +1,11 @@
-/// Which times a push may be given: those at which somebody could still get it.
+/// Checks the times of a push: its sending and its expiry must not have passed.
 package enum PushTimes {
-    /// How far back a send time may lie: clocks differ, and requests take time. Such a push is sent at once.
+    /// The furthest that a send time may lie back: clocks differ, and requests take time. Such a push is sent at once.
     package static let lateMax = Duration.seconds(300)
 
     /// Throws where the push was to be sent longer ago than `lateMax`.
     ///
-    /// - Parameter advice: what leaving it out does.
+    /// - Parameter advice: the effect of leaving the time out.
     package static func check(
         sendAt: Instant?, field: String = "send_at", advice: String = "to send now", now: Instant
     ) throws(InvalidInput) {
@@ -16,7 +16,7 @@ package enum PushTimes {
 
     /// Throws where the push would have expired before it is sent.
     ///
-    /// - Parameter sendAt: when it is sent; nil for now.
+    /// - Parameter sendAt: the time at which it is sent; nil for now.
     package static func check(
         expiresAt: Instant?, sendAt: Instant?, field: String = "expires_at", now: Instant
     ) throws(InvalidInput) {

@@ -25,7 +25,7 @@ package enum Quota: String, Sendable, Hashable, CaseIterable {
     /// How many units of the limit one unit of the setting is.
     package var unit: Int { self == .content ? 1 << 20 : 1 }
 
-    /// After how long a retry may succeed without any action of the caller; nil where it cannot.
+    /// The wait after which a retry may succeed without any action of the caller; nil where it cannot.
     package var retryAfter: Duration? {
         switch self {
         case .idempotencyKeys: .seconds(60)

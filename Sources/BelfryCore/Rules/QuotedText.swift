@@ -1,9 +1,9 @@
 extension String {
-    /// The text as an error or a log may quote it: without user, password and query of a URL, without control characters, and of
-    /// 200 characters at most.
+    /// The text in the form for an error or a log: without user, password and query of a URL, without control characters, and
+    /// with 200 characters at most.
     ///
-    /// A password may hold any character, so everything before the last `@` goes, and what stands where a port does and is none. Text
-    /// that is no URL loses what stands before an `@` too: somebody may have left the scheme out.
+    /// A password may hold any character, so everything before the last `@` is removed, and so is a port that is not a number. Text
+    /// that is no URL also loses everything before an `@`: the scheme may be missing.
     package var quotable: String {
         var scheme = ""
         var rest = self[...]
@@ -25,8 +25,8 @@ extension String {
 }
 
 extension Substring {
-    /// Whether something else than digits stands behind the colon of a host that is no IPv6 address: a password, where the host is
-    /// missing.
+    /// Whether the text behind the colon of a host, which is no IPv6 address, has other characters than digits: it is a password
+    /// then, and the host is missing.
     fileprivate var holdsNoPort: Bool {
         let authority = prefix { !"/?#".contains($0) }
         guard !authority.hasPrefix("["), let colon = authority.firstIndex(of: ":") else { return false }

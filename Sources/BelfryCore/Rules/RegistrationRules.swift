@@ -1,4 +1,4 @@
-/// Which device a registration belongs to, when a token and a UUID may each point to another.
+/// Decides which device a registration belongs to, when a token and a UUID may each lead to another.
 ///
 /// One token has one active device. A UUID that was once issued stays valid for ever, since an app repeats it for ever.
 /// Source: the registration behaviour of the PCF SDKs, `docs/compatibility/pcf.md`.

@@ -4,9 +4,9 @@ extension Push.Content {
     /// Renders the content once for each type of platform, so that content that a provider would refuse is refused at
     /// acceptance.
     ///
-    /// Throws `InvalidInput` with the field that a type cannot take, with the size as it is stored, and with the size as it is
-    /// rendered where it is too large for all types that are meant. A push that some types can take goes to those: one old platform
-    /// among many must not keep it from the others.
+    /// Throws `InvalidInput` with the field that a type cannot take, with the size as it is stored, and with the rendered size
+    /// where it is too large for all types that it is for. A push that some types can take goes to those: one old platform among
+    /// many must not keep it from the others.
     ///
     /// What differs by device is judged in its longest form, as far as that is known beforehand.
     ///
@@ -60,7 +60,7 @@ extension Push.Content {
         return tooLarge
     }
 
-    /// Whether devices of a type get something of it.
+    /// Whether devices of a type get anything of it.
     private func isRendered(for kind: PlatformKind, receiptID: UUID) throws(InvalidInput) -> Bool {
         switch kind {
         case .apple(let use): _ = try IOSPayload(self, for: use, receiptID: receiptID, sentAt: .distantFuture)
@@ -75,8 +75,8 @@ extension Push.Content {
         return true
     }
 
-    /// Whether the content has anything for devices of a type. Content for Apple's devices or browsers alone goes to no other, and
-    /// that of Apple's only to tokens of a use that APNs accepts it for; other content goes to the apps themselves.
+    /// Whether the content has anything for devices of a type. Content for Apple's devices or browsers only goes to no other type,
+    /// and Apple's only to tokens of a use that APNs accepts it for; other content goes to the apps themselves.
     package func isMeant(for kind: PlatformKind) -> Bool {
         let isForOneKindAlone = (apple != nil || web != nil) && body == nil && custom.isEmpty && !shared.isMessage
         if case .apple(let use) = kind {

@@ -1,4 +1,4 @@
-/// How long ended things are kept.
+/// The times for which ended things are kept.
 package struct Retention: Sendable, Hashable {
     /// The kinds of rows that are deleted by age, in this order.
     package enum Kind: String, Sendable, CaseIterable {

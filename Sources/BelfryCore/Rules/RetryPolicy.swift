@@ -1,9 +1,9 @@
-/// When to try again, and when to stop.
+/// Decides when to try again, and when to stop.
 package struct RetryPolicy: Sendable, Hashable {
     /// The first wait; each further one doubles.
     package let firstDelay: Duration
     package let longestDelay: Duration
-    /// How long a push without an expiry of its own is tried.
+    /// The time for which a push without an expiry of its own is tried.
     package let window: Duration
 
     package init(
@@ -27,7 +27,7 @@ package struct RetryPolicy: Sendable, Hashable {
         return wait + wait * (jitter / 4)
     }
 
-    /// After this time no device of the push is notified.
+    /// The time after which no device of the push is notified.
     package func end(of push: Push) -> Instant {
         push.expiresAt ?? push.acceptedAt + (push.content.apple?.window ?? window)
     }

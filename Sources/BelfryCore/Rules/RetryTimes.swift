@@ -1,4 +1,4 @@
-/// How many minutes beyond its batch's due time a pending device waits, stored in its answer byte.
+/// The minutes for which a pending device waits beyond its batch's due time, stored in its answer byte.
 ///
 /// A batch has one due time, that of the first of its devices, so one device's wait delays no other. Waits end at full
 /// minutes, counted from the minute of `retryAt`, so a lapsed lease or another settlement does not move them.
@@ -49,7 +49,7 @@ package enum RetryTimes {
 extension Instant {
     fileprivate var startOfMinute: Instant { Instant(milliseconds: milliseconds - milliseconds % 60_000) }
 
-    /// Itself if it is a full minute.
+    /// The instant itself if it is a full minute.
     fileprivate var endOfMinute: Instant { self == startOfMinute ? self : startOfMinute + .seconds(60) }
 }
 

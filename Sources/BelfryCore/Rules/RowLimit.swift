@@ -20,9 +20,9 @@ package struct RowLimit: Sendable, Hashable {
     package static let applications = RowLimit(10_000, "applications", of: "tenant")
     package static let platforms = RowLimit(1_000, "platforms", of: "application")
     package static let people = RowLimit(10_000, "people", of: "tenant")
-    /// Links that may be used.
+    /// Usable links.
     package static let invitations = RowLimit(500, "open invitations and links", of: "tenant")
-    /// Keys that are not revoked. As many revoked ones are kept, the newest.
+    /// Keys that are not revoked. The newest revoked ones are kept, up to the same number.
     package static let adminKeys = RowLimit(1_000, "admin keys", of: "tenant")
     package static let openEndpoints = RowLimit(64, "open endpoints", of: "application")
     /// The limit over all applications of a tenant.

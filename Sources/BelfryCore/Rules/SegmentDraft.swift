@@ -37,7 +37,7 @@ package struct SegmentDraft: Sendable {
         }
     }
 
-    /// By gram, then by position: they are sorted by position already, so a counting sort by gram is enough.
+    /// The entries by gram, then by position: they are sorted by position already, so a counting sort by gram is enough.
     private func sortedEntries() -> [UInt32] {
         var starts = [Int](repeating: 0, count: TextGrams.count + 1)
         for entry in entries { starts[Int(entry >> Self.placeBits) + 1] += 1 }

@@ -148,8 +148,7 @@ extension Settlement {
         self.init(batch: batch, answers: batch.answers.map { $0 == .pending ? .unknown : $0 }, retryAt: nil)
     }
 
-    /// Settles a claimed batch whose push was cancelled. Of devices that an earlier lease may have sent to, it is not known
-    /// whether they were notified.
+    /// Settles a claimed batch whose push was cancelled. Devices that an earlier lease may have sent to become `unknown`.
     package init(cancelled batch: Batch) {
         let answers = batch.answers.enumerated().map { index, answer -> Answer in
             guard answer == .pending else { return answer }
@@ -158,7 +157,7 @@ extension Settlement {
         self.init(batch: batch, answers: answers, retryAt: nil)
     }
 
-    /// This settlement when the push was cancelled meanwhile: what it would try again is not sent any more.
+    /// This settlement for a push that was cancelled meanwhile: retries are not sent any more.
     package var cancellingRetries: Settlement {
         Settlement(
             batch: batch, answers: answers.map { $0 == .pending ? .skipped(.cancelled) : $0 }, retryAt: nil,
@@ -188,7 +187,7 @@ private struct Draft {
     var answers: [Answer]
     var deadTokens: [Settlement.DeadToken] = []
     var moves: [Settlement.Move] = []
-    /// The requested wait of devices that are retried, by index.
+    /// The wait that the provider asked for each device that is retried, by index.
     var asked: [Int: Duration] = [:]
 
     init(batch: Batch, parkRequest: Settlement.ParkRequest?) {
@@ -230,7 +229,7 @@ private struct Draft {
         case .unanswered:
             if guarantee == .atMostOnce { answers[index] = .unknown } else { asked[index] = .zero }
         case .held(let wait, _): asked[index] = wait
-        // Of a parked platform it waits until that resumes.
+        // A device of a parked platform waits until that resumes.
         case .credentialsRefused: if parkRequest == nil { asked[index] = .zero }
         }
     }

@@ -12,7 +12,7 @@ package enum Share: String, Sendable, Hashable, CaseIterable {
     case tests
     /// Registrations that wait until a push service has taken the push that proves them.
     case proofs
-    /// Credentials that are being opened: a p12 file says itself how much work its keys are.
+    /// Credentials that are being opened: a p12 file itself decides how much work its keys are.
     case credentials
     /// KiB of request bodies that are being read or worked on.
     case uploads
@@ -36,10 +36,10 @@ package struct ShareLimit: Sendable, Hashable {
         tenant = self.total / Self.tenantsAtOnce
     }
 
-    /// So many tenants have their whole part at once.
+    /// The number of tenants that can have their whole part at once.
     private static let tenantsAtOnce = 4
 
-    /// Generous for one application, and small compared with what there is for all.
+    /// Generous for one application, and small compared with the resources of the server.
     package static let standard: [Share: ShareLimit] = [
         .streams: ShareLimit(perCaller: 32, total: 256), .searches: ShareLimit(perCaller: 2, total: 16),
         .exports: ShareLimit(perCaller: 4, total: 32), .batches: ShareLimit(perCaller: 4, total: 32),

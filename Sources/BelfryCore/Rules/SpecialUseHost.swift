@@ -1,9 +1,9 @@
-/// Host names that lead nowhere, whatever a name server says.
+/// Recognizes host names that lead nowhere, whatever a name server says.
 ///
-/// Browsers put them in the place of an endpoint that is gone: Chrome's is `https://permanently-removed.invalid/`.
+/// Browsers use them as the endpoint of a subscription that is gone: Chrome's is `https://permanently-removed.invalid/`.
 package enum SpecialUseHost {
-    /// Names that are never given out. Source: RFC 6761 (`example`, `invalid`), RFC 7686, RFC 9476. Those of local networks are none
-    /// of them: an operator may let such a network be posted to.
+    /// Names that are never given out. Source: RFC 6761 (`example`, `invalid`), RFC 7686, RFC 9476. Names of local networks are not
+    /// among them: an operator may let such a network be posted to.
     private static let endings: Set = ["invalid", "example", "onion", "alt"]
 
     /// Whether no connection can ever be made to a host.

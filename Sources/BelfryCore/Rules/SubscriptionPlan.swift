@@ -2,7 +2,7 @@ package import FoundationEssentials
 
 /// Plans topic subscriptions: validates all of them first, then yields the writes in steps.
 ///
-/// Engines look up devices and write them; their findings are combined here.
+/// Engines look up devices and write them; their results are combined here.
 package struct SubscriptionPlan: Sendable {
     /// A device that the database found.
     package struct Match: Sendable {
@@ -33,7 +33,7 @@ package struct SubscriptionPlan: Sendable {
     private var drafts: [Key<Device>: Draft] = [:]
     package private(set) var refusals: [Subscription.Refusal?] = []
 
-    /// Subscriptions looked up in one step, and devices written in one.
+    /// The most subscriptions that are looked up, and devices that are written, in one step.
     package static let perWrite = 64
     /// The most topics that the devices of one step get, unless one alone gets more.
     private static let topicsPerWrite = 512

@@ -19,7 +19,7 @@ extension Target {
 
     /// The selected devices, on each of the platforms.
     ///
-    /// - Parameter named: the devices of the target's UUIDs, as far as the platforms have them.
+    /// - Parameter named: the devices of the target's UUIDs that the platforms have.
     package func audience(named: [Key<Device>]) -> Audience {
         let audience = baseAudience(named: named)
         return isInteractiveOnly ? .all([audience, .list(.interactive)]) : audience
@@ -41,8 +41,7 @@ extension Audience {
 }
 
 extension Push {
-    /// The push request that it was made of: the message and the target, with those named devices that the application
-    /// has.
+    /// The push request that it was made of: the message and the target, with the named devices that the application has.
     ///
     /// nil where no target makes such an audience.
     package func pushRequest(naming: DeviceNaming) -> PushRequest? {

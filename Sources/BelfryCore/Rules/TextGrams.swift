@@ -1,8 +1,8 @@
-/// Numbers by which a text is found from any part of it that is long enough.
+/// Numbers by which a text is found from any sufficiently long part of it.
 ///
-/// A gram stands for four consecutive bytes. Of an indexed text, the grams at even positions are kept: half as many as
-/// there are. A part of it may begin at an even position or an odd one, so one of its two sequences of grams is among
-/// those kept. Two groups of bytes may share a number, so matches must be verified.
+/// A gram stands for four consecutive bytes. Of an indexed text, the grams at even positions are kept, half of all. A
+/// part of it may begin at an even position or an odd one, so one of its two sequences of grams is among the kept
+/// ones. Two groups of bytes may share a number, so matches must be verified.
 package enum TextGrams {
     /// The shortest part that has a gram in both sequences.
     package static let partBytesMin = 5
@@ -10,7 +10,7 @@ package enum TextGrams {
     package static let count = 1 << 16
 
     private static let width = 4
-    /// More would not narrow the search further.
+    /// The most grams of a sequence; more would not narrow the search further.
     private static let sequenceMax = 4
 
     /// Calls `body` with each gram that a text is indexed under. A gram may come twice.

@@ -1,4 +1,4 @@
-/// A text with placeholders, taken apart.
+/// A text with placeholders, split into its parts.
 struct TextTemplate: Sendable, Hashable {
     enum Part: Sendable, Hashable {
         case text(String)
@@ -7,7 +7,7 @@ struct TextTemplate: Sendable, Hashable {
 
     let parts: [Part]
 
-    /// Throws on braces that are not closed, and on what a placeholder cannot say.
+    /// Throws on braces that are not closed, and on invalid placeholders.
     init(_ text: String, field: String) throws(InvalidInput) {
         let bytes = Array(text.utf8)
         var parts: [Part] = []
@@ -42,7 +42,7 @@ struct TextTemplate: Sendable, Hashable {
         bytes.indices.dropFirst(start).first { bytes[$0] == 0x7B && $0 + 1 < bytes.count && bytes[$0 + 1] == 0x7B }
     }
 
-    /// Where the braces close, quotes aside.
+    /// The place where the braces close, quotes aside.
     private static func close(in bytes: [UInt8], from start: Int) -> Int? {
         var quote: UInt8?
         for index in bytes.indices.dropFirst(start) {
@@ -59,7 +59,7 @@ struct TextTemplate: Sendable, Hashable {
     }
 }
 
-/// Whether what is written next belongs to a URL: its word has `://` before, or the whole text is a path of a site.
+/// Decides whether the next text belongs to a URL: its word has `://` before, or the whole text is a path of a site.
 private struct URLPlace {
     private let isPath: Bool
     private var hasScheme = false
@@ -102,7 +102,7 @@ extension Push.Content {
         return found
     }
 
-    /// The content with another text in the place of each placeholder.
+    /// The content with another text in place of each placeholder.
     func replacingPlaceholders(_ replace: (Placeholder) -> String) throws(InvalidInput) -> Push.Content {
         guard isTemplate else { return self }
         let newCustom = try custom.replacingPlaceholders("message.custom", replace)
@@ -138,8 +138,8 @@ extension String {
 }
 
 extension JSONValue {
-    /// The names of members stay as they are. The path of a field is put together where there is a fault, since paths may be as long
-    /// as the message.
+    /// The names of members stay as they are. The path of a field is only composed for a fault, since paths may be as long as the
+    /// message.
     fileprivate func replacingPlaceholders(_ replace: (Placeholder) -> String) throws(InvalidInput) -> JSONValue {
         switch self {
         case .string(let text): return .string(try text.replacingPlaceholders("", replace))

@@ -11,9 +11,9 @@ package struct RateLimit: Sendable, Hashable {
     }
 }
 
-/// The remainder of a caller's limit.
+/// The rest of a caller's limit.
 ///
-/// Exact: counted in thousandths of a request, of which a millisecond adds as many as a second adds requests.
+/// Exact: counted in thousandths of a request. A millisecond adds as many thousandths as a second adds requests.
 package struct TokenBucket: Sendable, Hashable {
     private var thousandths: Int64
     private var filledAt: Instant
@@ -24,7 +24,7 @@ package struct TokenBucket: Sendable, Hashable {
         filledAt = now
     }
 
-    /// Takes one request out; or returns how long to wait for it, and takes nothing.
+    /// Takes one request out; or returns the time to wait for it, and takes nothing.
     package mutating func take(under limit: RateLimit, at now: Instant) -> Duration? {
         fill(limit, now)
         guard thousandths >= 1_000 else {

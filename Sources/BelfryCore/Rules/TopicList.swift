@@ -1,4 +1,4 @@
-/// A device's topic ids in its row: ascending, and coded as the devices of a batch are.
+/// A device's topic ids in its row: ascending, and encoded like the devices of a batch.
 package enum TopicList {
     package static func encode(_ ids: [Int64]) -> [UInt8] { DeviceList.encode(ids.map { Key($0) }) }
 

@@ -1,4 +1,4 @@
-/// The members of a web notification and what each of them has to be.
+/// The members of a web notification and their types.
 ///
 /// Source: WHATWG Notifications API, options of a notification; W3C Push API, "Declarative push message".
 enum WebNotificationRules {
@@ -79,9 +79,9 @@ enum WebNotificationRules {
         return checked
     }
 
-    /// No `javascript:`, and none without TLS except on the browser's own machine: the worker opens what it is told to.
+    /// No `javascript:`, and nothing without TLS except on the browser's own machine: the worker opens any URL that it gets.
     private static func isURL(_ text: String) -> Bool {
-        // A signed link begins as its URL does, which is looked at when the template is read.
+        // A signed link begins with its URL, which is checked when the template is read.
         if ["{{'https://", #"{{"https://"#].contains(where: text.hasPrefix) { return text.utf8.count <= urlBytesMax }
         guard 1...urlBytesMax ~= text.utf8.count, text.utf8.allSatisfy({ 0x21...0x7E ~= $0 && $0 != 0x5C }) else {
             return false

@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
 /// The payload for a browser: a declarative push message where the sender wrote one for the web, or a title for all platforms and nothing
-/// for the web; or else a JSON object of the sender's own members with `body`. Both have the `receiptId`.
+/// for the web; otherwise a JSON object of the sender's own members with `body`. Both have the `receiptId`.
 package struct WebPayload: Sendable, Hashable {
     package let bytes: [UInt8]
 
@@ -39,10 +39,11 @@ package struct WebPayload: Sendable, Hashable {
         return members
     }
 
-    /// Mutable, so that a browser that could show it by itself still asks the worker, which reports that it was received.
+    /// Makes the message mutable, so that a browser that could show it by itself still asks the worker, which reports
+    /// that it was received.
     private static func declarative(_ message: WebMessage, _ content: Push.Content) -> JSONObject {
         var notification = message.notification
-        // A notification with a title of its own is a whole: the text beside it is for the other platforms.
+        // A notification with a title of its own is complete: the text beside it is for the other platforms.
         if notification["title"] == nil {
             notification["title"] = content.shared.title.map(JSONValue.string)
             if notification["body"] == nil { notification["body"] = content.body.map(JSONValue.string) }
@@ -71,7 +72,7 @@ extension Push.Content {
 }
 
 extension SharedFields {
-    /// Adds what the sender's own part for browsers does not have. Browsers play no sound of a sender, and open pages alone.
+    /// Adds fields that the sender's own part for browsers does not have. Browsers play no sounds of a sender, and open pages only.
     fileprivate func fill(_ notification: inout JSONObject) {
         guard !isEmpty else { return }
         let page = link.flatMap { $0.schemeAndRest?.scheme.hasPrefix("http") == true ? $0 : nil }
@@ -83,7 +84,7 @@ extension SharedFields {
 }
 
 extension JSONValue {
-    /// A notification whose data also holds the receipt id: of a declarative message a worker sees nothing but the notification.
+    /// A notification whose data also holds the receipt id: a worker sees only the notification of a declarative message.
     fileprivate func carrying(receiptID: JSONValue) -> JSONValue {
         guard case .object(var members) = self else { return self }
         var data: JSONObject = ["receiptId": receiptID]

@@ -84,16 +84,16 @@ package struct Windows8Payload: Sendable, Hashable {
 }
 
 extension Push.Content {
-    /// The title and the text, as far as there are any.
+    /// The title and the text, without missing ones.
     var shownTexts: [String] { [shared.title, body].compactMap(\.self) }
 
-    /// The template that has places for what is shown; nil where nothing is. Source: Microsoft, "The toast template catalog".
+    /// The template that has places for all that is shown; nil where nothing is. Source: Microsoft, "The toast template catalog".
     fileprivate var toastTemplate: String? {
         guard !shownTexts.isEmpty else { return nil }
         return "Toast\(shared.image == nil ? "" : "ImageAnd")Text\(shownTexts.count > 1 ? "02" : "01")"
     }
 
-    /// The fields of a toast's template, with title, text and picture in those of its places that the sender left empty.
+    /// The fields of a toast's template. Title, text and picture fill the places that the sender left empty.
     fileprivate func toastFields(_ fields: JSONObject, of name: String) -> JSONObject {
         let places = WindowsTemplate.toastPlaces(name)
         var fields = fields
@@ -132,7 +132,7 @@ extension SharedFields {
 }
 
 extension JSONValue {
-    /// A scalar as XML takes it; nil for null, arrays and objects.
+    /// A scalar in the form for XML; nil for null, arrays and objects.
     var plainText: String? {
         switch self {
         case .string(let text): text

@@ -8,7 +8,7 @@ package struct WindowsPhonePayload: Sendable, Hashable {
     package enum Kind: Sendable, Hashable, CaseIterable {
         case toast, tile, raw
 
-        /// No longer published; the limits that libraries for MPNS observed.
+        /// The limits that libraries for MPNS observed; they are no longer published.
         package var bytesMax: Int { self == .raw ? 1_024 : 3_072 }
     }
 

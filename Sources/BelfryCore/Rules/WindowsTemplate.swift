@@ -82,7 +82,7 @@ package enum WindowsTemplate {
         "ToastImageAndText04": Slots(1, 3),
     ]
 
-    /// How many images and texts a toast of a template shows; none of an unknown one.
+    /// The number of images and texts that a toast of a template shows; none for an unknown one.
     static func toastPlaces(_ name: String) -> (images: Int, texts: Int) {
         toasts[name].map { ($0.images, $0.texts) } ?? (0, 0)
     }

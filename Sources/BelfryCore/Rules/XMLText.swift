@@ -1,6 +1,6 @@
 extension String {
-    /// As text between tags in XML: quotes need no escape there, and would count against the limit. Characters that XML cannot hold are
-    /// left out.
+    /// The text between tags in XML: quotes need no escape there, and would count against the limit. Characters that XML cannot hold
+    /// are left out.
     ///
     /// Source: XML 1.0 §2.2, §2.4, §2.11.
     var xmlText: String {
@@ -8,7 +8,7 @@ extension String {
         escaped(in: unicodeScalars.contains { $0.value == 0xFDD1 } ? .attribute : .text)
     }
 
-    /// As the value of an attribute between double quotes. Source: XML 1.0 §2.3, §3.3.3.
+    /// The value of an attribute between double quotes. Source: XML 1.0 §2.3, §3.3.3.
     var xmlAttribute: String { escaped(in: .attribute) }
 
     private enum Place { case text, attribute }
