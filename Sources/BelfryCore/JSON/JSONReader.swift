@@ -390,7 +390,7 @@ package struct JSONReader {
         InvalidInput(field: "body", "is not valid JSON: \(problem) at \(place)")
     }
 
-    /// Where the reader stands: line and column, counted from 1, in a text of several lines, else the byte.
+    /// The position of the reader: line and column, counted from 1, in a text of several lines, else the byte.
     private var place: String {
         let newline = UInt8(ascii: "\n")
         let read = bytes[..<position]

@@ -1,4 +1,4 @@
-/// A credential of the admin API: what its holder may do, and where.
+/// A credential of the admin API, with the rights of its holder and their bounds.
 package struct AdminKey: Sendable, Hashable {
     package let key: Key<AdminKey>
     /// The public half of the key's text, by which it is found, listed and written into the audit log.
@@ -44,7 +44,7 @@ package struct AdminKey: Sendable, Hashable {
         }
     }
 
-    /// How far behind `lastUsedAt` may be: a key in constant use costs one write in this time.
+    /// The time that `lastUsedAt` may lag: a key in constant use costs one write in this time.
     package static let usePrecision = Duration.seconds(60)
     /// The longest that a rotated key's old secret is accepted.
     package static let graceMax = Duration.seconds(30 * 86_400)

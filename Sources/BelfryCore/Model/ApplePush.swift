@@ -60,7 +60,7 @@ package struct ApplePush: Sendable, Hashable {
         }
     }
 
-    /// How long a push without an expiry is retried; nil for the usual time.
+    /// The time for which a push without an expiry is retried; nil for the usual time.
     package var window: Duration? { type.isCall ? Self.callTimeout : nil }
 
     package init(

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// Why a provider could not be connected to. Nothing was sent, and another attempt may succeed.
+/// The reason why a connection to a provider failed. Nothing was sent, and another attempt may succeed.
 package struct ConnectionFault: Sendable, Hashable, CustomStringConvertible {
     /// A metric label, so the set is closed.
     package enum Kind: String, Sendable, Hashable, CaseIterable {

@@ -2,7 +2,7 @@
 package struct CredentialFacts: Sendable, Hashable {
     /// When the provider will stop accepting them; nil where they do not say.
     package let expiresAt: Instant?
-    /// The public part, by name: what an app needs, what identifies the key to an operator, and what is wrong with them.
+    /// The public part, by name: values that apps need, the key's id for operators, and faults of the credentials.
     package let published: [String: String]
 
     /// The facts of platforms that have no credentials, or none that were examined yet.

@@ -44,7 +44,7 @@ package struct NewDashboardSession: Sendable, Hashable {
     }
 }
 
-/// How long a session lasts.
+/// The limits on the length of a session.
 package struct SessionLifetime: Sendable, Hashable {
     /// Without a request.
     package var idle: Duration
@@ -72,7 +72,7 @@ package struct Invitation: Sendable, Hashable {
     package let bounds: AdminKey.Bounds
     package let expiresAt: Instant
 
-    /// How long a link may be used.
+    /// The time in which a link may be used.
     package static let lifetime = Duration.seconds(3 * 86_400)
 
     package init(
@@ -89,7 +89,7 @@ package struct Invitation: Sendable, Hashable {
 }
 
 extension Invitation {
-    /// The error for inviting an address that somebody with wider bounds has invited already.
+    /// The error for inviting an address that has an open invitation with wider bounds.
     package static func madeByOthers(_ email: EmailAddress) -> StoreError {
         .conflict(
             "somebody who may do more has invited \(email.text): that link has to be withdrawn (`belfry admin user withdraw --email "
@@ -103,7 +103,7 @@ extension Person {
 }
 
 extension Person {
-    /// The error for changing a role that somebody else has changed meanwhile.
+    /// The error for changing a role that was changed meanwhile.
     package var roleHasChanged: StoreError {
         .conflict("somebody else has changed the role of \(email.text) meanwhile: look again")
     }

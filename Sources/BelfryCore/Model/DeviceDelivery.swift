@@ -4,7 +4,7 @@ package struct DeviceDelivery: Sendable, Hashable {
     package let answer: Answer
     /// The noted attempts, oldest first; only the latest where there are many. A message that was accepted at the first attempt has none.
     package let attempts: [Attempt]
-    /// How often the device's batch was claimed.
+    /// The number of times that the device's batch was claimed.
     package let claims: Int64
     /// When the first device of its batch got its answer.
     package let answeredAt: Instant?

@@ -49,7 +49,7 @@ package struct PlatformIdentity: Sendable, Hashable {
 package struct GivenSecret: Sendable, Hashable {
     package let text: String
 
-    /// A UUID's text has 36; what is shorter than this could be guessed.
+    /// A UUID's text has 36; a secret shorter than this could be guessed.
     package static let characters = 16...255
 
     package init(_ text: String, field: String) throws(InvalidInput) {

@@ -9,7 +9,7 @@ package struct ImportJob: Sendable, Hashable {
     /// The key of the last request that brought rows, or the e-mail address of a person; nil for a command on the server's machine.
     package var keyID: String?
     package var state: State
-    /// Why the list could not be read on; empty unless it failed.
+    /// The reason why the rest of the list could not be read; empty unless it failed.
     package var reason: String
     /// The last row that is done. A resumed import skips the rows up to it.
     package var position: Int

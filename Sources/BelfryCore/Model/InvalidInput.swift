@@ -1,4 +1,4 @@
-/// A fault in what a caller sent: the field, and a sentence that names what was found and the limit.
+/// A fault in a caller's request: the field, and a sentence that names what was found and the limit.
 package struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
     /// The path of the field as the caller spells it, such as `target.topics[3]`.
     package let field: String
@@ -23,7 +23,7 @@ package struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible 
 
     /// The refusal of a value.
     ///
-    /// - Parameter known: the texts that are taken, where they are few: the nearest is named.
+    /// - Parameter known: the accepted texts, where they are few: the nearest is named.
     package static func value(
         _ field: String, _ value: JSONValue, not expected: String, known: [String] = []
     ) -> Self {

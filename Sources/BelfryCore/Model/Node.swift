@@ -4,7 +4,7 @@ package import FoundationEssentials
 package struct Node: Sendable, Hashable {
     package let uuid: UUID
     package let host: String
-    /// Where it serves, such as `https://10.0.0.7:8080`.
+    /// The URL at which it serves, such as `https://10.0.0.7:8080`.
     package let address: String
     package let version: String
     /// The time of its first heartbeat.
@@ -12,7 +12,7 @@ package struct Node: Sendable, Hashable {
     package let lastSeenAt: Instant
     package let batchesInFlight: Int
     package let state: State
-    /// How long ago its last heartbeat came.
+    /// The time since its last heartbeat.
     package let silence: Duration
 
     package enum State: String, Sendable {
@@ -24,7 +24,7 @@ package struct Node: Sendable, Hashable {
         case gone
     }
 
-    /// How often a node sends a heartbeat.
+    /// The time between the heartbeats of a node.
     package static let heartbeatInterval = Duration.seconds(5)
     /// A node silent for longer has missed a heartbeat, and may have died.
     package static let silentAfter = Duration.seconds(10)
@@ -62,7 +62,7 @@ package struct NodeReport: Sendable, Hashable {
     /// Drawn when the process starts.
     package let uuid: UUID
     package let host: String
-    /// Where it serves.
+    /// The URL at which it serves.
     package let address: String
     package let version: String
     package var batchesInFlight: Int

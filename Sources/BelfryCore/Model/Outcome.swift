@@ -126,7 +126,7 @@ package struct ProviderWords: Sendable, Hashable {
     package func hash(into hasher: inout Hasher) {}
 }
 
-/// Why a provider refused a message for good. A batch stores it in one byte: never renumber, only add.
+/// The reason why a provider refused a message for good. A batch stores it in one byte: never renumber, only add.
 package enum Refusal: UInt8, Sendable, Hashable, CaseIterable {
     /// Malformed, or from the other environment (development, production). Never a reason to deactivate a device.
     case badToken = 64
@@ -151,7 +151,7 @@ package enum Refusal: UInt8, Sendable, Hashable, CaseIterable {
     case other = 127
 }
 
-/// Why a device was passed over.
+/// The reason why a device was skipped.
 package enum Skip: UInt8, Sendable, Hashable, CaseIterable {
     /// It unregistered, its token died, or another registration took over the token.
     case inactive = 16

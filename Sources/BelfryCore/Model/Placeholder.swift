@@ -38,7 +38,7 @@ package struct Placeholder: Sendable, Hashable {
 }
 
 extension Placeholder {
-    /// Reads what is between the braces.
+    /// Reads the text between the braces.
     init(_ expression: String, isInURL: Bool, field: String) throws(InvalidInput) {
         var parts = try Self.split(expression, field: field)[...]
         let subject = parts.removeFirst()

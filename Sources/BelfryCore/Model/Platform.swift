@@ -16,7 +16,7 @@ package struct Platform: Sendable, Hashable {
     package let credentials: Sealed
     /// Raised whenever the credentials change, so that a client built from older ones is replaced.
     package let credentialsVersion: Int64
-    /// Why nothing is sent at present; nil while the platform works.
+    /// The reason why nothing is sent at present; nil while the platform works.
     package let parked: Parking?
     package let createdAt: Instant
     /// Whether devices were ever imported, so that UUIDs of another server may name some.
@@ -215,7 +215,7 @@ extension PlatformKind: RawRepresentable, CaseIterable, Codable {
 /// waits for an operator.
 package struct Parking: Sendable, Hashable {
     package let cause: Cause
-    /// Why the platform is parked, as text for the operator.
+    /// The reason as text for the operator.
     package let detail: String
     package let since: Instant
     /// When the credentials are tried again; nil where an operator has to act.

@@ -14,7 +14,7 @@ package struct Schedule: Sendable, Hashable {
     /// The types of platform that would refuse it for its size today, for the answer to its sender; not stored.
     package var tooLarge: [InvalidInput] = []
 
-    /// How long an ended schedule is kept for callers that ask for its result.
+    /// The time for which an ended schedule is kept for callers that ask for its result.
     package static let keptFor = Duration.seconds(30 * 86_400)
     /// Schedulers are signalled about a schedule that is due sooner than this; they find the others in time by
     /// themselves.

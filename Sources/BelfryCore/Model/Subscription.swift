@@ -13,7 +13,7 @@ package struct Subscription: Sendable, Hashable {
         case token(String)
     }
 
-    /// Why topics were not added.
+    /// The reason why topics were not added.
     package enum Refusal: Sendable, Hashable {
         case unknownDevice
         /// The device would have this many, which is over `Registration.topicsMax`.

@@ -3,7 +3,7 @@
 package struct TwoFactor: Sendable, Hashable {
     /// The secret that the app shares, sealed.
     package let secret: Sealed
-    /// The step of the last code that was taken: no code is taken twice.
+    /// The step of the last code that was accepted: no code is accepted twice.
     package let lastStep: Int64
     /// The recovery codes that are left.
     package let recoveryCodeCount: Int

@@ -6,7 +6,7 @@ package struct UnmatchedNames: Sendable, Hashable {
     package var topics: [String]
     package var customUserIDs: [String]
 
-    /// How many topics and users are looked up for a receipt.
+    /// The most topics and users that are looked up for a receipt.
     package static let lookedUpMax = 64
 
     package init(devices: UnknownDevices = UnknownDevices(), topics: [String] = [], customUserIDs: [String] = []) {

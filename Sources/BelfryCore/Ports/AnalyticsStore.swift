@@ -12,7 +12,7 @@ package protocol AnalyticsStore: Sendable {
     func counts(
         on platform: Key<Platform>, from start: Instant, until end: Instant, by bucket: AnalyticsBucket.Width
     ) async throws -> [AnalyticsBucket]
-    /// How often geofences were triggered, in the order of `GeofenceTriggers.Spot`, after `after`.
+    /// The number of times that geofences were triggered, in the order of `GeofenceTriggers.Spot`, after `after`.
     func geofenceTriggers(
         of application: Key<Application>, after: GeofenceTriggers.Spot?, limit: Int
     ) async throws -> [GeofenceTriggers]
@@ -66,7 +66,7 @@ package struct AnalyticsBucket: Sendable, Hashable {
     }
 }
 
-/// How often a geofence was triggered at one of its locations, on one platform.
+/// The number of times that a geofence was triggered at one of its locations, on one platform.
 package struct GeofenceTriggers: Sendable, Hashable {
     package let spot: Spot
     package let count: Int64

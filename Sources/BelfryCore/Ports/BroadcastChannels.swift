@@ -8,7 +8,7 @@ package protocol BroadcastChannels: Sendable {
     func channels(on platform: Platform) async throws(BroadcastChannelError) -> [String]
 }
 
-/// Why the operation failed, with a human-readable reason.
+/// The error of an operation, with a human-readable reason.
 package enum BroadcastChannelError: Error, Sendable, Hashable {
     /// Platforms of this type have no channels.
     case unsupported(String)

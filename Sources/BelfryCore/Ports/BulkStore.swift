@@ -15,7 +15,7 @@ package protocol BulkStore: Sendable {
     ///
     /// - Parameter name: of the other, as it was given.
     func recordMove(to name: String, at now: Instant) async throws
-    /// Where the database was copied to, if it was.
+    /// The place to which the database was copied; nil if it was not.
     func move() async throws -> DatabaseMove?
     /// Lets the database be used again after `recordMove`.
     func forgetMove() async throws

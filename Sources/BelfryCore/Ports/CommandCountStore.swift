@@ -1,6 +1,6 @@
 /// Keeps the counts of commands that run beside a server, until a server adds them to its metrics.
 package protocol CommandCountStore: Sendable {
     func add(_ counts: [CommandCount]) async throws
-    /// Returns what was added since, and removes it; where nodes share the database, one of them gets each count.
+    /// Returns and removes the counts added since the last call; where nodes share the database, one of them gets each count.
     func takeCommandCounts() async throws -> [CommandCount]
 }

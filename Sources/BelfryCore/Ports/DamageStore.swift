@@ -31,8 +31,8 @@ package struct WriteOff: Sendable, Hashable {
     }
 }
 
-/// How unreadable rows are handled.
+/// The handling of unreadable rows.
 package enum Damage {
-    /// How long an unreadable row is set aside before it is retried.
+    /// The time for which an unreadable row is set aside before it is retried.
     package static let setAsideFor = Duration.seconds(3_600)
 }

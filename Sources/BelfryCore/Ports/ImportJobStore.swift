@@ -5,7 +5,7 @@ package protocol ImportJobStore: Sendable {
     /// Begins an import. Throws `StoreError.taken` where there is one of that UUID, perhaps another application's, and
     /// `ImportJob.tooMany` where the application has that many.
     ///
-    /// - Parameter position: rows that are passed over.
+    /// - Parameter position: the number of rows that are skipped.
     func createImport(
         _ uuid: UUID, of application: Key<Application>, from source: ImportJob.Source, position: Int, by keyID: String?
     ) async throws -> ImportJob
@@ -16,7 +16,7 @@ package protocol ImportJobStore: Sendable {
     ) async throws -> [ImportJob]
     /// Begins another attempt at an import that has not ended; nil where it has.
     func resumeImport(_ job: Key<ImportJob>, by keyID: String?) async throws -> ImportJob?
-    /// Writes down what came of some rows. Returns the import as it is then; nil, and nothing is written, where another attempt
+    /// Writes down the verdicts on some rows. Returns the import as it is then; nil, and nothing is written, where another attempt
     /// began or it has ended.
     ///
     /// - Parameter verdictBytesMax: of all imports of the application. Verdicts beyond are only counted.

@@ -30,7 +30,7 @@ package struct GeoListQuery: Sendable, Hashable {
     /// Counted from 1.
     package let page: Int
     package let size: Int
-    /// Only what was changed then or later.
+    /// Only items that were changed then or later.
     package let changedSince: Instant
     /// Only items with this in their name or description; case does not matter.
     package let keyword: String

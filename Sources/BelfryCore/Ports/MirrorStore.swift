@@ -11,7 +11,7 @@ package protocol MirrorStore: Sendable {
     func mirrorEntries(limit: Int) async throws -> [MirrorEntry]
     /// Removes entries that the old server has received.
     func settle(_ entries: [Key<MirrorEntry>]) async throws
-    /// How many entries wait.
+    /// The number of waiting entries.
     func mirrorBacklog() async throws -> Int
     /// Takes or renews the lease to send to the old server; only one of several nodes gets it.
     func holdMirror(as node: UUID, for lease: Duration) async throws -> Bool

@@ -42,7 +42,7 @@ package protocol ProviderDirectory: Sendable {
     func room() -> [Key<Platform>: Int]
 }
 
-/// Why a provider could not be created.
+/// The reason why a provider could not be created.
 package enum ProviderError: Error, Sendable, Hashable {
     /// The credentials cannot be used; a human-readable reason.
     case credentials(String)

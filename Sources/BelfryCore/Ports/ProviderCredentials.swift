@@ -15,7 +15,7 @@ package protocol ProviderCredentials: Sendable {
     ) async throws -> CredentialsReplacement
     /// Examines stored credentials of an older version, once. Throws when the seal does not open.
     func examine(_ platform: Platform) async throws -> ExaminedCredentials
-    /// Why a platform of this type is parked from the start: no provider here delivers to it, and it takes no
+    /// The reason why a platform of this type is parked from the start: no provider here delivers to it, and it takes no
     /// credentials. nil for a type that is served.
     func parking(of kind: PlatformKind) -> Parking?
     /// Connects to the provider as a push does, and asks it whether it accepts the platform's credentials, in a way

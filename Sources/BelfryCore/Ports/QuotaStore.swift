@@ -1,4 +1,4 @@
-/// How much of its quotas an application uses. An operation that would exceed one throws `StoreError.quotaExceeded` and
+/// The use of an application's quotas. An operation that would exceed one throws `StoreError.quotaExceeded` and
 /// changes nothing.
 ///
 /// Nodes that share a database count for themselves and compare from time to time, so that together they may accept a

@@ -139,14 +139,14 @@ package protocol DeviceStore: Sendable {
     func unknownDevices(among uuids: [UUID], on platforms: [Key<Platform>]) async throws -> [UUID]
     /// The next devices that were imported and not seen since, ascending, behind a device.
     func unseenDevices(on platforms: [Key<Platform>], after: Key<Device>?, limit: Int) async throws -> [Device]
-    /// How many devices were imported and not seen since.
+    /// The number of devices that were imported and not seen since.
     func unseenDeviceCount(on platforms: [Key<Platform>]) async throws -> Int
     /// The devices that a push names one by one, on each of the platforms: those with one of the UUIDs, inactive ones too, and
     /// the active ones of the custom user ids, of which there may be one more for each than a batch takes.
     func devices(named names: NamedTargets, on platforms: [Key<Platform>]) async throws -> PlacedDevices
     /// All devices ever registered on the platform, inactive ones too.
     func deviceCount(on platform: Key<Platform>) async throws -> Int
-    /// How many of them are inactive; nil where there are more than `Device.inactiveCountMax`, which are not counted.
+    /// The number of inactive devices; nil where there are more than `Device.inactiveCountMax`, which are not counted.
     func inactiveDeviceCount(on platform: Key<Platform>) async throws -> Int?
 }
 
@@ -299,7 +299,7 @@ package enum ProbeFinding: Sendable, Hashable {
 package struct BatchClaim: Sendable {
     package let burstsMax: Int
     package let lanes: [Lane]
-    /// How many bursts each platform can take now. Those not named here take `roomElsewhere`.
+    /// The number of bursts that each platform can take now. Other platforms take `roomElsewhere`.
     package let room: [Key<Platform>: Int]
     package let roomElsewhere: Int
     package let lease: Duration

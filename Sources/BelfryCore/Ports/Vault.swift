@@ -8,7 +8,7 @@ package protocol Vault: Sendable {
     func open(_ sealed: Sealed, for purpose: String) throws -> [UInt8]
 }
 
-/// Why a sealed secret could not be opened.
+/// The reason why a sealed secret could not be opened.
 package enum VaultError: Error, Sendable, Hashable {
     case unknownKey(id: UInt32)
     case broken

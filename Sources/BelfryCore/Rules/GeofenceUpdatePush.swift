@@ -4,13 +4,13 @@ package enum GeofenceUpdatePush {
     /// Source: the `platform` that they ask for updates with, `docs/compatibility/pcf.md`.
     package static let kinds: [PlatformKind] = [.ios, .android, .androidFCM]
 
-    /// How long changes must pause before devices are notified.
+    /// The pause in changes after which devices are notified.
     package static let quiet: Duration = .seconds(1)
     /// The longest such delay.
     package static let window: Duration = .seconds(10)
     /// A device that was off for longer fetches its geofences when its app next starts.
     package static let lifetime: Duration = .seconds(86_400)
-    /// How long to wait before checking a parked platform again.
+    /// The wait before a parked platform is checked again.
     package static let parkedPause: Duration = .seconds(60)
 
     package static func dueAt(firstChange: Instant, now: Instant) -> Instant {

@@ -1,5 +1,5 @@
 extension Reach {
-    /// The reach of an active device, from what it reports about its system.
+    /// The reach of an active device, from its report on its system.
     ///
     /// Source: PCF Push API, `interactive-only`: iOS 8 and later, Android 4.1 and later.
     package init(kind: PlatformKind, osVersion: String?) {

@@ -116,7 +116,7 @@ package struct LoginThrottle: Sendable {
     package var isEmpty: Bool { entries.isEmpty }
     package var count: Int { entries.count }
 
-    // MARK: Secrets that nobody guesses
+    // MARK: Secrets that cannot be guessed
 
     /// The time that the name has to wait at the address before its secret is checked; nil when it may try.
     ///

@@ -22,7 +22,7 @@ package enum Quota: String, Sendable, Hashable, CaseIterable {
         self == .content ? "quota.content.mib" : "quota.\(rawValue.replacing("_", with: "."))"
     }
 
-    /// How many units of the limit one unit of the setting is.
+    /// The units of the limit in one unit of the setting.
     package var unit: Int { self == .content ? 1 << 20 : 1 }
 
     /// The wait after which a retry may succeed without any action of the caller; nil where it cannot.

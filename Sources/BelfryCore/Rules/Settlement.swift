@@ -14,7 +14,7 @@ package struct Settlement: Sendable, Hashable {
     package let answers: [Answer]
     /// When the first pending devices are retried; nil when none is pending.
     package let retryAt: Instant?
-    /// How many minutes longer other pending devices wait, by index; see `RetryTimes`.
+    /// The further minutes that other pending devices wait, by index; see `RetryTimes`.
     package let retryTimes: [Int: Int]
     package let deadTokens: [DeadToken]
     package let moves: [Move]

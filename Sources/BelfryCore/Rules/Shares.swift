@@ -85,7 +85,7 @@ package struct ShareHolder: Sendable, Hashable {
     }
 }
 
-/// Counts the use of each share. Only what is in use takes memory.
+/// Counts the use of each share. Only shares in use take memory.
 package struct ShareCounts: Sendable {
     /// The limit that was reached.
     package enum Excess: Sendable, Hashable {

@@ -26,7 +26,7 @@ extension AdminService {
 
     /// Does as `beginImport`, and keeps progress and verdicts.
     ///
-    /// - Parameter position: rows that are passed over.
+    /// - Parameter position: the number of rows that are skipped.
     package func recordImport(
         _ uuid: UUID, of application: Application, to platforms: [Platform], from source: ImportJob.Source,
         position: Int, by author: AuditAuthor

@@ -9,7 +9,7 @@ extension AdminService {
     ///
     /// - Parameters:
     ///   - mode: nil where the provider has none.
-    ///   - identity: what the platform was called by another server; what is not given is made.
+    ///   - identity: the identity at another server; missing parts are made.
     package func createPlatform(
         of application: Application, kind: PlatformKind, mode: Platform.Mode?, name: Name,
         description: Description? = nil, identity: PlatformIdentity? = nil,

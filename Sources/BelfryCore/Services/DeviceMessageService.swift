@@ -31,7 +31,7 @@ package struct DeviceMessageService: Sendable {
         return sent
     }
 
-    /// Renders a message. Placeholders get what is known of the device now, and the number as it was shown.
+    /// Renders a message. Placeholders get the device's present values, and the number as it was shown.
     private func payload(
         _ message: DeviceMessage, of device: Device, on platform: Platform
     ) async throws -> JSONValue {

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A caller who leaves ends only its own waiting: another one does the work then.
 package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    /// How waiting ends.
+    /// The end of a wait.
     private enum Ending {
         case value(Value)
         case failed(any Error)

@@ -5,7 +5,7 @@ package struct TurnShareExceeded: Error {}
 
 /// Makes callers wait for their turn, by rules such as `FairTurns`. A cancelled task leaves the queue at once.
 package final class TurnQueue<Rules: TurnRules>: Sendable {
-    /// How waiting ends.
+    /// The end of a wait.
     private enum Ending { case served, displaced, left }
 
     private struct State {

@@ -7,7 +7,7 @@ struct PageSplitter: RowSplitter {
     private var row: [UInt8] = []
     /// Whether each open container is a list.
     private var isList: [Bool] = []
-    /// How many containers were open when the row began; nil outside of rows.
+    /// The number of open containers at the beginning of the row; nil outside of rows.
     private var rowDepth: Int?
     private var isInString = false
     private var isEscaped = false
