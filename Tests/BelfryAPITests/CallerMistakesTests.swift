@@ -391,7 +391,7 @@ import Testing
     }
 }
 
-/// Shows platforms to those who ask for UUIDs only after the database was asked for news.
+/// Shows platforms by UUID only after the database was asked for news.
 private final class UnseenPlatforms: WrappedStore {
     let base: any Store
     private let isSeen = Flag()

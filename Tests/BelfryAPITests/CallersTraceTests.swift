@@ -10,7 +10,7 @@ import Testing
 
 @testable import BelfryAPI
 
-/// The trace of a caller in what is logged.
+/// A caller's trace in log lines.
 @Suite struct CallersTraceTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let span = "00f067aa0ba902b7"

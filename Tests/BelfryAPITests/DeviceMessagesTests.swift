@@ -8,7 +8,7 @@ import Testing
 
 /// Requests of an app whose push arrived without its payload, and fields of its registrations beside PCF's.
 @Suite struct DeviceMessagesTests {
-    /// Claims all that is due, counts, and says that each device was told.
+    /// Claims all that is due, counts, and says that each device was notified.
     private static func deliver(on server: TestServer) async throws {
         for fanOut in try await server.store.claimFanOuts(atMost: 9, lanes: Lane.allCases, for: .seconds(60)) {
             let found = try await server.store.devices(in: fanOut, after: nil, limit: 500)

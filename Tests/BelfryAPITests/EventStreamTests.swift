@@ -394,7 +394,7 @@ private final class ReceivedEvents {
         place = reader.start
     }
 
-    /// Reads on as it is woken, until the words were read.
+    /// Reads whenever it is woken, until the words have come.
     func read(until words: String) async {
         var ticks = reader.ticks.makeAsyncIterator()
         text += newEvents()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BelfryAPI
 
-/// Genero's apps wait five seconds. A database that takes longer is told to them as words, not as a failure of the network.
+/// Genero's apps wait five seconds. When the database takes longer, they get an answer in words, not a failure of the network.
 @Suite struct GeneroBusyTests {
     private static let key = "0123456789abcdef0123456789abcdef"
 

@@ -42,7 +42,7 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(10))) struct TurnQueueTests {
-    /// Is busy until it is told to end.
+    /// Stays busy until it is ended.
     private final class Work: Sendable {
         private let gate = AsyncStream.makeStream(of: Void.self)
         private let begun = AsyncStream.makeStream(of: Void.self)

@@ -313,7 +313,7 @@ import Testing
         #expect(settlement.parkRequest == nil, "seed \(seed)")
     }
 
-    /// No device is told before the time that was named, and one at least when the batch is due.
+    /// No device is notified before the time that was named, and one at least when the batch is due.
     private func checkTimeout(
         _ settlement: Settlement, of batch: Batch, _ outcomes: [Outcome], to recipients: [Key<Device>], seed: UInt64
     ) {

@@ -431,7 +431,7 @@ import Testing
         #expect(wrong.status == .unprocessableContent && wrong.contains("does not fit the role"))
         #expect(try await dashboard.store.person(EmailAddress("sam@a.example"))?.scope == .appAdmin)
 
-        // Within an application nobody is offered more than it, nor gives it, nor touches who is above.
+        // A person of one application is offered no more, grants no more, and cannot change people above.
         let people = try await sam.get("/admin/people")
         #expect(people.contains("<option value=\"read-only\" selected>"))
         #expect(!people.contains("value=\"operator\"") && !people.contains("value=\"tenant-admin\""))

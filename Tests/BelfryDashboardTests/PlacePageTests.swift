@@ -6,7 +6,7 @@ import Testing
 
 @testable import BelfryDashboard
 
-/// The map, and what is on it.
+/// The map and the places on it.
 @Suite struct PlacePageTests {
     private func begin() async throws -> (TestDashboard, TestBrowser, TestContents, String) {
         let dashboard = try TestDashboard()

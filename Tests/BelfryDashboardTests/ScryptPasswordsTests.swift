@@ -33,7 +33,7 @@ import Testing
         #expect(try await !ScryptPasswords(cost: .cheap).matches("correct horse battery", hash, for: .local))
     }
 
-    /// Strangers of one address, of many, and somebody known.
+    /// Unknown callers of one address, of many addresses, and a known caller.
     enum Crowd: String, CaseIterable {
         case oneAddress, manyAddresses, known
 

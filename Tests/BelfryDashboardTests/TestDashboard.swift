@@ -58,7 +58,7 @@ final class TestDashboard: Sendable {
             password: Password(Self.password), by: Self.author)
     }
 
-    /// A browser of somebody who is logged in.
+    /// The browser of a person who is logged in.
     func browser(
         _ email: String, _ scope: AdminKey.Scope = .operator, _ bounds: AdminKey.Bounds = .everything
     ) async throws -> TestBrowser {

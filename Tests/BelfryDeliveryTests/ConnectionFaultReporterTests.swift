@@ -5,7 +5,7 @@ import Testing
 
 @testable import BelfryDelivery
 
-/// A provider that cannot be connected to is told to people, and not too often.
+/// Reports to people of providers that cannot be reached, at intervals.
 @Suite struct ConnectionFaultReporterTests {
     private let clock = ManualClock()
     private let store: MemoryStore

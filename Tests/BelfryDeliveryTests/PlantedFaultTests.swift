@@ -2,9 +2,9 @@ import BelfryCore
 import BelfryTesting
 import Testing
 
-/// The harness proves something only if it notices what is wrong.
+/// The harness proves something only if it notices faults.
 @Suite struct PlantedFaultTests {
-    /// Seeds until the fault is noticed; then what was said.
+    /// Tries seeds until the fault is noticed; then returns its message.
     private func firstViolation(of fault: FaultyStore.Fault) -> String? {
         for seed in 1...400 as ClosedRange<UInt64> {
             let simulation = Simulation(delivering: World(smallWithSeed: seed)) { FaultyStore($0, fault) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BelfryProviders
 
-/// Stored credentials are opened once, and what is shown of them is stored.
+/// Stored credentials are opened once, and the facts shown about them are stored.
 @Suite struct CredentialFactsTests {
     @Test func `a p12 that is saved is stored opened, with its facts`() async throws {
         let p12 = try Self.p12()

@@ -8,7 +8,7 @@ import Testing
 
 /// The server against an APNs that misbehaves in every way the simulator knows.
 ///
-/// After each fault the push settles, every device has the right answer, and none was told twice unless the fault hid
+/// After each fault the push settles, every device has the right answer, and none was notified twice unless the fault hid
 /// an answer.
 extension OutageTests {
     @Suite struct FaultTests {}
@@ -197,7 +197,7 @@ extension OutageTests.FaultTests {
                     latencyMilliseconds: 20))
             let receipt = try await server.settled(try await server.sender.push("Hello", toTopic: "town"))
             #expect(server.simulator.script.timesHappened == [2])
-            // What waited for its answer on the connection may have been told.
+            // What waited for its answer on the connection may have been notified.
             try await server.expectAllTold(crowd, in: receipt, twiceMax: 2 * 1_000)
         }
     }

@@ -162,7 +162,7 @@ private struct GatewayKillScenario: Sendable {
             #expect(rest.allSatisfy { gateway.timesTold($0) == 0 }, "\(ended)")
             unsent.append(last + 1...min(last + Self.window, numbers.upperBound))
         }
-        // A sender goes on behind the record that was named, and its devices are all told, once.
+        // A sender goes on behind the record that was named, and its devices are all notified, once.
         for ended in try await send(unsent, to: lastPorts.gateway, listeningFor: 3) {
             #expect(ended.end == "silence", "\(ended)")
         }

@@ -154,7 +154,7 @@ extension ServerTests.GuardTests {
             let crowd = try await installation.crowd(20)
             let push = #"{"message":{"body":"Hello"},"target":{"topics":["town"]}}"#
             let key = ["Idempotency-Key": "order-4711"]
-            // The kill may come at any moment of the sending, so that none is told before it.
+            // The kill may come at any moment of the sending, so that none is notified before it.
             installation.simulator.script.add(
                 ServiceFault(then: .answer(ScriptedAnswer("TooManyRequests", status: 429))))
             let first = try await installation.serve(Program.shortLeases)

@@ -95,7 +95,7 @@ private struct KillScenario: Sendable {
         var whileDelivering = 0
         /// Kills since the books were last read.
         var unread = 0
-        /// Requests for devices of the large push that were told and whose answer was lost.
+        /// Requests for devices of the large push that were notified and whose answer was lost.
         var repeats = 0
     }
 

@@ -3,7 +3,7 @@ import BelfryTesting
 import Foundation
 import Testing
 
-/// Dual runs: an old server hears of what devices do here, whatever it suffers meanwhile.
+/// Dual runs: an old server gets every change of devices here, whatever faults it has meanwhile.
 extension ServerTests {
     @Suite struct MirrorTests {}
 }

@@ -43,7 +43,7 @@ private struct NodesScenario: Sendable {
 
     private static let batchesInFlightMax = 1
     private static let devices = ProcessInfo.processInfo.environment["NODES_DEVICES"].flatMap { Int($0) } ?? 20_000
-    /// Fewer devices are told more slowly, so that there is time to be killed in.
+    /// Fewer devices are notified more slowly, so that there is time to be killed in.
     static let latency = devices < 100_000 ? 600 : 300
     /// From one kill to the next, and until a killed node is started again.
     private static let lifeSeconds = 0.5...2.5

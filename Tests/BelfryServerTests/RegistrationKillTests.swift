@@ -47,7 +47,7 @@ extension CrashTests {
 private final class NamedCrowd: Sendable {
     private let state = Mutex((next: 0, names: [Int: String]()))
 
-    /// How many were told their names.
+    /// The number of devices that got their UUIDs.
     var count: Int { state.withLock { $0.names.count } }
 
     /// All that were tried.

@@ -38,7 +38,7 @@ private struct RollingScenario: Sendable {
     private static let devices = 16_000
     private static let latency = 2_000
     private static let batchesInFlightMax = 2
-    /// How much of the push is out when each node is told to stop.
+    /// The part of the push that is out when each node is stopped.
     private static let shares = [0.05, 0.3, 0.55]
     private static let hands = 3
     /// A push to one device takes a place in flight as one to 500 does, and there are few.

@@ -137,7 +137,7 @@ private struct ScheduleKillScenario: Sendable {
         return posted
     }
 
-    /// Each device has one push, so it is told again only by a process that took over from a killed one.
+    /// Each device has one push, so it is notified again only by a process that took over from a killed one.
     ///
     /// - Returns: how often each device has been told by now.
     private func judgeLife(_ toldBefore: [Int]) async throws -> [Int] {

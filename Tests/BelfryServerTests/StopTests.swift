@@ -3,7 +3,7 @@ import BelfryTesting
 import Foundation
 import Testing
 
-/// SIGTERM: nothing is lost, no device is told twice, and callers are told that the server is on its way out.
+/// SIGTERM: nothing is lost, no device is notified twice, and callers are told that the server is on its way out.
 extension ServerTests {
     @Suite struct StopTests {}
 }

@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test func `when nothing listens the circuit opens and there is no room`() async throws {
-        // A port that the system gives to nobody, unlike one that was closed a moment ago.
+        // A port that the system gives to no process, unlike one that was closed a moment ago.
         let pool = try pool(endpoint(1)) {
             $0.backOffFirst = .seconds(3_600); $0.backOffLongest = .seconds(3_600)
         }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTP2Client
 
-/// A client handler on an embedded channel, facing a scripted server. Time moves only when told.
+/// A client handler on an embedded channel, facing a scripted server. Time moves only by hand.
 final class TestConnection {
     let channel = EmbeddedChannel()
     let server: ScriptedServer

@@ -74,7 +74,7 @@ extension HostileTests {
             }
         }
 
-        /// A tenant with all rights in it, and strangers.
+        /// A tenant with all its rights, and unknown callers.
         fileprivate struct Attackers: Sendable {
             let server: TestServer
             let application: TestApplication

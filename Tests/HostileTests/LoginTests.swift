@@ -3,7 +3,7 @@ import Crypto
 import Foundation
 import Testing
 
-/// Guessers and crowds before the login: what they are told, and whom they hold up.
+/// Guessers and crowds before the login: the answers they get, and the callers they hold up.
 extension HostileTests {
     @Suite struct LoginTests {
         /// Failures in a row at one address that are not slowed, and one more.

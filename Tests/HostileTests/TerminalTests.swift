@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Texts of strangers in the terminal of whoever runs a command.
+/// Foreign texts in the terminal of a person who runs a command.
 extension HostileTests {
     @Suite struct TerminalTests {
         private static let alias = #"\u001b]0;owned\u0007\u001b[2J\u009b31m\u202eab\u2066\u2028\nx\ty\r"#

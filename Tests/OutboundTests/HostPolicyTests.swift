@@ -6,7 +6,7 @@ import Testing
 
 @testable import Outbound
 
-/// A stranger learns nothing of ports that it may not speak to.
+/// An outsider learns nothing about ports that it may not reach.
 @Suite struct HostPolicyTests {
     /// Listens on the loopback and counts who came; and has a port where nothing listens.
     private final class Listener: Sendable {

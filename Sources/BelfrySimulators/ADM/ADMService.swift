@@ -15,7 +15,7 @@ package final class ADMService: SimulatedService {
         self.quota = configuration.messagesPerSecond.map { Quota($0, per: .seconds(1)) }
     }
 
-    /// Not an error: the device is told, and its registration id is the `body` of the script.
+    /// Not an error: the device is notified, and its registration id is the `body` of the script.
     private static let replaced = "Replaced"
 
     private static let statuses = [

@@ -37,7 +37,7 @@ extension APNsConnection {
         return true
     }
 
-    /// Counts the device as told.
+    /// Counts the device as notified.
     func record(_ request: Request) {
         guard request.pointee.facts.path == .device || request.pointee.facts.path == .broadcast else { return }
         let ledger = handler.ledger

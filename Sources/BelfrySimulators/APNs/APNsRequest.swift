@@ -14,7 +14,7 @@ struct APNsRequest {
 
     /// nil is 200.
     var verdict: APNsVerdict?
-    /// The device was told, as far as the ledger knows.
+    /// The device was notified, as far as the ledger knows.
     var isTold = false
 
     private let tokenStore: UnsafeMutableRawBufferPointer

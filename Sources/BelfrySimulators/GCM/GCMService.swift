@@ -18,7 +18,7 @@ package final class GCMService: SimulatedService {
         "DeviceMessageRateExceeded", "TopicsMessageRateExceeded",
     ]
 
-    /// Not an error: the device is told, and its new token is the `body` of the script.
+    /// Not an error: the device is notified, and its new token is the `body` of the script.
     private static let canonical = "Canonical"
 
     package func answer(for reason: String) -> ServiceAnswer? {

@@ -31,7 +31,7 @@ package final class HMSService: SimulatedService {
         }
     }
 
-    /// Why one of several tokens is not served: it is listed as illegal, the others are told.
+    /// Why one of several tokens is not served: it is listed as illegal, the others are notified.
     private static let tokenWords: Set = ["illegal", "tokenFormatError", "noPushTypeRight", "noRight"]
 
     package func reply(to request: ServiceRequest, context: inout ServiceContext) -> ServiceReply {

@@ -78,7 +78,7 @@ class HTTP2Connection: ChannelInboundHandler {
     /// Validates a complete request, and answers it now or later.
     func take(_ stream: Slot) {}
 
-    /// Records in the ledger that the devices of a request were told, if the provider would have accepted it.
+    /// Records in the ledger that the devices of a request were notified, if the provider would have accepted it.
     func tell(_ stream: Slot) {}
 
     /// Takes that back: the request turned out to be after the last one of a GOAWAY.
@@ -370,7 +370,7 @@ extension HTTP2Connection {
         pump()
     }
 
-    /// Sends GOAWAY. Devices of streams after the last one were not told after all; nghttp2 closes those streams.
+    /// Sends GOAWAY. Devices of streams after the last one were not notified after all; nghttp2 closes those streams.
     private func submitGoAway(_ order: ServiceFault.GoAway, _ lastStream: Int32) {
         guard let session else { return }
         lastStreamTaken = min(lastStreamTaken, lastStream)

@@ -1,7 +1,7 @@
 import Foundation
 import NIOCore
 
-/// A port that nothing listens on and that the system gives to nobody else: who calls is refused.
+/// A port that nothing listens on and that the system gives to no other process: callers are refused.
 final class HeldPort: Sendable {
     private let descriptor: Int32
 

@@ -26,7 +26,7 @@ extension ServiceHandler {
     struct ValidatedRequest {
         var reply: ServiceReply
         var effects: ServiceContext.Effects
-        /// Whether its devices were told, except those it refuses.
+        /// Whether its devices were notified, except those it refuses.
         var isTold = false
 
         fileprivate var told: [ServiceDelivery] { reply.deliveries.filter { $0.reason == nil } }
@@ -76,7 +76,7 @@ extension ServiceHandler {
         }
     }
 
-    /// Takes back that they were told.
+    /// Takes back that they were notified.
     func takeBack(_ validated: ValidatedRequest) {
         for delivery in validated.told {
             Self.withToken(delivery.token) { ledger.takeBack($0, hash: $1, id: Self.idHash(delivery)) }

@@ -42,7 +42,7 @@ package struct ServiceAnswer: Sendable, Equatable {
 /// The result for one device in a request.
 package struct ServiceDelivery: Sendable, Equatable {
     package var token: String
-    /// Why this device was refused; nil when it was told.
+    /// Why this device was refused; nil when it was notified.
     package var reason: String?
     /// The payload that the device reads: decrypted where the message was encrypted.
     package var payload = ""
@@ -63,7 +63,7 @@ package struct ServiceReply: Sendable {
         self.deliveries = deliveries
     }
 
-    /// An answer for one device: told, unless the answer has a reason.
+    /// An answer for one device, which is notified unless the answer has a reason.
     init(_ answer: ServiceAnswer, token: String, payload: String = "", messageID: String? = nil) {
         self.answer = answer
         self.deliveries = [

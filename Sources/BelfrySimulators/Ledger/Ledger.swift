@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A record of what arrived at a simulator: how often each device was told, and the answers.
+/// A record of what arrived at a simulator: how often each device was notified, and the answers.
 ///
 /// Split into stripes by token, each with its own lock, so that event loops seldom contend. A token is in one stripe,
 /// whatever connections it comes on, so a reader sees its complete history.
@@ -55,14 +55,14 @@ package final class Ledger: Sendable {
 // MARK: - Writing
 
 extension Ledger {
-    /// Records that the device was told; `id` is the hash of the sender's own id of the message, when it gave one.
+    /// Records that the device was notified; `id` is the hash of the sender's own id of the message, when it gave one.
     func recordTold(_ token: UnsafeRawBufferPointer, hash: UInt64, id: UInt64?, at milliseconds: Int64) {
         stripe(hash).table.withLock {
             $0.recordTold(token, hash: hash, id: id, at: milliseconds, byToken: detail != .totals)
         }
     }
 
-    /// Takes back that a device was told: its request turned out to be after the last one of a GOAWAY.
+    /// Takes back that a device was notified: its request turned out to be after the last one of a GOAWAY.
     func takeBack(_ token: UnsafeRawBufferPointer, hash: UInt64, id: UInt64?) {
         stripe(hash).table.withLock { $0.takeBack(token, hash: hash, id: id) }
     }
@@ -118,7 +118,7 @@ extension Ledger {
         collect(after: after, limit: limit) { _ in true }
     }
 
-    /// Tokens that were told more than once.
+    /// Tokens that were notified more than once.
     package func duplicates(after: [UInt8]? = nil, limit: Int = 1000) -> [LedgerToken] {
         collect(after: after, limit: limit) { $0.told > 1 }
     }

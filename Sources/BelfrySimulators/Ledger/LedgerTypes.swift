@@ -1,6 +1,6 @@
 /// The sums of a ledger.
 package struct LedgerTotals: Sendable, Codable, Equatable {
-    /// Requests whose device was told, answered or not.
+    /// Requests whose device was notified, answered or not.
     package var told = 0
     /// Answers that accepted the message: 200, or the provider's equivalent.
     package var accepted = 0
@@ -8,9 +8,9 @@ package struct LedgerTotals: Sendable, Codable, Equatable {
     package var refused = 0
     /// Distinct tokens seen.
     package var tokens = 0
-    /// Tokens told more than once.
+    /// Tokens notified more than once.
     package var tokensToldTwice = 0
-    /// Requests that told a device again under the same id of the message.
+    /// Requests that notified a device again under the same id of the message.
     package var duplicateIDs = 0
     package var byStatus: [String: Int] = [:]
     package var byReason: [String: Int] = [:]

@@ -163,7 +163,7 @@ package struct ServiceFault: Sendable, Codable, Equatable {
         var namesTokens: Bool { token != nil || tokenPrefix != nil || share != nil }
     }
 
-    /// The effect. `told` says whether the devices of the request are counted as told though no answer is sent.
+    /// The effect. `told` says whether the devices of the request are counted as notified though no answer is sent.
     package enum Then: Sendable, Codable, Equatable {
         /// This answer, however good the request.
         case answer(ScriptedAnswer)

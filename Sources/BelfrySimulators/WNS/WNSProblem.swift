@@ -18,9 +18,9 @@ enum WNSProblem: String, CaseIterable {
     case quotaExceeded = "QuotaExceeded"
     case internalError = "InternalServerError"
     case unavailable = "ServiceUnavailable"
-    /// 200, and the device is not told.
+    /// 200, and the device is not notified.
     case dropped
-    /// 200, and the device is not told: the channel has exceeded its rate.
+    /// 200, and the device is not notified: the channel has exceeded its rate.
     case channelThrottled = "channelthrottled"
     /// 200: the device cannot read the XML and drops it. Only a simulator can detect it.
     case invalidXML = "InvalidXML"

@@ -40,7 +40,7 @@ import Testing
             #expect(push.content.custom["ios"]?["extra"] == fields)
             #expect(push.content.custom["ios"]?["alert"] == .string("Hi <Lars>"))
             let url = try #require(fields["url"]?.stringValue)
-            // Not the caller's `Host`, which nobody vouches for.
+            // Not the caller's `Host`, which cannot be trusted.
             #expect(url.contains("/carma/content/") && !url.contains("push.example.org"))
             let path = String(try #require(url.firstMatch(of: #/\/carma\/.*/#)).0)
             let page = try await server.send("GET", path, credentials: "")

@@ -3,7 +3,7 @@ import BelfryTesting
 import FoundationEssentials
 import Synchronization
 
-/// A store in memory that keeps what was asked of it, and fails when told to.
+/// A store in memory that records its calls, and fails on demand.
 final class FakeStore: WrappedStore {
     let base: any Store
     private let memory = MemoryStore(clock: StoppedClock())
@@ -61,7 +61,7 @@ final class FakeStore: WrappedStore {
         return Set(keys.compactMap { contents.devices[$0]?.uuid })
     }
 
-    // MARK: What fails when told to
+    // MARK: Failures on demand
 
     func register(_ new: Registration, as uuid: UUID?, on platform: Platform) async throws -> Device {
         try check()

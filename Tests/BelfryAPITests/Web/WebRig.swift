@@ -74,7 +74,7 @@ struct WebRig {
     }
 }
 
-/// Takes all pushes, or answers as it is told.
+/// Takes all pushes, or answers with a given outcome.
 final class RecordingProvider: Provider {
     private let held = Mutex<(proofs: [String], outcome: Outcome)>(([], .accepted))
 

@@ -65,7 +65,7 @@ struct TestServer: Sendable {
     }
 
     /// Free ports, and short waits between attempts. An answer is waited for as long as ever: where a machine stands
-    /// still for seconds, devices whose answers are given up would be told twice.
+    /// still for seconds, devices whose answers are given up would be notified twice.
     static func quick(in scratch: Scratch) async throws -> ServerConfiguration {
         var configuration = try await ServerConfiguration.load(
             flags: ["data.directory": scratch.file("data"), "http.port": "0", "management.port": "0"], environment: [:])
@@ -147,9 +147,9 @@ extension TestServer {
         try await store.device(device.uuid, on: platform.platform.key)?.isActive
     }
 
-    /// Whether receipt, answers and ledger all say that each of the crowd was told.
+    /// Whether receipt, answers and ledger all say that each of the crowd was notified.
     ///
-    /// - Parameter twiceMax: how many more requests than devices the fault allows to be told.
+    /// - Parameter twiceMax: how many more requests than devices the fault allows to be notified.
     func expectAllTold(
         _ crowd: Crowd, in receipt: Receipt, twiceMax: Int = 0, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {

@@ -82,7 +82,7 @@ extension TestSystem {
         return posted
     }
 
-    /// That the push was settled and each device was told and counted.
+    /// That the push was settled and each device was notified and counted.
     ///
     /// Returns the receipt, and how many more requests the provider took than there are devices.
     func expectAllTold(
@@ -100,7 +100,7 @@ extension TestSystem {
         return (receipt, repeats)
     }
 
-    /// That each of the pushes was settled, and its device was told and counted.
+    /// That each of the pushes was settled, and its device was notified and counted.
     func expectTold(_ posted: [Posted], in store: any Store) async throws {
         #expect(!posted.isEmpty, "no push was accepted between the kills")
         for push in posted {

@@ -81,7 +81,7 @@ import Testing
             try await client.send(requests(fixture, 6...6))
             #expect(await client.events(until: .event(.closed)).last == .closed)
             let totals = fixture.simulator.ledger.totals()
-            // t2 and t4 were told though nothing came back, t1 and t6 were not.
+            // t2 and t4 were notified though nothing came back, t1 and t6 were not.
             #expect(totals.told == 4)
             #expect(totals.connections.unanswered == 4)
             #expect(totals.connections.resetsSent == 1)

@@ -33,7 +33,7 @@ import Testing
     }
 }
 
-/// A clock that goes back when it is told to.
+/// A clock that can be set back.
 private final class LooseClock: WallClock {
     private let time = Mutex(Instant(milliseconds: 1_700_000_000_000))
 

@@ -67,7 +67,7 @@ import Testing
             let hurt = try await fixture.push()
             try await fixture.fanOut()
             let batch = try await fixture.claimOne()
-            // One is told, two wait.
+            // One is notified, two wait.
             #expect(
                 try await store.settle(
                     Settlement(batch: batch, answers: [.accepted, .pending, .pending], retryAt: fixture.clock.now)))

@@ -12,7 +12,7 @@ import Testing
         case perRow(String, Int)
         /// With what it is derived from.
         case derived(String)
-        /// Rows are deleted when they are so old, and a rate limit holds whoever makes them.
+        /// Rows are deleted at that age, and a rate limit bounds the callers that make them.
         case retention(String)
         /// Made by operators, or by the server for itself.
         case operators

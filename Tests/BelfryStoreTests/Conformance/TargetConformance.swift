@@ -49,7 +49,7 @@ private struct TargetCrowd {
         self.fixture = fixture
     }
 
-    /// An application with a platform of some kinds, and a stranger beside it.
+    /// An application with a platform of some kinds, and an unrelated one beside it.
     mutating func gather() async throws {
         platforms = [fixture.platform]
         for kind in [PlatformKind.android, .androidFCM, .windows8] where dice.chance(0.6) {

@@ -83,7 +83,7 @@ private final class Flag: Sendable {
         }
     }
 
-    /// The first device is told at once, the other one at the second attempt.
+    /// The first device is notified at once, the other one at the second attempt.
     private static func tried(_ batch: Batch, at now: Instant) -> Settlement {
         if batch.isCancelled { return Settlement(cancelled: batch) }
         let answers = batch.answers.enumerated().map { index, answer -> Answer in

@@ -140,7 +140,7 @@ extension NewPlatform {
 }
 
 extension Settlement {
-    /// All are told, and one has another token by now.
+    /// All are notified, and one has another token by now.
     init(_ batch: Batch, moving device: Device, from: String, to: String) {
         self.init(
             batch: batch, answers: batch.answers.map { _ in .accepted }, retryAt: nil,

@@ -51,7 +51,7 @@ struct PostgresRows {
         ]
     }
 
-    /// One push to everyone, to the end; how many were told a second.
+    /// One push to everyone, to the end; how many were notified a second.
     private func push(to crowd: Crowd, by nodes: [Server]) async throws -> Double {
         let sender = try await Sender(nodes[0])
         try await environment.simulator.forget()
