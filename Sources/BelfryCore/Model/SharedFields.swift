@@ -174,8 +174,8 @@ extension Push.Content {
 }
 
 extension Push.Content {
-    /// Throws on the first invalid field of a part for Android's services that goes before a shared one. Without shared fields they are data
-    /// for the app.
+    /// Throws on the first invalid field of a part for Android's services that goes before a shared one. Without shared
+    /// fields they are data for the app.
     private func checkOwnFields() throws(InvalidInput) {
         guard !shared.isEmpty else { return }
         for part in AndroidPart.names {

@@ -160,9 +160,9 @@ package enum NamedTargets: Sendable, Hashable {
 package protocol PushStore: Sendable {
     /// Stores the push. Durable when it returns. Devices that it names are looked up with it.
     ///
-    /// A push whose devices are known gets all its batches at once, and so may one with a short audience; any other gets a
-    /// fan-out for each platform. A receipt id that a push has already returns that push and stores nothing: a caller that does not know whether a
-    /// push was accepted may send it again.
+    /// A push whose devices are known gets all its batches at once, and so may one with a short audience; any other
+    /// gets a fan-out for each platform. A receipt id that a push has already returns that push and stores nothing: a
+    /// caller that does not know whether a push was accepted may send it again.
     func accept(_ push: NewPush) async throws -> Push
     func receipt(_ receiptID: UUID) async throws -> Receipt?
     /// Ends the push: once this returns, none of its batches is claimed any more to be sent. Waiting devices become

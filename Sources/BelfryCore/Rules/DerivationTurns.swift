@@ -28,7 +28,7 @@ extension AuditAuthor {
 
 /// Decides whose key is derived next, since only one derivation runs at a time and each takes long.
 ///
-/// Each stranger's address has a place and each account a few; known callers have a reserve of their own by account. The
+/// Strangers have a few places by address and by account; known callers have a reserve of their own by account. The
 /// next is the one whose address, or account, has used least lately; known callers go first, but three in a row let a
 /// stranger pass. Where all places are taken, the newcomer takes the place of the waiting stranger who has used most, if
 /// that is more than its own use: so no crowd of addresses keeps out an address that has used nothing yet.

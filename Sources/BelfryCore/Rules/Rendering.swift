@@ -8,8 +8,7 @@ extension Push.Content {
     /// where it is too large for all types that it is for. A push that some types can take goes to those: one old platform among
     /// many must not keep it from the others.
     ///
-    /// What differs by device is judged in its longest form, as far as that is known beforehand.
-    ///
+    /// Values that differ by device are judged in their longest form, where that is known.
     @discardableResult
     package func check(for kinds: Set<PlatformKind>, receiptID: UUID) throws(InvalidInput) -> Checked {
         let stored = try checkStored()
