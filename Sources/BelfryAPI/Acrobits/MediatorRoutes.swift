@@ -88,7 +88,7 @@ package struct MediatorRoutes: Sendable {
         return Served(found)
     }
 
-    /// Those that serve the caller without a key; nil where there is none, or they belong to several tenants.
+    /// The mediators that serve the caller without a key; nil where there is none, or they belong to several tenants.
     private func plainMediators(_ request: Request, _ context: APIContext) async throws -> [OpenEndpoint]? {
         let mediators = try await store.plainOpenEndpoints(.acrobitsMediator).filter {
             endpoints.admits($0, request, context)

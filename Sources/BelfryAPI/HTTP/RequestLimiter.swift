@@ -35,7 +35,7 @@ package final class RequestLimiter: Sendable {
     private let sites = Mutex(Generations<NetworkAddress, TokenBucket>(countMax: 16_384))
     private let strayProxyIsReported = Atomic(false)
 
-    /// Of names that are not there. A caller with the right one may share the address with one who guesses, and gets its turn.
+    /// The limit of names that are not there. A caller with the right one may share the address with one who guesses, and gets its turn.
     private static let lookUpLimit = RateLimit(perSecond: 20, burst: 100)
     private let guesses = Counter(metric: .limited, [("kind", "credentials")])
     private let excesses = Dictionary(
