@@ -1,1 +1,1 @@
-../../../Sources/BelfryAPI/JSON/CustomParts+Slips.swift
+../../../Sources/BelfryAPI/Content/CustomParts+Slips.swift

@@ -1,1 +1,1 @@
-../../../Sources/BelfryAPI/PCF/JSONReader+Times.swift
+../../../Sources/BelfryAPI/JSON/JSONReader+Times.swift

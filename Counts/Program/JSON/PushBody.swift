@@ -1,1 +1,1 @@
-../../../Sources/BelfryAPI/PCF/PushBody.swift
+../../../Sources/BelfryAPI/Pushes/PushBody.swift

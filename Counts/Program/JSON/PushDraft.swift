@@ -1,1 +1,1 @@
-../../../Sources/BelfryAPI/PCF/PushDraft.swift
+../../../Sources/BelfryAPI/Pushes/PushDraft.swift

@@ -1,1 +1,1 @@
-../../../Sources/BelfryAPI/PCF/RegistrationRequest.swift
+../../../Sources/BelfryAPI/Devices/RegistrationRequest.swift

@@ -1,1 +1,1 @@
-../../../Sources/BelfryAPI/HTTP/RegistrationToken.swift
+../../../Sources/BelfryAPI/Devices/RegistrationToken.swift
