@@ -110,8 +110,7 @@ let package = Package(
         // The dashboard's templates, style sheet and script as bytes.
         .target(name: "CDashboard"),
 
-        // Layer 1: the nouns, the rules and the ports; and clients a stranger can use alone.
-        module("BelfryCore"),
+        // Layer 1: clients a stranger can use alone, and what they are made of.
         module("DNS", ["CAres", nioCore]),
         module("Tunnel", [nioCore, nioPosix]),
         module("HTTP2Client", ["CNghttp2", "Tunnel", nioCore, nioPosix, nioTLS, nioSSL, logging]),
@@ -131,37 +130,38 @@ let package = Package(
         module("HMS", outbound + ["KeyFiles", cryptoExtras]),
         module("PostgreSQL", ["CPostgreSQL"]),
 
-        // Layer 2: what fills the ports.
+        // Layer 2: the service, a folder for each feature: its nouns, rules, services and tables.
         module(
-            "BelfryStore",
-            ["BelfryCore", "PostgreSQL", logging, grdb, .product(name: "GRDBSQLite", package: "GRDB.swift")]),
+            "BelfryService",
+            ["PostgreSQL", logging, grdb, .product(name: "GRDBSQLite", package: "GRDB.swift")]),
         module(
             "BelfryProviders",
             [
-                "BelfryCore", "DNS", "HTTP2Client", "Tunnel", "APNs", "Outbound", "WebPush", "WNS", "MPNS", "ADM",
+                "BelfryService", "DNS", "HTTP2Client", "Tunnel", "APNs", "Outbound", "WebPush", "WNS", "MPNS", "ADM",
                 "PAP", "Webhook", "FCM", "GCM", "HMS", "KeyFiles", nioCore, nioPosix, nioSSL, logging,
             ]),
 
         // Layer 3: the flows and the HTTP APIs.
-        module("BelfryDelivery", ["BelfryCore", logging, metrics, lifecycle]),
+        module("BelfryDelivery", ["BelfryService", logging, metrics, lifecycle]),
         module(
             "BelfryAPI",
             [
-                "BelfryCore", "CContract", "CWebSDK", nioCore, httpTypes, hummingbird, logging, metrics, crypto, x509,
+                "BelfryService", "CContract", "CWebSDK", nioCore, httpTypes, hummingbird, logging, metrics, crypto,
+                x509,
                 asn1,
             ]),
 
         module(
             "BelfryGateway",
             [
-                "BelfryCore", "CNghttp2", nioCore, nioPosix, nioTLS, nioSSL, logging, metrics, crypto, cryptoExtras,
+                "BelfryService", "CNghttp2", nioCore, nioPosix, nioTLS, nioSSL, logging, metrics, crypto, cryptoExtras,
                 x509,
                 asn1, lifecycle,
             ]),
         module(
             "BelfryDashboard",
             [
-                "BelfryCore", "BelfryAPI", "CDashboard", "CQrencode", nioCore, nioPosix, httpTypes, hummingbird,
+                "BelfryService", "BelfryAPI", "CDashboard", "CQrencode", nioCore, nioPosix, httpTypes, hummingbird,
                 mustache,
                 logging, crypto, cryptoExtras,
             ]),
@@ -170,7 +170,7 @@ let package = Package(
         module(
             "BelfryServer",
             [
-                "BelfryCore", "BelfryStore", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "BelfryGateway",
+                "BelfryService", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "BelfryGateway",
                 "BelfryDashboard", "HTTP2Client", "KeyFiles", "Outbound", "Tunnel",
                 nioCore, nioPosix, nioHTTP1, nioSSL, httpTypes, nioHTTPTypes, hummingbird, logging, metrics,
                 coreMetrics, crypto, lifecycle,
@@ -185,7 +185,7 @@ let package = Package(
         .executableTarget(
             name: "belfry",
             dependencies: [
-                "BelfryServer", "BelfryAPI", "BelfryGateway", "BelfryProviders", "BelfrySimulators", "BelfryCore",
+                "BelfryServer", "BelfryAPI", "BelfryGateway", "BelfryProviders", "BelfrySimulators", "BelfryService",
                 "KeyFiles", "Outbound", "CMalloc",
                 nioCore, nioPosix, nioHTTP1, nioSSL, asyncHTTP, logging, metrics,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -199,7 +199,7 @@ let package = Package(
                 "CNghttp2", nioCore, nioPosix, nioHTTP1, nioTLS, nioSSL, crypto,
                 cryptoExtras, x509, asn1,
             ]),
-        module("BelfryTesting", ["BelfryCore", logging]),
+        module("BelfryTesting", ["BelfryService", logging]),
 
         tests("DNSTests", ["DNS", nioCore, nioPosix]),
         tests("TunnelTests", ["Tunnel", nioCore, nioEmbedded]),
@@ -220,47 +220,47 @@ let package = Package(
         tests(
             "BelfryProvidersTests",
             [
-                "BelfryProviders", "BelfryCore", "APNs", "FCM", "GCM", "HMS", "HTTP2Client", "Tunnel", "Outbound",
+                "BelfryProviders", "BelfryService", "APNs", "FCM", "GCM", "HMS", "HTTP2Client", "Tunnel", "Outbound",
                 "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", "BelfrySimulators", "BelfryTesting", nioPosix,
                 nioHTTP1, logging,
             ]),
         tests(
             "BelfrySimulatorsTests",
-            ["BelfrySimulators", "BelfryCore", "BelfryTesting", "CNghttp2", nioCore, nioPosix, nioSSL, crypto]),
+            ["BelfrySimulators", "BelfryService", "BelfryTesting", "CNghttp2", nioCore, nioPosix, nioSSL, crypto]),
         tests("ArchitectureTests", []),
-        tests("BelfryCoreTests", ["BelfryCore", "BelfryTesting"]),
+        tests("BelfryCoreTests", ["BelfryService", "BelfryTesting"]),
         tests(
             "BelfryStoreTests",
-            ["BelfryCore", "BelfryStore", "PostgreSQL", "PostgresRig", "BelfryTesting", logging, grdb]),
+            ["BelfryService", "PostgreSQL", "PostgresRig", "BelfryTesting", logging, grdb]),
         // A PostgreSQL of the tests' own, which those of several targets use.
         .target(
             name: "PostgresRig", dependencies: ["BelfryTesting"], path: "Tests/PostgresRig", swiftSettings: settings),
         tests("PostgreSQLTests", ["PostgreSQL", "PostgresRig"]),
-        tests("BelfryDeliveryTests", ["BelfryCore", "BelfryDelivery", "BelfryTesting", logging, lifecycle]),
+        tests("BelfryDeliveryTests", ["BelfryService", "BelfryDelivery", "BelfryTesting", logging, lifecycle]),
         tests(
             "BelfryGatewayTests",
-            ["BelfryGateway", "BelfryCore", "BelfryTesting", nioCore, nioTLS, nioSSL, nioEmbedded]),
+            ["BelfryGateway", "BelfryService", "BelfryTesting", nioCore, nioTLS, nioSSL, nioEmbedded]),
         tests(
             "BelfryAPITests",
             [
-                "BelfryCore", "BelfryAPI", "BelfryStore", "BelfryTesting", nioCore, nioPosix, httpTypes, hummingbird,
+                "BelfryService", "BelfryAPI", "BelfryTesting", nioCore, nioPosix, httpTypes, hummingbird,
                 .product(name: "HummingbirdTesting", package: "hummingbird"), logging, crypto, x509, asn1,
             ], resources: [.copy("Recorded/Examples")]),
         tests(
             "BelfryDashboardTests",
             [
-                "BelfryCore", "BelfryAPI", "BelfryDashboard", "BelfryTesting", nioCore, httpTypes, hummingbird,
+                "BelfryService", "BelfryAPI", "BelfryDashboard", "BelfryTesting", nioCore, httpTypes, hummingbird,
                 .product(name: "HummingbirdTesting", package: "hummingbird"), logging, crypto, cryptoExtras, mustache,
             ]),
         tests(
             "BelfryServerTests",
             [
-                "BelfryCore", "BelfryStore", "PostgreSQL", "BelfryProviders", "BelfryDelivery", "BelfryAPI",
+                "BelfryService", "PostgreSQL", "BelfryProviders", "BelfryDelivery", "BelfryAPI",
                 "BelfryServer", "Tunnel", "BelfrySimulators", "BelfryTesting", "PostgresRig", nioCore, nioPosix,
                 nioHTTP1, nioEmbedded, nioSSL, httpTypes, nioHTTPTypes, asyncHTTP, logging, coreMetrics, grdb,
             ]),
         // Knows the program from outside alone, and shares no code with it but the way to start it.
-        tests("HostileTests", ["PostgresRig", "BelfryTesting", "BelfryCore", grdb, crypto]),
+        tests("HostileTests", ["PostgresRig", "BelfryTesting", "BelfryService", grdb, crypto]),
     ]
 )
 
@@ -271,7 +271,7 @@ if fuzzing != nil {
             name: "Fuzzer",
             dependencies: [
                 "Allocations",
-                "BelfryServer", "BelfryAPI", "BelfryGateway", "BelfryCore", "BelfryTesting", "APNs", "KeyFiles",
+                "BelfryServer", "BelfryAPI", "BelfryGateway", "BelfryService", "BelfryTesting", "APNs", "KeyFiles",
                 "Outbound",
                 "WebPush", "WNS",
                 "MPNS", "ADM", "PAP", "Webhook", "FCM", "GCM", "HMS", "Tunnel", nioCore, nioHTTP1, nioEmbedded,
@@ -287,14 +287,15 @@ if isCounting {
     package.targets.append(.target(name: "Callgrind", path: "Counts/Callgrind"))
     package.targets.append(
         .executableTarget(
-            name: "Counts", dependencies: ["Callgrind", "BelfryCore", "BelfryStore", logging], path: "Counts/Program",
+            name: "Counts", dependencies: ["Callgrind", "BelfryService", logging], path: "Counts/Program",
             swiftSettings: settings))
 }
 
 /// Set by `make tsan`: only the targets that share state between threads, and their tests, are built.
 if Context.environment["BELFRY_SANITIZING"] != nil {
     let modules: Set = [
-        "CNghttp2", "BelfryCore", "Tunnel", "HTTP2Client", "BelfryDelivery", "BelfrySimulators", "BelfryTesting",
+        "CNghttp2", "CPostgreSQL", "PostgreSQL", "BelfryService", "Tunnel", "HTTP2Client", "BelfryDelivery",
+        "BelfrySimulators", "BelfryTesting",
         "BelfryCoreTests", "HTTP2ClientTests", "BelfryDeliveryTests",
     ]
     package.targets.removeAll { !modules.contains($0.name) }

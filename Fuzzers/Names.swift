@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// Whatever a name is written in, it has one normal form: of the same bytes, however often it is taken, in whatever pieces it was composed.
 func names(_ bytes: [UInt8]) {

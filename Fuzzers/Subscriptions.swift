@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import WebPush
 
 /// Whatever a device registers as its token, it is kept in a spelling that stays the same, or refused with a reason.

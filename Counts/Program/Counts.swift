@@ -1,5 +1,4 @@
-import BelfryCore
-import BelfryStore
+import BelfryService
 import Dispatch
 import Foundation
 

@@ -1,5 +1,4 @@
-import BelfryCore
-import BelfryStore
+import BelfryService
 import Foundation
 
 /// The way of pushes through the database: accepted, fanned out, claimed, loaded, rendered, settled, asked for.

@@ -1,5 +1,4 @@
-import BelfryCore
-import BelfryStore
+import BelfryService
 import Foundation
 
 /// New devices with ten topics each.

@@ -1,5 +1,5 @@
 package import BelfryAPI
-package import BelfryCore
+package import BelfryService
 import HTTPTypes
 import Hummingbird
 
@@ -117,4 +117,4 @@ package enum Dashboard {
 }
 
 /// In this target an application is the owner of platforms, not Hummingbird's.
-package typealias Application = BelfryCore.Application
+package typealias Application = BelfryService.Application

@@ -1,5 +1,5 @@
 package import BelfryAPI
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 import HTTPTypes
 package import Hummingbird

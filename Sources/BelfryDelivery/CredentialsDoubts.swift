@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Synchronization
 
 /// The doubts about credentials that a single voice refuses, of each platform and push service that had such lately.

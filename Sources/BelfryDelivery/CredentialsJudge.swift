@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Logging
 
 /// Parks a platform, or one of its push services, when it refuses our credentials beyond doubt, and lets it run again once an

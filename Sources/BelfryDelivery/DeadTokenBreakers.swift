@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Synchronization
 
 /// One dead-token breaker for each platform that had a batch lately.

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 /// The limits and times of the delivery.
 package struct DeliveryOptions: Sendable {

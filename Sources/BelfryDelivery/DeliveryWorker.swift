@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Logging
 
 /// Sends a burst of batches to their provider and stores the outcome of each device.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// Claims as many bursts of batches as can be in flight, and has a delivery worker send each.
 ///

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Logging
 
 /// Turns pushes into batches: takes a due fan-out, writes its next devices as batches, and hands it back.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// Divides the in-flight budget among platforms, burst by burst, so that those that are slow never take it from the others.
 ///

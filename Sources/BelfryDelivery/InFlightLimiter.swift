@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Synchronization
 
 /// Counts what is in flight: bursts by platform, against the budget, and their batches.

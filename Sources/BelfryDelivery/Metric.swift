@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Metrics
 
 /// The metrics of the delivery; docs/Metrics.md explains them.

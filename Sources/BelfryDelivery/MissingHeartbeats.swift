@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Synchronization
 
 /// The types of platform whose heartbeats have stopped, so that each outage is reported once.

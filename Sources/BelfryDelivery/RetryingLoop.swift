@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Logging
 
 /// Works until there is nothing to do, waits for the wake signal, and works again; after an error it is retried.

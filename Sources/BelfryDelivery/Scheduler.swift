@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Logging
 
 /// Turns due schedules into pushes.

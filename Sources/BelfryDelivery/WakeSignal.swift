@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Synchronization
 
 /// Wakes one waiting task. A signal with no waiting task is kept for the next one; further signals count as the same.

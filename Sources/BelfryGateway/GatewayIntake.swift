@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 import FoundationEssentials
 
 /// Makes urgent pushes of records, each to the one device that has its token.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Crypto
 
 /// Finds the platform that a sender's certificate chooses.

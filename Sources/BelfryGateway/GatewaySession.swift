@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import NIOCore
 
 /// Carries out what one connection brings, in order.

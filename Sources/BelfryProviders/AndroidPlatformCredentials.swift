@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 /// The credentials of a platform of type `android`: a service account for FCM, or the key of a gateway that speaks
 /// GCM's protocol.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import KeyFiles
 
 /// A JSON document as files, consoles, shells and environment variables hand it over: in Base64, in quotation marks as a whole, with

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import KeyFiles
 
 /// The fields entered for a platform; null counts as not given.

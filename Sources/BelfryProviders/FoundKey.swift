@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import KeyFiles
 
 /// Describes the key that a service account has in place of the needed one, as the end of a sentence; empty where there is no key.

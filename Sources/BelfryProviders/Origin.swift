@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// `https://host` or `https://host:port`.

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 package import FoundationEssentials
 
 /// The credentials of a platform for one provider: read from entered fields, stored sealed, and made into a provider.

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 // The only list of the types of platform with their providers.
 

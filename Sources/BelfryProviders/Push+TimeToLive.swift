@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 extension Push {
     /// How long providers may store the push, in whole seconds from now; nil leaves it to them.

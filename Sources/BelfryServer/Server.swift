@@ -1,7 +1,7 @@
 import BelfryAPI
-import BelfryCore
 import BelfryGateway
 import BelfryProviders
+import BelfryService
 import Glibc
 import Hummingbird
 import HummingbirdCore

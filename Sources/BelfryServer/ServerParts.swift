@@ -1,9 +1,9 @@
 import BelfryAPI
-import BelfryCore
 import BelfryDashboard
 import BelfryDelivery
 import BelfryGateway
 import BelfryProviders
+import BelfryService
 import Hummingbird
 import Logging
 import ServiceLifecycle

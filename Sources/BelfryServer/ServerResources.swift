@@ -1,7 +1,6 @@
-package import BelfryCore
 import BelfryDashboard
 package import BelfryProviders
-import BelfryStore
+package import BelfryService
 import Foundation
 package import Logging
 import NIOPosix

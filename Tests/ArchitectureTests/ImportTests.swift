@@ -12,7 +12,7 @@ import Testing
 
     @Test func `a target imports what the manifest says it depends on, and depends on what it imports`() throws {
         let targets = try Manifest.targets().filter { $0.type != "system" && !$0.files.isEmpty }
-        #expect(targets.contains { $0.name == "BelfryCore" } && targets.contains { $0.name == "HostileTests" })
+        #expect(targets.contains { $0.name == "BelfryService" } && targets.contains { $0.name == "HostileTests" })
         for target in targets {
             let imports = try target.files.reduce(into: Set<String>()) { $0.formUnion(try Self.imports(of: $1)) }
             let foreign = imports.subtracting(Self.standard).subtracting(Self.undeclarable[target.name] ?? [])
@@ -23,9 +23,9 @@ import Testing
         }
     }
 
-    @Test func `only the store speaks SQL`() throws {
+    @Test func `only the service speaks SQL`() throws {
         let statements = #/"""\s*(SELECT|INSERT|UPDATE|DELETE|CREATE)\b/#
-        for target in try Manifest.targets() where target.type == "regular" && target.name != "BelfryStore" {
+        for target in try Manifest.targets() where target.type == "regular" && target.name != "BelfryService" {
             for file in target.files {
                 let text = try String(contentsOf: file, encoding: .utf8)
                 #expect(text.firstMatch(of: statements) == nil, "\(file.lastPathComponent)")

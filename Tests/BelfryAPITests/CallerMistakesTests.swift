@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import BelfryTesting
 import FoundationEssentials
 import HTTPTypes
@@ -398,7 +398,7 @@ private final class UnseenPlatforms: WrappedStore {
 
     init(base: any Store) { self.base = base }
 
-    func platform(_ uuid: UUID) async throws -> BelfryCore.Platform? {
+    func platform(_ uuid: UUID) async throws -> BelfryService.Platform? {
         isSeen.isSet ? try await base.platform(uuid) : nil
     }
 

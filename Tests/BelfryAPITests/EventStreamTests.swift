@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import BelfryTesting
 import FoundationEssentials
 import HTTPTypes
@@ -285,7 +285,7 @@ private struct TestEventHub {
     let clock = ManualClock()
     let store: BlinkingStore
     let hub: EventHub
-    let application: BelfryCore.Application
+    let application: BelfryService.Application
     let platform: Platform
 
     static func open(
@@ -340,11 +340,11 @@ private struct TestEventHub {
         try await settle(claim(), isHinted: isHinted)
     }
 
-    func claim() async throws -> [BelfryCore.Batch] {
+    func claim() async throws -> [BelfryService.Batch] {
         try await store.claimBatches(BatchClaim(burstsMax: 4, roomElsewhere: 4, lease: .seconds(60)))
     }
 
-    func settle(_ batches: [BelfryCore.Batch], isHinted: Bool) async throws {
+    func settle(_ batches: [BelfryService.Batch], isHinted: Bool) async throws {
         for batch in batches {
             let push = try await store.load(batch)?.push
             let answers = batch.answers.map { _ in Answer.accepted }

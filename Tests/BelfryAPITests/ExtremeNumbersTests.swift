@@ -1,5 +1,4 @@
-import BelfryCore
-import BelfryStore
+import BelfryService
 import BelfryTesting
 import Foundation
 import HTTPTypes
@@ -63,7 +62,7 @@ import Testing
     }
 
     fileprivate struct TestServer {
-        let application: BelfryCore.Application
+        let application: BelfryService.Application
         let platform: Platform
         let device: Device
         let receipt: UUID

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import BelfryTesting
 import Hummingbird
 import HummingbirdTesting
@@ -47,7 +47,7 @@ private struct StalledStore: WrappedStore {
     let release: AsyncStream<Void>
 
     func holders(
-        of tokens: [DeviceToken], on platform: Key<BelfryCore.Platform>
+        of tokens: [DeviceToken], on platform: Key<BelfryService.Platform>
     ) async throws -> [DeviceToken: TokenHolder] {
         for await _ in release {}
         return try await base.holders(of: tokens, on: platform)

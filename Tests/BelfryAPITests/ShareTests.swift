@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import BelfryTesting
 import FoundationEssentials
 import HTTPTypes
@@ -94,7 +94,7 @@ import Testing
         let app = Hummingbird.Application(
             router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)))
         try await app.test(.router) { client in
-            @Sendable func ask(_ application: BelfryCore.Application) async throws -> Int {
+            @Sendable func ask(_ application: BelfryService.Application) async throws -> Int {
                 let credentials = TestServer.User.basic(application.uuid.uuidString, TestServer.apiKey)
                 return try await client.execute(
                     uri: "/v2/registrations?q=zz", method: .get, headers: [.authorization: credentials]
@@ -157,7 +157,7 @@ private struct TestEventServer {
     let store = MemoryStore(clock: ManualClock())
     let shares: ShareLimiter
     let admin: AdminService
-    let application: BelfryCore.Application
+    let application: BelfryService.Application
     private let route: Admin.Route
 
     init(_ limit: ShareLimit) async throws {
@@ -179,7 +179,7 @@ private struct TestEventServer {
         ).key
     }
 
-    func stranger() async throws -> (key: AdminKey, application: BelfryCore.Application) {
+    func stranger() async throws -> (key: AdminKey, application: BelfryService.Application) {
         let tenant = try await store.create(NewTenant(uuid: UUID(), name: try Name("other")))
         let application = try await admin.createApplication(
             name: try Name("other"), of: tenant.key, by: TestAdminServer.author
@@ -190,7 +190,7 @@ private struct TestEventServer {
         return (key, application)
     }
 
-    func follow(_ key: AdminKey, _ application: BelfryCore.Application? = nil) async throws -> Response {
+    func follow(_ key: AdminKey, _ application: BelfryService.Application? = nil) async throws -> Response {
         let head = HTTPRequest(method: .get, scheme: nil, authority: nil, path: "/")
         var parameters = Parameters()
         parameters["app_uuid"] = (application ?? self.application).uuid.lowercased[...]

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import BelfryCore
+@testable import BelfryService
 
 /// `message.apns` of the admin API: what each push type takes, and how the rest is refused.
 @Suite struct ApplePushTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import BelfryCore
+@testable import BelfryService
 
 @Suite struct CSVTextTests {
     @Test(arguments: ["a,b", "a\nb", "a\rb", "a\r\nb", "a\"b"])

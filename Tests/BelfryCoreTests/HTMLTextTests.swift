@@ -1,6 +1,6 @@
 import Testing
 
-@testable import BelfryCore
+@testable import BelfryService
 
 @Suite struct HTMLTextTests {
     @Test func `what means something in HTML is written as a reference`() {

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Testing
 
 /// Names of topics, users and aliases, with the blanks that people and spreadsheets leave around them.

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 
-@testable import BelfryCore
+@testable import BelfryService
 
 @Suite struct PlaceholderTests {
     private static func content(_ body: String) -> Push.Content { Push.Content(body: body, isTemplate: true) }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import BelfryCore
+@testable import BelfryService
 
 @Suite struct RFC3339Tests {
     @Test(arguments: [

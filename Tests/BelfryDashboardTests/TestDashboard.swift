@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 import BelfryTesting
 import FoundationEssentials
 import HTTPTypes
@@ -156,7 +156,7 @@ struct TestBrowser: Sendable {
 
 /// A thing of every kind that pages show, all with the same text in every field that takes one.
 struct TestContents {
-    let application: BelfryCore.Application
+    let application: BelfryService.Application
     let platform: Platform
     let device: Device
     let push: Push

@@ -1,5 +1,5 @@
-import BelfryCore
 import BelfryDelivery
+import BelfryService
 import BelfryTesting
 import Testing
 

@@ -1,6 +1,6 @@
 import ADM
 import APNs
-import BelfryCore
+import BelfryService
 import FCM
 import GCM
 import HMS

@@ -1,5 +1,5 @@
 import ADM
-import BelfryCore
+import BelfryService
 import MPNS
 import NIOHTTP1
 import Outbound

@@ -1,5 +1,5 @@
-import BelfryCore
 import BelfryServer
+import BelfryService
 import BelfrySimulators
 import Foundation
 import Testing

@@ -1,6 +1,6 @@
 import BelfryAPI
-import BelfryCore
 import BelfryServer
+import BelfryService
 import BelfryTesting
 import Foundation
 import PostgresRig

@@ -1,6 +1,6 @@
 import BelfryAPI
-import BelfryCore
 import BelfryServer
+import BelfryService
 import BelfrySimulators
 import BelfryTesting
 import Foundation

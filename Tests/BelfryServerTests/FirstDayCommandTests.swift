@@ -1,5 +1,5 @@
-import BelfryCore
 import BelfryServer
+import BelfryService
 import BelfryTesting
 import Foundation
 import PostgresRig

@@ -1,5 +1,5 @@
-import BelfryCore
 import BelfryServer
+import BelfryService
 import Testing
 
 @Suite struct ForwardTimeTests {

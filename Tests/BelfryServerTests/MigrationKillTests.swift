@@ -3,7 +3,7 @@ import Foundation
 import GRDB
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 /// `belfry migrate`, ended by `kill -9` while it makes a database.
 extension CrashTests {

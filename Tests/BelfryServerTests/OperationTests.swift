@@ -1,7 +1,7 @@
-import BelfryCore
 import BelfryDelivery
 import BelfryProviders
 import BelfryServer
+import BelfryService
 import BelfrySimulators
 import BelfryTesting
 import Foundation

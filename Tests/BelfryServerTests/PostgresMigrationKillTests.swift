@@ -3,7 +3,7 @@ import PostgreSQL
 import PostgresRig
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 /// Killed migrations on PostgreSQL. A session that makes a table of the same name holds a migration inside a step.
 extension CrashTests {

@@ -1,6 +1,6 @@
-import BelfryCore
 import BelfryProviders
 import BelfryServer
+import BelfryService
 import BelfrySimulators
 import BelfryTesting
 import Foundation

@@ -1,11 +1,10 @@
-import BelfryCore
 import BelfryTesting
 import GRDB
 import PostgreSQL
 import PostgresRig
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 /// Databases of version `0001`, with names in other forms than the normal one, are mended as they are opened.
 @Suite(.timeLimit(.minutes(2))) struct NormalizedNamesTests {
@@ -77,7 +76,7 @@ import Testing
     }
 
     private func checkUsers(
-        _ store: any Store, _ application: BelfryCore.Application, _ platform: BelfryCore.Platform
+        _ store: any Store, _ application: BelfryService.Application, _ platform: BelfryService.Platform
     ) async throws {
         let users = try await store.users(of: application.key, containing: nil, after: nil, limit: 100)
         #expect(users.map { bytes($0.id) } == ["jürgen", "plain", "ä", "ö"].map(bytes))

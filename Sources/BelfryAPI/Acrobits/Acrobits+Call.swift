@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 extension AcrobitsCall {
     /// Reads a call of the JSON interface. The selector is required, except for a text that is just shown.

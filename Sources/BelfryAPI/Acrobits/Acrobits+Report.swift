@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 extension Acrobits {
     /// A request to a reporter, in whatever spelling the operator chose.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 extension Acrobits {
     /// The address and the body of a report as an operator wrote them into the account, by which the values of a report are found.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 // Replies of the admin API about Acrobits' softphones.
 

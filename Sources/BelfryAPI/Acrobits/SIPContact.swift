@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// The push parameters of a SIP contact: `pn-provider`, `pn-param` and `pn-prid`.
 ///

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 package import FoundationEssentials
 
 // Replies of the admin API about applications and their contents, shared by server and clients. Times are in ISO 8601,
@@ -22,7 +22,7 @@ extension Admin {
         package var grace_ended_early: String?
 
         package init(
-            _ application: BelfryCore.Application, tenant: UUID?, apiKey: String? = nil, sharedSecret: String? = nil,
+            _ application: BelfryService.Application, tenant: UUID?, apiKey: String? = nil, sharedSecret: String? = nil,
             graceEndedEarly: Instant? = nil
         ) {
             app_uuid = application.uuid.lowercased
@@ -74,7 +74,7 @@ extension Admin {
         package var kept_credentials: [String]?
 
         package init(
-            _ platform: BelfryCore.Platform, of application: BelfryCore.Application, devices: Int, inactive: Int?,
+            _ platform: BelfryService.Platform, of application: BelfryService.Application, devices: Int, inactive: Int?,
             unseen: Int = 0,
             expiry: Instant?, published: [String: String], secret: String? = nil
         ) {

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 extension Broker {
     /// The body of a request that makes or changes something. Fields that the specification does not know are ignored, as it

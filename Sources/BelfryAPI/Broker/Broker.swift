@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// The Open Service Broker API 2.17, by which platforms such as Cloud Foundry order applications of Belfry.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// Finds probable slips of the pen in parts of `message.custom` that are otherwise data for the app.
 extension CustomParts {

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 import FoundationEssentials
 
 // Replies of the admin API about why a device got a push or did not.
@@ -75,7 +75,7 @@ extension Admin {
 
         /// - Parameter delivery: nil while the push's audience is still being looked up.
         package init(
-            _ device: Device, on platform: BelfryCore.Platform, _ delivery: DeviceDelivery?, nodes: NodeTrouble,
+            _ device: Device, on platform: BelfryService.Platform, _ delivery: DeviceDelivery?, nodes: NodeTrouble,
             now: Instant
         ) {
             let advice = DeliveryAdvice(

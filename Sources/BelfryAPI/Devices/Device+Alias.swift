@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 extension Device {
     /// The alias as callers see it: an empty alias from an app means none.

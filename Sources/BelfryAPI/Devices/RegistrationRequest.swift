@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 extension PCFv1 {
     /// The body of `POST /v1/registration` and `PUT /v1/registration/:device_uuid`.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// The token of a registration as an app sends it: a text or, of a browser, the object that `PushSubscription.toJSON()` returns.
 package struct RegistrationToken: Sendable, Hashable {

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 import FoundationEssentials
 import HTTPTypes
 package import Logging
@@ -46,11 +46,11 @@ package final class EventHub: PushObserver {
     private let acceptedPushes = AcceptedPushCounter()
 
     fileprivate struct State {
-        var logs: [Key<BelfryCore.Application>: EventLog] = [:]
+        var logs: [Key<BelfryService.Application>: EventLog] = [:]
         var readers: [Int: AsyncStream<Void>.Continuation] = [:]
         var lastReader = 0
         /// Applications due for a scan without a hint.
-        var unlooked: Set<Key<BelfryCore.Application>> = []
+        var unlooked: Set<Key<BelfryService.Application>> = []
         var isClosed = false
     }
 
@@ -135,7 +135,7 @@ package final class EventHub: PushObserver {
     }
 
     /// Polls the open pushes of an application, and those accepted since.
-    private func look(at application: Key<BelfryCore.Application>) async {
+    private func look(at application: Key<BelfryService.Application>) async {
         do {
             let open = try await store.openReceipts(of: application, limit: options.openMax)
             wake(state.withLock { $0.tell(application) { $0.looked(at: open) } })
@@ -161,7 +161,7 @@ extension EventHub {
     ///
     /// - Parameter lastID: the last event that the reader has; nil to read from now on.
     package func subscribe(
-        to application: Key<BelfryCore.Application>, after lastID: String? = nil
+        to application: Key<BelfryService.Application>, after lastID: String? = nil
     ) async throws -> EventReader {
         try await openLog(for: application)
         let (ticks, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -189,7 +189,7 @@ extension EventHub {
     }
 
     /// Unless there is one. It has no reader yet.
-    private func openLog(for application: Key<BelfryCore.Application>) async throws {
+    private func openLog(for application: Key<BelfryService.Application>) async throws {
         guard state.withLock({ $0.logs[application] == nil }) else { return }
         let newest = try await store.receipts(of: application, before: nil, limit: options.stepSize)
         let open = try await store.openReceipts(of: application, limit: options.openMax)
@@ -210,11 +210,11 @@ extension EventHub {
         return .init(number: number, isKnown: true)
     }
 
-    func read(_ application: Key<BelfryCore.Application>, after place: Int64) -> EventRing<PushEvent>.Reading? {
+    func read(_ application: Key<BelfryService.Application>, after place: Int64) -> EventRing<PushEvent>.Reading? {
         state.withLock { $0.logs[application]?.ring.read(after: place, atMost: 64) }
     }
 
-    func leave(_ number: Int, _ application: Key<BelfryCore.Application>) {
+    func leave(_ number: Int, _ application: Key<BelfryService.Application>) {
         let now = clock.now
         state.withLock { state in
             state.readers[number] = nil
@@ -226,7 +226,7 @@ extension EventHub {
 }
 
 extension EventHub.State {
-    mutating func nextChanged() -> (application: Key<BelfryCore.Application>, push: UUID)? {
+    mutating func nextChanged() -> (application: Key<BelfryService.Application>, push: UUID)? {
         for key in logs.keys {
             if let push = logs[key]?.nextChanged() { return (key, push) }
         }
@@ -235,7 +235,7 @@ extension EventHub.State {
 
     /// Returns the readers to wake, if there are new events.
     mutating func tell(
-        _ application: Key<BelfryCore.Application>, _ update: (inout EventLog) -> Bool
+        _ application: Key<BelfryService.Application>, _ update: (inout EventLog) -> Bool
     ) -> [AsyncStream<Void>.Continuation] {
         guard var log = logs[application] else { return [] }
         logs[application] = nil

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// The known state of the pushes of one application that has readers.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import HTTPTypes
 package import Hummingbird
 import NIOCore

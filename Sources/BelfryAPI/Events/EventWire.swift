@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import NIOCore
 
 /// Writes events for a browser's `EventSource`. Source: WHATWG HTML, "Server-sent events".

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// The token maintainer of Genero, which its apps report their tokens and badge numbers to.

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 import HTTPTypes
 package import Hummingbird
 
@@ -101,7 +101,7 @@ extension GeneroRoutes {
     ///
     /// - Parameter application: has to have an open endpoint for Genero; callers that are admitted there are admitted here.
     package func plainRouter(
-        for application: @escaping @Sendable () async throws -> BelfryCore.Application?
+        for application: @escaping @Sendable () async throws -> BelfryService.Application?
     ) -> Router<APIContext> {
         let router = ResponseMiddleware.router(clock: clock)
         let methods: [HTTPRequest.Method] = [.get, .head, .post, .put, .delete, .patch, .options, .trace]

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 package import Hummingbird
 import NIOCore
 
@@ -20,4 +20,4 @@ package struct APIContext: RequestContext {
 }
 
 /// In this target an application is the owner of platforms, not Hummingbird's.
-typealias Application = BelfryCore.Application
+typealias Application = BelfryService.Application

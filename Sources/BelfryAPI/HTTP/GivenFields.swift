@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// Notes which of the known fields of an object a caller gave: of a field that is there twice, only the last value would count.
 struct GivenFields {

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Metrics
 
 /// The metrics of this target. Labels come from closed sets: paths in the router's form, never as callers wrote them.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Hummingbird
 
 /// The query parameters, by name. A missing or empty one counts as not given; of a repeated one the last counts.

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 package import Hummingbird
 
 /// Common to every request of every API: names its trace, turns errors into responses, sets the common headers and

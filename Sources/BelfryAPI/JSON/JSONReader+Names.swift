@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// The texts that administrators give to things.
 extension JSONReader {

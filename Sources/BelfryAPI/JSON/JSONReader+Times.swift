@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 extension JSONReader {
     /// A time in milliseconds since 1970, up to the year 9999; 0 and below are left to the caller.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 extension JSONWriter {
     /// A whole number without a decimal point, any other in its shortest form.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// The user and password of HTTP Basic authentication, where the user is a UUID.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Crypto
 package import FoundationEssentials
 import SwiftASN1

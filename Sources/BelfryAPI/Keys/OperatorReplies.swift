@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 package import FoundationEssentials
 
 // Replies of the admin API about tenants, keys and nodes, shared by server and clients. Times are in ISO 8601, UUIDs in

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 import Crypto
 
 /// The stored form of API keys, platform secrets and admin keys. They are random, so a fast hash is enough.

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 import Crypto
 import FoundationEssentials
 
@@ -16,7 +16,7 @@ package struct SharedSecretLinkKeys: LinkKeys {
         self.secrets = secrets
     }
 
-    package func signing(for application: Key<BelfryCore.Application>) async throws
+    package func signing(for application: Key<BelfryService.Application>) async throws
         -> @Sendable (_ text: String) -> String
     {
         guard let application = try await store.application(application),

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 extension Admin {
     struct SettingsReply: Codable, Sendable {

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 package import Hummingbird
 import Synchronization
 
@@ -23,7 +23,7 @@ package struct OpenEndpointCheck: Sendable {
     /// Throws a 404 for a wrong key and for a caller who is not let in alike.
     package func endpoint(
         _ kind: OpenEndpoint.Kind, key: String, of request: Request, _ context: APIContext
-    ) async throws -> (endpoint: OpenEndpoint, application: BelfryCore.Application) {
+    ) async throws -> (endpoint: OpenEndpoint, application: BelfryService.Application) {
         let found = try await requestLimiter.checkCredentials(
             String?.none, of: request, context, letsRightPass: true
         ) {
@@ -51,7 +51,7 @@ package struct OpenEndpointCheck: Sendable {
 
     private func open(
         _ endpoint: OpenEndpoint?, _ request: Request, _ context: APIContext
-    ) async throws -> (endpoint: OpenEndpoint, application: BelfryCore.Application)? {
+    ) async throws -> (endpoint: OpenEndpoint, application: BelfryService.Application)? {
         guard let endpoint, admits(endpoint, request, context),
             let application = try await store.application(endpoint.application)
         else { return nil }

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// The fields of a request that nothing read, and what else is probably a mistake.
 ///
@@ -124,7 +124,9 @@ extension PCFv1 {
         /// Ignores the field, as PCF did, and tells the caller.
         case ignored
 
-        init(of application: BelfryCore.Application) { self = application.ignoresUnknownFields ? .ignored : .refused }
+        init(of application: BelfryService.Application) {
+            self = application.ignoresUnknownFields ? .ignored : .refused
+        }
 
         /// Throws where a field of a push stands twice, unless the application is as tolerant as PCF was.
         func refuseTwice(

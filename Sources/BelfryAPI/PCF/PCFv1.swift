@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 /// The wire format of PCF Push Notification Service, versions 1.6 to 1.10, as its SDKs and senders actually use it.
 ///

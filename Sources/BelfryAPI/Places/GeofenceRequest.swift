@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 extension PCFv1 {
     /// The body of `POST /v1/geofence` and `PUT /v1/geofence/:geofence_id`.

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 // Replies of the admin API about locations and geofences, shared by server and clients. Times are in ISO 8601,
 // latitudes and longitudes in degrees, radii in metres.

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 extension Push.Content {
     /// The content in the form that `PushBody` reads, with nothing left out.

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 package import FoundationEssentials
 
 // Replies of the admin API about pushes, shared by server and clients. Times are in ISO 8601, UUIDs in lower case.
@@ -71,7 +71,7 @@ extension Admin {
         package var waits: [String]?
 
         package init(
-            _ receipt: Receipt, of application: BelfryCore.Application, faults: [PlatformFault]? = nil,
+            _ receipt: Receipt, of application: BelfryService.Application, faults: [PlatformFault]? = nil,
             unmatched: UnmatchedNames? = nil, words: [String]? = nil, waits: [String]? = nil
         ) {
             receipt_id = receipt.push.receiptID.lowercased
@@ -167,7 +167,7 @@ extension Admin {
             package let devices: Int
             package let counts: [String: Int]
 
-            package init(_ platform: BelfryCore.Platform?, _ counts: [Answer: Int]) {
+            package init(_ platform: BelfryService.Platform?, _ counts: [Answer: Int]) {
                 _platform_uuid = OrNull(wrappedValue: platform?.uuid.lowercased)
                 _type = OrNull(wrappedValue: platform?.kind.rawValue)
                 _name = OrNull(wrappedValue: platform?.name)

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 import Hummingbird
 import Logging
@@ -61,7 +61,7 @@ extension PCFv1 {
 extension Request {
     /// Reads a request that sends: what of it nothing understands refuses it, unless the application ignores such things.
     func push<Body>(
-        atMost bytesMax: Int, for application: BelfryCore.Application,
+        atMost bytesMax: Int, for application: BelfryService.Application,
         parse: ([UInt8], PCFv1.UnknownFields) throws(InvalidInput) -> Body
     ) async throws -> Body {
         let unknown = PCFv1.UnknownFields(of: application)

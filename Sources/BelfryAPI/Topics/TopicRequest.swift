@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 extension PCFv1 {
     /// A topic as a back end writes it: the body of `POST /v2/topics`, and an element of that of `/v2/topics/batch`.

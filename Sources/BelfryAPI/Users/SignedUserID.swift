@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Crypto
 
 /// A custom user id that a back end signed for its app, so that no app can pose as another user.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// An address within the dashboard, with each part and value percent-encoded.
 package enum Address {

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 /// Reads `multipart/form-data`. Source: RFC 7578, RFC 2046 §5.1.
 extension FormData {

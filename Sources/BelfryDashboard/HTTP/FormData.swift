@@ -1,5 +1,5 @@
 import BelfryAPI
-package import BelfryCore
+package import BelfryService
 import Crypto
 
 /// The fields and files of a form, as a browser sends them. Faults of the form itself are `InvalidInput` on `form`.

@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// Makes the routes of the pages: looks up the application or thing of the path, and checks the person's permission before the handler

@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 import Crypto
 import FoundationEssentials
 import HTTPTypes

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// The analytics pages: pushes sent, received, opened and dismissed, over time and by platform; geofence triggers and heartbeats.

@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// Applications: the list, a new one, its settings and secrets, and the set-up path.

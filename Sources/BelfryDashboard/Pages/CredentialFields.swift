@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Foundation
 
 /// The form for the credentials of a type of platform: its fields, and where to find their values.

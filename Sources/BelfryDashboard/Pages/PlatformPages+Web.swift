@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 
 /// Web pages that may register browsers: a part of the page of a platform of type web.
 extension PlatformPages {

@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// Platforms: the list, a new one of each provider, its credentials, test, park and resume.

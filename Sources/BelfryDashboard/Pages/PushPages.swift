@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// Pushes: the list, one with its progress, its devices by answer, and their CSV.

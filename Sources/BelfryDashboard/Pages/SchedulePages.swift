@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// Schedules: a month of them, those that wait, those that ended, and one with what became of it.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// Counts of sent, received and opened pushes over a period, by time and by platform.
 struct SentCounts: Sendable {

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// The server itself, for operators: its settings, its database with the last backup, and its components.

@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// Tenants, for operators: the list, making one, and one with the quotas of its applications.

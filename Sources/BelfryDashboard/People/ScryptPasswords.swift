@@ -1,5 +1,5 @@
 import BelfryAPI
-package import BelfryCore
+package import BelfryService
 import Crypto
 import CryptoExtras
 import HTTPTypes

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 package import FoundationEssentials
 
 /// An issuer of OpenID Connect whose people may log in at the dashboard.

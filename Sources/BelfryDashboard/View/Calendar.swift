@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 /// A month of UTC, as a table of weeks.
 package struct Calendar: Sendable {

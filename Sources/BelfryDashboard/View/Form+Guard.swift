@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 
 extension Form {
     /// The name of the hidden field.

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 /// The content of a page, as values that templates read. Templates escape every text, so any stored text may stand here.
 ///

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 extension Shell {
     /// The menus of a person; those of an application where the page belongs to one.

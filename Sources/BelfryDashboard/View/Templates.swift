@@ -1,5 +1,5 @@
 package import BelfryAPI
-import BelfryCore
+import BelfryService
 import CDashboard
 import Crypto
 import Mustache

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 import FoundationEssentials
 
 /// A request of a sender that speaks Apple's provider API over HTTP/2, as it came.

@@ -1,5 +1,5 @@
 import ADM
-package import BelfryCore
+package import BelfryService
 import Outbound
 
 /// The credentials of an Amazon platform: the app's security profile.

@@ -1,5 +1,5 @@
 import ADM
-import BelfryCore
+import BelfryService
 import Outbound
 
 /// Sends the pushes of one Amazon platform through ADM.

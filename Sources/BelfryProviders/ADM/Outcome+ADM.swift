@@ -1,5 +1,5 @@
 import ADM
-import BelfryCore
+import BelfryService
 
 // The outcome of every answer of ADM. docs/Providers.md has the same table for operators.
 // Source: Amazon, "Sending a message via Amazon Device Messaging", response codes.

@@ -1,5 +1,5 @@
 import APNs
-import BelfryCore
+import BelfryService
 import HTTP2Client
 
 /// Manages broadcast channels at APNs, with the credentials of a platform.

@@ -1,5 +1,5 @@
 import APNs
-package import BelfryCore
+package import BelfryService
 package import FoundationEssentials
 import KeyFiles
 import NIOSSL

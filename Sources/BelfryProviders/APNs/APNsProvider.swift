@@ -1,5 +1,5 @@
 import APNs
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 import HTTP2Client
 import Logging

@@ -1,5 +1,5 @@
 import APNs
-import BelfryCore
+import BelfryService
 
 // The outcome of every answer of APNs. docs/Providers.md has the same table for operators.
 // Source: Apple, "Handling notification responses from APNs".

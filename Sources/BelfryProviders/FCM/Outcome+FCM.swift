@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import FCM
 
 // The outcome of every answer of FCM. docs/Providers.md has the same table for operators.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import GCM
 
 // The outcome of every answer of gcm/send. docs/Providers.md has the same table for operators.

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 import HMS
 import Outbound
 

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import HMS
 
 // The outcome of every answer of Push Kit. docs/Providers.md has the same table for operators.

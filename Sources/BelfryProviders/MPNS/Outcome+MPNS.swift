@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import MPNS
 
 // The outcome of every answer of MPNS. docs/Providers.md has the same table for operators.

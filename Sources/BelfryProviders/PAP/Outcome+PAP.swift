@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import PAP
 
 // The outcome of every answer of a push gateway. docs/Providers.md has the same table for operators.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// The recipients of a batch whose tokens are addresses, and their positions in it.
 struct Addressed<Address> {

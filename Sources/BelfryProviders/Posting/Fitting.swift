@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// The recipients whose message is not too large, with the payload of each where those differ, and where they stand among all.
 struct Fitting {

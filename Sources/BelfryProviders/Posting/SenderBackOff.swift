@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Synchronization
 
 /// Backs off from a service that throttles its sender: nothing is sent before the wait is over.

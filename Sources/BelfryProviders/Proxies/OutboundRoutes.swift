@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 import DNS
 import HTTP2Client
 package import Logging

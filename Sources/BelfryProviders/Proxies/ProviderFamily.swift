@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// The families of providers, by the names in the operator's proxy settings.
 package enum ProviderFamily: String, Sendable, Hashable, CaseIterable {

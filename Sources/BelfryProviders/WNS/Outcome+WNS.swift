@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import WNS
 
 // The outcome of every answer of WNS. docs/Providers.md has the same table for operators.

@@ -1,5 +1,4 @@
-package import BelfryCore
-import BelfryStore
+package import BelfryService
 import Foundation
 
 /// A backup folder with all the data of a server on SQLite: the database, the key ring that opens its seals, and a list

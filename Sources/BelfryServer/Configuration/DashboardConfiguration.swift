@@ -1,6 +1,6 @@
 package import BelfryAPI
-package import BelfryCore
 package import BelfryDashboard
+package import BelfryService
 
 /// The dashboard.
 package struct DashboardConfiguration: Sendable {

@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 import Glibc
 
 /// An address to listen on.

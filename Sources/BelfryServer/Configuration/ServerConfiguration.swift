@@ -1,8 +1,7 @@
 package import BelfryAPI
-package import BelfryCore
 package import BelfryDelivery
 package import BelfryProviders
-package import BelfryStore
+package import BelfryService
 import Configuration
 import FoundationEssentials
 package import Logging

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 extension ServerConfiguration {
     /// The address of another mediator, without the paths that it has.

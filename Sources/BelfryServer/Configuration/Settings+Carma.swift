@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 
 extension ServerAddress {
     /// Reads the address of the main listener: `public.url`, by default the host that the caller names, if it can be believed; and

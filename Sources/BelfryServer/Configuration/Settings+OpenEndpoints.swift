@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 package import FoundationEssentials
 
 /// The listeners that speak Apple's binary protocol.

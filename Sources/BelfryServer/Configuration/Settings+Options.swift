@@ -1,7 +1,7 @@
 import BelfryAPI
-import BelfryCore
 import BelfryDelivery
 import BelfryProviders
+import BelfryService
 
 // The options of each target, from settings. docs/Configuration.md lists the keys with unit, range and default.
 

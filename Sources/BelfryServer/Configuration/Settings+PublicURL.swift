@@ -1,6 +1,6 @@
 import BelfryAPI
-import BelfryCore
 import BelfryDashboard
+import BelfryService
 
 extension Settings {
     /// `public.url`, or by its older name `dashboard.public.url`: where browsers and devices reach this server, with the path that a proxy

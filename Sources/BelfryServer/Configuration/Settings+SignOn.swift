@@ -1,5 +1,5 @@
-import BelfryCore
 import BelfryDashboard
+import BelfryService
 import FoundationEssentials
 import KeyFiles
 

@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 
 extension ShareLimiter {
     /// `share.<name>.max` for each `Share` except `uploads`, and `share.uploads.mib`: what one application, and one

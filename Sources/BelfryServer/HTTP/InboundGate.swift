@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import NIOCore
 
 /// Holds back received bytes while requests wait for their responses, and passes on the rest in small slices.

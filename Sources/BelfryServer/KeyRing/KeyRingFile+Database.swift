@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 extension KeyRingFile {
     /// How many secrets of a kind are tried.

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 /// Reseals every secret of a database with the newest key of the ring.
 package struct Resealing: Sendable {

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 import Foundation
 
 /// The old server that gets registrations too during a dual run.

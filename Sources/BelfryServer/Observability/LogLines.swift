@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 package import Logging
 
 extension StreamLogHandler {

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Dispatch
 import Foundation
 import Metrics

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Metrics
 
 /// Records measurements of a store's writes as metrics.

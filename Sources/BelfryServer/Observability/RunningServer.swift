@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Foundation
 
 /// Reports this process's settings, storage and log to operators.

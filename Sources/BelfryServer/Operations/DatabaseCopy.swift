@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// Copies a whole database into an empty one, table by table, and compares both at the end.
 ///

@@ -1,5 +1,4 @@
-package import BelfryCore
-import BelfryStore
+package import BelfryService
 import FoundationEssentials
 package import Logging
 

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 import FoundationEssentials
 
 /// The first operator key of a server, written to a file that only its owner can read.

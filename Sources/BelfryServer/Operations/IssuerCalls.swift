@@ -1,6 +1,6 @@
-import BelfryCore
 import BelfryDashboard
 import BelfryProviders
+import BelfryService
 import Logging
 
 extension OutboundRoutes {

@@ -1,7 +1,7 @@
 import BelfryAPI
-package import BelfryCore
 import BelfryDashboard
 package import BelfryProviders
+package import BelfryService
 import Foundation
 
 extension OperatorService {
@@ -15,7 +15,7 @@ extension OperatorService {
     }
 
     package func createPlatform(
-        of application: BelfryCore.Application, kind: PlatformKind, mode: Platform.Mode, name: String,
+        of application: BelfryService.Application, kind: PlatformKind, mode: Platform.Mode, name: String,
         credentials: (any PlatformCredentials)?
     ) async throws -> CreatedPlatform {
         try await createPlatform(

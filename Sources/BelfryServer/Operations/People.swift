@@ -1,6 +1,6 @@
 import BelfryAPI
-package import BelfryCore
 import BelfryDashboard
+package import BelfryService
 
 extension ServerResources {
     /// The people of the dashboard, for commands beside a running server.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Foundation
 
 /// The span of a push: from its acceptance to the answer of its last device.

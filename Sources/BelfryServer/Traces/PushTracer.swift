@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Foundation
 import HTTP2Client
 import Logging

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Foundation
 
 /// The collector that gets a span of each push.

@@ -1,4 +1,3 @@
-import BelfryCore
 import FoundationEssentials
 
 /// An event, with everything that can be computed without the database.

@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func record(
         _ events: [AnalyticsEvent], on platform: Platform, lateMax: Duration

@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func add(_ counts: [CommandCount]) async throws {
         guard !counts.isEmpty else { return }

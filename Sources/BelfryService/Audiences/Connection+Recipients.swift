@@ -1,4 +1,3 @@
-import BelfryCore
 import PostgreSQL
 
 // What a burst needs, in a statement each.

@@ -1,4 +1,3 @@
-import BelfryCore
 import Synchronization
 
 /// The line that a change leaves in the audit log, before it is written.

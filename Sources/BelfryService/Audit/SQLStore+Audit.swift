@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func audited<Value: Sendable>(
         _ change: AuditedChange, _ work: () async throws -> Value

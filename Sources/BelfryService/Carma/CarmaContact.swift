@@ -49,7 +49,7 @@ package struct CarmaContactChange: Sendable, Hashable {
 
     package struct Device: Sendable, Hashable {
         package var token: String?
-        package var about = BelfryCore.Device.About()
+        package var about = BelfryService.Device.About()
         package var country: String?
 
         package init() {}

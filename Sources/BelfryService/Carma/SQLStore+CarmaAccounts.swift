@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func createCarmaAccount(
         customerID: Int64, user: String, passwordHash: [UInt8], tokenHash: [UInt8]

@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func createCarmaApp(
         customerID: Int64, appID: String, for application: Key<Application>

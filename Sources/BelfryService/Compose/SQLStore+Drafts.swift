@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func keepDraft(_ text: String, at place: ComposeDraft.Place) async throws {
         try await write { session in

@@ -1,5 +1,3 @@
-import BelfryCore
-
 /// Divides claims among platforms with due work: lane by lane, and within a lane one for each application in turn.
 struct Claims<Session: WriteSession> {
     let session: Session

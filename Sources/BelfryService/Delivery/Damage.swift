@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func damagedBatchCount() async throws -> Int {
         try await readCommitted { db in try db.prepared(DamageStatements.count).first { Int($0.integer(0)) } ?? 0 }

@@ -1,4 +1,3 @@
-import BelfryCore
 import PostgreSQL
 
 /// The highest device id up to which no transaction can still insert.

@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func claimBatches(_ claim: BatchClaim) async throws -> [Batch] {
         let turn = nextTurn()

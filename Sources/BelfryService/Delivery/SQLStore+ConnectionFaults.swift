@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func note(_ fault: ConnectionFault, on platform: Key<Platform>) async throws {
         try await write { session in

@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func claimFanOuts(atMost limit: Int, lanes: [Lane], for lease: Duration) async throws -> [FanOut] {
         let turn = nextTurn()

@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func settle(_ settlements: [Settlement]) async throws -> [Bool] {
         // Without the settlement the batch would be sent again, and devices notified twice.

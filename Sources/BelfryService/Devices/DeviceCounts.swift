@@ -1,4 +1,3 @@
-import BelfryCore
 import GRDB
 
 /// The number of devices of platforms, from the counts that the search index keeps for each segment.

@@ -1,5 +1,3 @@
-import BelfryCore
-
 /// Reads the posting lists of one platform, within its snapshot or transaction.
 ///
 /// A device that is merged meanwhile may be found twice, in its list and among those not merged, and is returned once.

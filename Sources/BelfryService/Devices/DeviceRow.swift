@@ -1,4 +1,3 @@
-import BelfryCore
 import FoundationEssentials
 
 /// A row of the `device` table.

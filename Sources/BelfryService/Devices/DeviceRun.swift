@@ -1,5 +1,3 @@
-import BelfryCore
-
 /// The devices of a posting list on several platforms, ascending, with a chunk of each platform in memory at a time.
 struct DeviceRun<Connection: SQLConnection> {
     private var slices: [Slice]

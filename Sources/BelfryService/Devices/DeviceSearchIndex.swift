@@ -1,5 +1,3 @@
-import BelfryCore
-
 /// Maintains the search index, which finds devices by any part of their UUID, token, custom user id or alias. See
 /// decision 7.
 ///

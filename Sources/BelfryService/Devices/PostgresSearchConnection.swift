@@ -1,4 +1,3 @@
-import BelfryCore
 import PostgreSQL
 
 /// Searches many rows on its own connections, so that no search takes one from deliveries.

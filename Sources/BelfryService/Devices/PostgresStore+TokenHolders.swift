@@ -1,4 +1,3 @@
-package import BelfryCore
 import PostgreSQL
 
 extension PostgresStore {

@@ -1,5 +1,3 @@
-import BelfryCore
-
 /// A row of `subscription`: devices that follow each other on one posting list, in the order of their ids.
 ///
 /// The blocks of a list do not overlap. A merge writes the devices of a topic as one row, which costs as much as one

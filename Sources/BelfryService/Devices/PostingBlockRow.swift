@@ -1,4 +1,3 @@
-import BelfryCore
 import PostgreSQL
 
 /// A row of `subscription_block`: the remaining devices of those that a merge added to a list together.

@@ -1,4 +1,3 @@
-import BelfryCore
 import PostgreSQL
 
 /// The changes that a transaction makes to posting lists: written at once, in the order of the lists.

@@ -1,5 +1,3 @@
-import BelfryCore
-
 /// The posting list of a topic on a platform.
 struct SubscriptionList: Hashable, Comparable {
     let topic: Int64

@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func delete(_ device: Device, on platform: Platform) async throws {
         try await write { session in

@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func messages(
         to device: Key<Device>, on platform: Key<Platform>, of application: Key<Application>, limit: Int

@@ -1,4 +1,3 @@
-import BelfryCore
 import GRDB
 
 /// Writes one registration, within a write.

@@ -1,4 +1,3 @@
-import BelfryCore
 import GRDB
 import GRDBSQLite
 import Synchronization

@@ -1,5 +1,3 @@
-package import BelfryCore
-
 extension SQLiteStore {
     /// Asks the writer, which alone knows the tokens of the newest devices; see `TokenIndex`.
     package func holders(

@@ -1,4 +1,3 @@
-import BelfryCore
 import FoundationEssentials
 
 /// Finds the devices whose texts contain a text, ascending, from one snapshot.

@@ -1,4 +1,3 @@
-import BelfryCore
 import GRDB
 
 /// Finds devices by their tokens, and adds new ones to `device_token` many at a time.

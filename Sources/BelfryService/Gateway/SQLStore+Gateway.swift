@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func createGatewayCredential(
         _ fingerprint: [UInt8], expiresAt: Instant?, on platform: Key<Platform>

@@ -1,4 +1,3 @@
-import BelfryCore
 import GRDB
 
 /// A file that SQLite makes in the system's directory for temporary files, and deletes when it is closed. Whatever the engine of the

@@ -1,4 +1,3 @@
-import BelfryCore
 import FoundationEssentials
 
 // Devices that another server named. Where a platform has no imports, nothing is looked up.

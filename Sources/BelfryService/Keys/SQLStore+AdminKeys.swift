@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func create(_ key: NewAdminKey) async throws -> AdminKey {
         try await write { session in

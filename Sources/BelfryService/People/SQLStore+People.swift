@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func create(_ new: NewPerson) async throws -> Person {
         try await write { try $0.insert(new) }

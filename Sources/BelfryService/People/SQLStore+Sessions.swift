@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func begin(_ new: NewDashboardSession) async throws -> DashboardSession {
         try await write { write in

@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func person(_ identity: PersonIdentity) async throws -> Person? {
         try await read { db in

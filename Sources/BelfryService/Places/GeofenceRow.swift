@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLConnection {
     func geofence(_ key: Key<Geofence>, of application: Key<Application>) throws -> Geofence? {
         try prepared(GeofenceStatements.byKey).first(key, application) { try geofence($0) }

@@ -1,5 +1,3 @@
-import BelfryCore
-
 /// Changes geofences of one application within a write, and makes the stamps and updates that follow.
 ///
 /// The caller has locked the application's row (`WriteSession.lockMap`), so that stamps ascend as commits do.

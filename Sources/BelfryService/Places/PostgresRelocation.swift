@@ -1,4 +1,3 @@
-import BelfryCore
 import PostgreSQL
 
 /// Records the new tokens that a provider named for devices of a platform, within a write.

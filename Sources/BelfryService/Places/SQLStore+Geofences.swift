@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func create(_ plan: GeofencePlan, of application: Key<Application>) async throws -> Geofence {
         try await write { session in

@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func create(_ plan: LocationGroupPlan, of application: Key<Application>) async throws -> LocationGroup {
         try await write { session in

@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func create(_ place: Place, of application: Key<Application>) async throws -> Location {
         try await write { session in

@@ -1,4 +1,3 @@
-import BelfryCore
 import GRDB
 
 /// Records the new token that a provider named for a device, within a write.

@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     /// Marks the platform deleted, which hides it at once, then deletes its rows in short steps. A restart resumes an
     /// interrupted deletion.

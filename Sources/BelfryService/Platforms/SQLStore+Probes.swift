@@ -1,5 +1,3 @@
-import BelfryCore
-
 /// Attempts with credentials that were refused. The time of the next one is a lease as well: the worker that makes it moves it to the end
 /// of the attempt, so that no second worker makes it too, and one that dies is followed by another.
 extension SQLStore {

@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func edit(_ application: Key<Application>, _ edit: ApplicationEdit) async throws {
         try await change(application) { session in

@@ -1,4 +1,3 @@
-package import BelfryCore
 package import PostgreSQL
 
 extension Instant: PostgresValue {

@@ -1,4 +1,3 @@
-import BelfryCore
 import Synchronization
 
 /// The time of the database, which all nodes share whatever their own clocks say.

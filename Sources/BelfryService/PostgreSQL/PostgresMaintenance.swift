@@ -1,4 +1,3 @@
-import BelfryCore
 import Dispatch
 import Logging
 import PostgreSQL

@@ -1,4 +1,3 @@
-import BelfryCore
 import PostgreSQL
 
 /// One numbered step of the schema.

@@ -1,4 +1,3 @@
-package import BelfryCore
 import FoundationEssentials
 package import Logging
 import PostgreSQL

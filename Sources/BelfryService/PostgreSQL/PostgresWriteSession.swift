@@ -1,4 +1,3 @@
-import BelfryCore
 import PostgreSQL
 
 /// The context of a write: a connection inside a transaction, the time, and the transaction's effects that others have

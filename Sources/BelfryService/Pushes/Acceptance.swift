@@ -1,4 +1,3 @@
-import BelfryCore
 import FoundationEssentials
 
 /// A push on its way into the database, with what can be worked out without it. A class for the same reason as `BatchLoad`.

@@ -1,5 +1,3 @@
-package import BelfryCore
-
 extension PostgresStore {
     /// A push with a line for the audit log has a transaction of its own, which has the line too.
     package func accept(_ push: NewPush) async throws -> Push {

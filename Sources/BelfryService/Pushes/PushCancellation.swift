@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     /// Works in short steps. The first ends the fan-outs' sending, so that later ones find all batches there will be.
     package func cancel(_ push: Key<Push>) async throws -> Cancellation {

@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLConnection {
     func receipt(of push: PushHead, at now: Instant) throws -> Receipt? {
         try receipts(of: [push], at: now, nil).first

@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func receipts(
         of application: Key<Application>, before: Key<Push>?, limit: Int

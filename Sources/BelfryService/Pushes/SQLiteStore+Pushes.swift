@@ -1,5 +1,3 @@
-package import BelfryCore
-
 extension SQLiteStore {
     /// The writer shares its transactions among all that waits.
     package func accept(_ push: NewPush) async throws -> Push {

@@ -1,4 +1,3 @@
-import BelfryCore
 import GRDB
 
 /// The bytes of content that were stored and deleted since they were last recorded, by application.

@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func quotas(of application: Key<Application>) async throws -> [QuotaUse] {
         try await readCommitted { [self] db in

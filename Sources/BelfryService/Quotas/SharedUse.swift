@@ -1,4 +1,3 @@
-import BelfryCore
 import Logging
 import PostgreSQL
 import Synchronization

@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func deleteExpired(_ kind: Retention.Kind, before: Instant) async throws -> DeletedRows {
         try await write { session in

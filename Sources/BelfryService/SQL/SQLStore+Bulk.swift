@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func bulkSecrets() async throws -> [String: [UInt8]] {
         try await readCommitted { db in

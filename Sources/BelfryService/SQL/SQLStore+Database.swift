@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func databaseSize() async throws -> DatabaseSize {
         try await readCommitted { db in

@@ -1,4 +1,3 @@
-import BelfryCore
 import FoundationEssentials
 
 /// The store over a database of either engine.

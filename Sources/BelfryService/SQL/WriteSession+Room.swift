@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension WriteSession {
     /// Throws `StoreError.conflict` if one more row would exceed the limit.
     ///

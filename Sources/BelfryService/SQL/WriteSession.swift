@@ -1,5 +1,3 @@
-import BelfryCore
-
 /// The context of a write: the database inside a transaction, and the transaction's effects that others have to learn
 /// of.
 protocol WriteSession: AnyObject, SendableMetatype {

@@ -1,4 +1,3 @@
-package import BelfryCore
 import GRDB
 
 /// Copies of a database file.

@@ -1,4 +1,3 @@
-import BelfryCore
 import GRDB
 
 /// The migrations, and which of them a database has.

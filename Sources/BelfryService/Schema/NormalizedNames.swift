@@ -1,5 +1,3 @@
-import BelfryCore
-
 /// Brings the names that older versions stored into their normal forms, and merges rows that have the same name then.
 ///
 /// Names in ASCII were in that form already, but for blanks around them: only rows with other names are read.

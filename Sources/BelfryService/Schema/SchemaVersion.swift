@@ -1,5 +1,3 @@
-import BelfryCore
-
 /// Compares a database's schema with the one this program knows.
 package struct SchemaVersion: Sendable, Hashable {
     /// Migrations done, by their names.

@@ -1,4 +1,3 @@
-import BelfryCore
 import FoundationEssentials
 
 /// The secrets made with the database and never changed: they encrypt device ids and hash tokens.

@@ -1,4 +1,3 @@
-import BelfryCore
 import PostgreSQL
 
 /// Merges new devices into the posting lists of their topics, many at a time and in the order of the lists.

@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     /// Validates all subscriptions before it writes the first, both in steps, between which other writes run. A device that changes
     /// meanwhile takes those that it still can.

@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func topics(_ query: TopicQuery, skip: Int, limit: Int) async throws -> ListPage<Topic> {
         let now = clock.now

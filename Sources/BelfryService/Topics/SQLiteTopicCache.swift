@@ -1,4 +1,3 @@
-import BelfryCore
 import GRDB
 
 /// Topics by name and by id, as far as they were looked up: most devices share few topics.

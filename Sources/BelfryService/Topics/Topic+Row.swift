@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension Topic {
     /// From the columns of `TopicStatements.byName` and its like.
     init(_ row: some SQLRow) {

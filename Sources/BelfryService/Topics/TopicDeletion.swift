@@ -1,5 +1,3 @@
-import BelfryCore
-
 /// Deletes topics: their names at once, their posting lists in short steps.
 ///
 /// The rest of a deleted topic is cleared by the maintenance of this process or the next. Its id is never reused, so

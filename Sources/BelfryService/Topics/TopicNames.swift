@@ -1,4 +1,3 @@
-import BelfryCore
 import PostgreSQL
 
 /// The name of a topic within its application.

@@ -1,5 +1,3 @@
-import BelfryCore
-
 extension SQLStore {
     package func detail(of device: Key<Device>, on platform: Key<Platform>) async throws -> DeviceDetail? {
         try await readCommitted { db in

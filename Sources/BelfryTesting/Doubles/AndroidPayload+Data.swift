@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 extension AndroidPayload {
     /// The data as a map, for tests that do not look at their order.

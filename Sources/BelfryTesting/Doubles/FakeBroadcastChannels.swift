@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 import Synchronization
 
 /// Stores broadcast channels in memory, for any platform.

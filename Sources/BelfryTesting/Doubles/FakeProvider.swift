@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 /// A provider that answers by a plan and records the devices it notified. Without a plan it accepts everything at once.
 package final class FakeProvider: Provider {

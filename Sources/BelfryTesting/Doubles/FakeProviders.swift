@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 import Synchronization
 
 /// Returns one fake provider for each platform, and another when its credentials change.

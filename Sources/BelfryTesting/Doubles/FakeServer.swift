@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 /// A server on SQLite that has some settings, and has written two lines.
 package struct FakeServer: ServerInspector {

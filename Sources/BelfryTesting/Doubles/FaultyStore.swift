@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 import FoundationEssentials
 
 /// A store with a planted fault, to prove that the checks detect it.

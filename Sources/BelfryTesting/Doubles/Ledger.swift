@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 import Synchronization
 
 /// A record, unaffected by crashes, of the devices that were notified and their provider's answers.

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 import Synchronization
 
 /// A clock that stands still until the test moves it; sleepers wake in the order of their times.

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 /// A provider's outcome for each device at each attempt: a pure function of a seed.
 package struct OutcomePlan: Sendable {

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 /// Keeps passwords as they are, for tests that log in often.
 package struct PlainPasswords: PasswordHashing {

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 package import FoundationEssentials
 
 /// Accepts the credentials of any platform that have a topic, and seals them in plain text. Only an operator may set an

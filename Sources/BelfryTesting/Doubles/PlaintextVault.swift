@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 /// A vault that does not encrypt. It still checks the purpose of a secret.
 package struct PlaintextVault: Vault {

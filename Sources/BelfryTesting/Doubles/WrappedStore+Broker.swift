@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 extension WrappedStore {
     package func brokerInstance(_ id: String) async throws -> BrokerInstance? { try await base.brokerInstance(id) }

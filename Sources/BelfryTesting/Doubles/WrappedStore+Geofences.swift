@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 extension WrappedStore {
     package func create(_ place: Place, of application: Key<Application>) async throws -> Location {

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 extension WrappedStore {
     package func create(_ person: NewPerson) async throws -> Person { try await base.create(person) }

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 package import FoundationEssentials
 
 /// A store that forwards every call, for doubles that change one thing.

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 extension Contents {
     /// The devices of an audience as a plain set: the model that `AudienceScan` is compared with.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 extension Contents {
     /// The events that apps reported, as counts.

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 extension Contents {
     /// Locations, groups and geofences, and the changes that devices can see.

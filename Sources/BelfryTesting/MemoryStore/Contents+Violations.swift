@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 extension Contents {
     /// The violated invariants of docs/Architecture.md, "What must always hold", a sentence each.

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 extension MemoryStore {
     package func brokerInstance(_ id: String) async throws -> BrokerInstance? { contents.brokerInstances[id] }

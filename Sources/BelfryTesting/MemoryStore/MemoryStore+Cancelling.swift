@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 extension MemoryStore {
     package func cancel(_ push: Key<Push>) async throws -> Cancellation {

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 extension MemoryStore {
     package func note(_ fault: ConnectionFault, on platform: Key<Platform>) async throws {

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 /// Values in memory are never damaged.
 extension MemoryStore {

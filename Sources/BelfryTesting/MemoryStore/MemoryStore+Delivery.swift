@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 extension MemoryStore {
     package func claimFanOuts(atMost limit: Int, lanes: [Lane], for lease: Duration) async throws -> [FanOut] {

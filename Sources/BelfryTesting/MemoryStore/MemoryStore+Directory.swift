@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 extension MemoryStore {
     package func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> ListPage<Device> {

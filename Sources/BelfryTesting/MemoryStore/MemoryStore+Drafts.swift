@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 extension MemoryStore {
     package func keepDraft(_ text: String, at place: ComposeDraft.Place) async throws {

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 package import FoundationEssentials
 import Synchronization
 

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 extension MemoryStore {
     package func deleteExpired(_ kind: Retention.Kind, before: Instant) async throws -> DeletedRows {

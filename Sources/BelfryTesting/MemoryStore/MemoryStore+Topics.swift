@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 extension MemoryStore {
     package func topics(_ query: TopicQuery, skip: Int, limit: Int) async throws -> ListPage<Topic> {

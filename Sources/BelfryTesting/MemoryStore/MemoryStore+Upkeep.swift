@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 extension MemoryStore {
     package func edit(_ application: Key<Application>, _ edit: ApplicationEdit) async throws {

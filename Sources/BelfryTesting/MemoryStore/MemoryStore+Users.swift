@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 extension MemoryStore {
     package func user(_ id: String, of application: Key<Application>) async throws -> User? {

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 import Synchronization
 
 /// The whole store in memory: the model that the SQL stores are compared with, and the store that simulations use.

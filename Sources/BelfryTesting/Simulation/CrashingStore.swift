@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 import Synchronization
 
 /// The store of a simulated process: other jobs interleave, calls stall and fail, and after its crash nothing has an

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Synchronization
 
 /// The present faults outside the server: shared by all processes, and none at the end.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Synchronization
 
 /// The simulation's own actions on devices and pushes: the record that the verdict reads.

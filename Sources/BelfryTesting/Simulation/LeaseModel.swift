@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 /// One batch with one device, and the delivery workers that compete for it: the whole lease protocol, and as little
 /// else as possible.

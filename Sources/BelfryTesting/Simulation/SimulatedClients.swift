@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// Apps, back ends and the operator: the external callers, by the world's plan.

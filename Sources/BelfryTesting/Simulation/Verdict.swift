@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Logging
 
 /// Checks the end of a simulation against the invariants of docs/Architecture.md.

@@ -1,4 +1,4 @@
-package import BelfryCore
+package import BelfryService
 
 /// One world of a simulation, drawn from a seed: its devices, actions, times and faults.
 package struct World: Sendable {

@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// The server that a command works on: one whose data is on this machine, or another through its admin API.

@@ -1,5 +1,5 @@
 import AsyncHTTPClient
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 import KeyFiles
 import NIOCore

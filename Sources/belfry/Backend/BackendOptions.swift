@@ -1,6 +1,6 @@
 import ArgumentParser
-import BelfryCore
 import BelfryServer
+import BelfryService
 import Foundation
 
 /// The server that a command works on: the one whose data is on this machine, unless `--server` names another.

@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 import Foundation
 
 /// Works through the admin API of another server.

@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 import Foundation
 
 /// An application and its platforms, from the replies of the admin API.

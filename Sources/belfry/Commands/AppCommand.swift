@@ -1,6 +1,6 @@
 import ArgumentParser
 import BelfryAPI
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 struct AppCommand: AsyncParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import BelfryAPI
-import BelfryCore
+import BelfryService
 import Foundation
 
 /// The application that a command works on.

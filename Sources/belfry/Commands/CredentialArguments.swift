@@ -1,6 +1,6 @@
 import ArgumentParser
-import BelfryCore
 import BelfryProviders
+import BelfryService
 import Foundation
 
 /// The command line arguments for the credentials of any provider.

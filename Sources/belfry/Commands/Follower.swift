@@ -1,6 +1,6 @@
 import ArgumentParser
 import BelfryAPI
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// Polls a push until it is settled, or waits for a person.

@@ -1,8 +1,8 @@
 import ArgumentParser
 import BelfryAPI
-import BelfryCore
 import BelfryGateway
 import BelfryServer
+import BelfryService
 import Foundation
 
 struct GatewayCommand: AsyncParsableCommand {

@@ -1,5 +1,5 @@
 import ArgumentParser
-import BelfryCore
+import BelfryService
 
 struct GeneroCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,5 @@
 import ArgumentParser
-import BelfryCore
+import BelfryService
 
 /// The time for which a replaced secret is accepted beside the new one.
 struct GraceOptions: ParsableArguments {

@@ -1,6 +1,6 @@
 import ArgumentParser
-import BelfryCore
 import BelfryServer
+import BelfryService
 import Logging
 
 struct Migrate: AsyncParsableCommand {

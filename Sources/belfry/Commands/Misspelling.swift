@@ -1,5 +1,5 @@
 import ArgumentParser
-import BelfryCore
+import BelfryService
 
 /// Finds the argument that is no command and no option, with the nearest there is.
 ///

@@ -1,8 +1,8 @@
 import ArgumentParser
 import BelfryAPI
-import BelfryCore
 import BelfryProviders
 import BelfryServer
+import BelfryService
 import Foundation
 
 struct PlatformCommand: AsyncParsableCommand {

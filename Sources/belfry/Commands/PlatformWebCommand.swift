@@ -1,6 +1,6 @@
 import ArgumentParser
 import BelfryAPI
-import BelfryCore
+import BelfryService
 import Foundation
 
 /// `belfry platform web`: which web pages may register browsers on a platform of type web.

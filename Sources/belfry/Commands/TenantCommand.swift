@@ -1,7 +1,7 @@
 import ArgumentParser
 import BelfryAPI
-import BelfryCore
 import BelfryServer
+import BelfryService
 import FoundationEssentials
 
 struct TenantCommand: AsyncParsableCommand {

@@ -1,6 +1,6 @@
 import AsyncHTTPClient
-import BelfryCore
 import BelfryServer
+import BelfryService
 import Foundation
 import NIOCore
 import NIOHTTP1

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// The devices of the demo: their platforms and topics, and which tokens are dead or malformed.
 struct DemoCrowd: Sendable {

@@ -1,7 +1,7 @@
 import AsyncHTTPClient
 import BelfryAPI
-import BelfryCore
 import BelfryServer
+import BelfryService
 import Foundation
 import NIOCore
 import NIOHTTP1

@@ -1,5 +1,5 @@
-import BelfryCore
 import BelfryProviders
+import BelfryService
 import BelfrySimulators
 
 /// A simulated provider of the demo, and the platform in front of it.

@@ -1,5 +1,5 @@
-import BelfryCore
 import BelfryProviders
+import BelfryService
 import BelfrySimulators
 import NIOPosix
 

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// One of the example pushes of the PCF Push documentation, and its expected result.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// A line of the demo's summary: the result of a push, beside the expected one.
 struct DemoRow {

@@ -1,5 +1,5 @@
-import BelfryCore
 import BelfryServer
+import BelfryService
 import FoundationEssentials
 
 /// Runs the demo against a running server: registers devices, sends the example pushes, and compares.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// The number of devices with each kind of answer.
 struct DemoTally: Equatable {

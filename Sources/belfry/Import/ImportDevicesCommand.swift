@@ -1,5 +1,5 @@
 import ArgumentParser
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 struct ImportDevicesCommand: AsyncParsableCommand {

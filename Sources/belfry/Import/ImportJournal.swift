@@ -1,6 +1,6 @@
 import ArgumentParser
-import BelfryCore
 import BelfryServer
+import BelfryService
 import Foundation
 
 /// How far an import has come, and the verdict on each row, in two files that outlive a kill.

@@ -1,5 +1,5 @@
 import ArgumentParser
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// Does the rows of a list: while some are written, the next are read.

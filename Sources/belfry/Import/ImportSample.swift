@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// Some devices of a list whose provider is asked what it would do with a message to them.
 struct ImportSample {

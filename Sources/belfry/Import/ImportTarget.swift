@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// The destination of the rows of a list: the database of this machine, or a server elsewhere.
 protocol ImportTarget: Sendable {

@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// Sends rows to a server's admin API, whatever list they are from: as JSON lines, with the standard names of fields. They are one

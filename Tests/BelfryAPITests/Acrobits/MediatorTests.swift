@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import BelfryTesting
 import FoundationEssentials
 import Hummingbird
@@ -244,7 +244,7 @@ import Testing
     }
 
     /// A tenant that claims the victim's app id, with a mediator for the whole net, whose path has the key `thief`.
-    private static func thief(_ server: SoftphoneServer) async throws -> BelfryCore.Application {
+    private static func thief(_ server: SoftphoneServer) async throws -> BelfryService.Application {
         let tenant = try await server.store.create(try NewTenant(uuid: UUID(), name: Name("Thief")))
         let thief = try await server.store.create(.test(PlaintextVault(), tenant: tenant.key))
         let platform = try await server.store.create(.test(.ios, of: thief))
@@ -378,7 +378,7 @@ import Testing
     func `a network without a key is of one tenant`(network: String) async throws {
         try await SoftphoneServer.with { server in
             let thief = try await Self.thief(server)
-            func plain(_ network: String, of application: BelfryCore.Application) throws -> NewOpenEndpoint {
+            func plain(_ network: String, of application: BelfryService.Application) throws -> NewOpenEndpoint {
                 try NewOpenEndpoint(
                     kind: .acrobitsMediator, application: application.key, keyHash: SecretHash.of(network),
                     allowed: network.contains(":") ? [network] : ["192.0.2.\(application.key)", network], isPlain: true)

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import BelfryTesting
 import FoundationEssentials
 import Hummingbird
@@ -12,8 +12,8 @@ import Testing
 struct SoftphoneServer {
     let store: MemoryStore
     let clock: ManualClock
-    let application: BelfryCore.Application
-    let platforms: [PlatformKind: BelfryCore.Platform]
+    let application: BelfryService.Application
+    let platforms: [PlatformKind: BelfryService.Platform]
     private let port: Int
 
     static let key = "0123456789abcdef0123456789abcdef"
@@ -36,7 +36,7 @@ struct SoftphoneServer {
         let store = MemoryStore(clock: clock)
         let vault = PlaintextVault()
         let application = try await store.create(.test(vault))
-        var platforms: [PlatformKind: BelfryCore.Platform] = [:]
+        var platforms: [PlatformKind: BelfryService.Platform] = [:]
         for kind in [PlatformKind.apple(.voip), .ios, .androidFCM] {
             platforms[kind] = try await store.create(.test(kind, of: application))
         }

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import BelfryTesting
 import FoundationEssentials
 import HTTPTypes
@@ -497,8 +497,8 @@ import Testing
         ]
         server.store.tamper { contents in
             for (number, (platform, answers)) in batches.enumerated() {
-                let key = Key<BelfryCore.Batch>(Int64(900 + number))
-                let batch = BelfryCore.Batch(
+                let key = Key<BelfryService.Batch>(Int64(900 + number))
+                let batch = BelfryService.Batch(
                     key: key, pushKey: sent.key, platformKey: platform, lane: .normal,
                     devices: answers.indices.map { Key(Int64($0 + 1)) }, answers: answers, attempt: 1, isLapsed: false)
                 contents.batches[key] = Contents.BatchRow(batch: batch, lease: Contents.Lease(dueAt: nil))

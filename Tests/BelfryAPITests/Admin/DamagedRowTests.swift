@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import BelfryTesting
 import FoundationEssentials
 import HTTPTypes
@@ -36,20 +36,20 @@ import Testing
 private struct UnreadableStore: WrappedStore {
     let base: any Store
 
-    func schedule(_ key: Key<Schedule>, of application: Key<BelfryCore.Application>) async throws -> Schedule? {
+    func schedule(_ key: Key<Schedule>, of application: Key<BelfryService.Application>) async throws -> Schedule? {
         throw StoreError.damaged("schedule \(key)")
     }
 
-    func geofence(_ key: Key<Geofence>, of application: Key<BelfryCore.Application>) async throws -> Geofence? {
+    func geofence(_ key: Key<Geofence>, of application: Key<BelfryService.Application>) async throws -> Geofence? {
         throw StoreError.damaged("geofence \(key)")
     }
 
-    func location(_ key: Key<Location>, of application: Key<BelfryCore.Application>) async throws -> Location? {
+    func location(_ key: Key<Location>, of application: Key<BelfryService.Application>) async throws -> Location? {
         throw StoreError.damaged("location \(key)")
     }
 
     func locationGroup(
-        _ key: Key<LocationGroup>, of application: Key<BelfryCore.Application>
+        _ key: Key<LocationGroup>, of application: Key<BelfryService.Application>
     ) async throws -> LocationGroup? {
         throw StoreError.damaged("location group \(key)")
     }

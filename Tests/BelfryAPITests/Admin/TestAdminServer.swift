@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import BelfryTesting
 import FoundationEssentials
 import HTTPTypes
@@ -53,7 +53,7 @@ struct TestAdminServer {
         guard let push else { return }
         store.tamper { contents in
             let own = contents.batches.values.first { $0.batch.pushKey == push }?.batch.key
-            let batch = BelfryCore.Batch(
+            let batch = BelfryService.Batch(
                 key: own ?? Key(900), pushKey: push, platformKey: device.platformKey, lane: .urgent,
                 devices: [device.key],
                 answers: [answer], attempt: 1, isLapsed: false)
@@ -105,7 +105,7 @@ struct TestAdminServer {
     /// One thing of every kind, all of one tenant.
     struct TestResources {
         let tenant: Tenant
-        let application: BelfryCore.Application
+        let application: BelfryService.Application
         let platform: Platform
         let device: Device
         let push: Push

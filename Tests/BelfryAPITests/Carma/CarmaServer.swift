@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import BelfryTesting
 import FoundationEssentials
 import Hummingbird
@@ -12,8 +12,8 @@ import Testing
 struct CarmaServer {
     let store: MemoryStore
     let clock: ManualClock
-    let application: BelfryCore.Application
-    let platforms: [PlatformKind: BelfryCore.Platform]
+    let application: BelfryService.Application
+    let platforms: [PlatformKind: BelfryService.Platform]
     let trigger: CarmaTrigger
     let port: Int
 
@@ -36,7 +36,7 @@ struct CarmaServer {
         let store = MemoryStore(clock: clock)
         let vault = PlaintextVault()
         let application = try await store.create(.test(vault))
-        var platforms: [PlatformKind: BelfryCore.Platform] = [:]
+        var platforms: [PlatformKind: BelfryService.Platform] = [:]
         for kind in [PlatformKind.ios, .android] {
             platforms[kind] = try await store.create(.test(kind, of: application))
         }

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Testing
 
 /// Requests of the SDKs besides registrations: geofences and analytics. Source: their own request classes.

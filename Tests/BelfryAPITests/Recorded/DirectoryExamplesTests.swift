@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Testing
 
 /// The examples of "Registration", "Registrations" and "Custom User IDs", posted as they stand there, do what the pages say.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// How the callers of the examples write their requests.
 enum ExampleRequest {

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Testing
 
 /// Bytes that the iOS SDK writes to the socket. Source: PCFPushURLConnection.m of push-ios.

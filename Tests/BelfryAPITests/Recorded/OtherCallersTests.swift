@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Testing
 
 /// Bytes that the Windows SDK, the sample senders and scripts with curl write to the socket.

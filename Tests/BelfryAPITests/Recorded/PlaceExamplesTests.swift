@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Testing
 
 /// The examples of "Geofences", "Locations" and "Location Groups", posted as they stand there, do what the pages say.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Testing
 
 /// The examples of "Push a message", of 1.6 and 1.9, posted as they stand there, do what the page says.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import BelfryTesting
 import Crypto
 import FoundationEssentials
@@ -16,8 +16,8 @@ import Testing
 struct RecordedServer {
     let clock: ManualClock
     let store: MemoryStore
-    let application: BelfryCore.Application
-    let platforms: [PlatformKind: BelfryCore.Platform]
+    let application: BelfryService.Application
+    let platforms: [PlatformKind: BelfryService.Platform]
     let wire: Wire
     let isMovedIn: Bool
 
@@ -96,8 +96,8 @@ struct RecordedServer {
     }
 
     private init(
-        clock: ManualClock, store: MemoryStore, application: BelfryCore.Application,
-        platforms: [PlatformKind: BelfryCore.Platform], wire: Wire, isMovedIn: Bool
+        clock: ManualClock, store: MemoryStore, application: BelfryService.Application,
+        platforms: [PlatformKind: BelfryService.Platform], wire: Wire, isMovedIn: Bool
     ) {
         self.clock = clock
         self.store = store
@@ -109,9 +109,9 @@ struct RecordedServer {
 
     private static func make(
         in store: MemoryStore, _ vault: PlaintextVault
-    ) async throws -> (BelfryCore.Application, [PlatformKind: BelfryCore.Platform]) {
+    ) async throws -> (BelfryService.Application, [PlatformKind: BelfryService.Platform]) {
         let application = try await store.create(Self.application(vault))
-        var platforms: [PlatformKind: BelfryCore.Platform] = [:]
+        var platforms: [PlatformKind: BelfryService.Platform] = [:]
         for kind in PlatformKind.allCases { platforms[kind] = try await store.create(platform(kind, of: application)) }
         return (application, platforms)
     }
@@ -119,7 +119,7 @@ struct RecordedServer {
     /// With what clients hold of another server, as an operator gives it.
     private static func moveIn(
         to store: MemoryStore, _ vault: PlaintextVault, _ clock: ManualClock
-    ) async throws -> (BelfryCore.Application, [PlatformKind: BelfryCore.Platform]) {
+    ) async throws -> (BelfryService.Application, [PlatformKind: BelfryService.Platform]) {
         let admin = AdminService(
             store: store, vault: vault, credentials: AnyCredentials(), hash: SecretHash.of, clock: clock)
         let author = AuditAuthor.local(systemUser: "test")
@@ -127,7 +127,7 @@ struct RecordedServer {
             name: try Name("Bakery"),
             identity: try ApplicationIdentity(uuid: UUID(), apiKey: apiKey, sharedSecret: sharedSecret), by: author
         ).application
-        var platforms: [PlatformKind: BelfryCore.Platform] = [:]
+        var platforms: [PlatformKind: BelfryService.Platform] = [:]
         for kind in PlatformKind.allCases {
             platforms[kind] = try await admin.createPlatform(
                 of: application, kind: kind, mode: .production, name: try Name(kind.rawValue),
@@ -145,7 +145,7 @@ struct RecordedServer {
             sharedSecret: try vault.seal(secret, for: VaultPurpose.sharedSecret(of: uuid)))
     }
 
-    private static func platform(_ kind: PlatformKind, of application: BelfryCore.Application) -> NewPlatform {
+    private static func platform(_ kind: PlatformKind, of application: BelfryService.Application) -> NewPlatform {
         NewPlatform(
             uuid: UUID(), applicationKey: application.key, kind: kind, mode: .production, name: kind.rawValue,
             secretHash: Array(SHA256.hash(data: Data(secret.utf8))), credentials: Sealed(bytes: []))
@@ -190,7 +190,7 @@ private struct MovedInStore: WrappedStore {
     let base: any Store
 
     func register(
-        _ registration: Registration, as uuid: UUID?, on platform: BelfryCore.Platform
+        _ registration: Registration, as uuid: UUID?, on platform: BelfryService.Platform
     ) async throws -> Device {
         if uuid == nil, try await base.holders(of: [registration.token], on: platform.key).isEmpty {
             let known = try Registration(
@@ -204,14 +204,14 @@ private struct MovedInStore: WrappedStore {
 /// Takes whatever a person enters.
 private struct AnyCredentials: ProviderCredentials {
     func sealed(
-        _ entered: [String: JSONValue], kind: PlatformKind, mode: BelfryCore.Platform.Mode, platform: UUID,
+        _ entered: [String: JSONValue], kind: PlatformKind, mode: BelfryService.Platform.Mode, platform: UUID,
         by author: CredentialsAuthor, for holder: ShareHolder
     ) async throws -> SealedCredentials { SealedCredentials(seal: Sealed(bytes: []), facts: .none) }
-    func examine(_ platform: BelfryCore.Platform) async throws -> ExaminedCredentials {
+    func examine(_ platform: BelfryService.Platform) async throws -> ExaminedCredentials {
         ExaminedCredentials(facts: .none)
     }
     func parking(of kind: PlatformKind) -> Parking? { nil }
-    func test(_ platform: BelfryCore.Platform, devices: [DeviceToken]) async -> CredentialsTest { .works }
+    func test(_ platform: BelfryService.Platform, devices: [DeviceToken]) async -> CredentialsTest { .works }
 }
 
 /// A request, line by line.

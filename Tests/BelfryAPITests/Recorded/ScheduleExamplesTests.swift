@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Testing
 
 /// The examples of "Schedule", and those of "Push a message" that have a time.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import BelfryTesting
 import FoundationEssentials
 import Synchronization
@@ -35,10 +35,10 @@ final class FakeStore: WrappedStore {
 
     func forget(_ key: Key<Platform>) async { memory.tamper { $0.platforms[key] = nil } }
 
-    func replaceSharedSecret(of key: Key<BelfryCore.Application>, with sealed: Sealed) async {
+    func replaceSharedSecret(of key: Key<BelfryService.Application>, with sealed: Sealed) async {
         memory.tamper { contents in
             guard let old = contents.applications[key] else { return }
-            contents.applications[key] = BelfryCore.Application(
+            contents.applications[key] = BelfryService.Application(
                 key: old.key, uuid: old.uuid, name: old.name, apiKeyHash: old.apiKeyHash, sharedSecret: sealed,
                 createdAt: old.createdAt)
         }

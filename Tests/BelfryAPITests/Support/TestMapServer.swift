@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import BelfryTesting
 import FoundationEssentials
 import HTTPTypes
@@ -14,9 +14,9 @@ import Testing
 struct TestMapServer {
     let clock = ManualClock(at: Instant(milliseconds: 1_400_000_000_000))
     let store: MemoryStore
-    let application: BelfryCore.Application
-    let ios: BelfryCore.Platform
-    let fcm: BelfryCore.Platform
+    let application: BelfryService.Application
+    let ios: BelfryService.Platform
+    let fcm: BelfryService.Platform
     private let vault = OpenVault()
 
     init() async throws {

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import BelfryTesting
 import Crypto
 import FoundationEssentials
@@ -15,9 +15,9 @@ struct TestServer {
     let store: FakeStore
     let vault = OpenVault()
     let clock = StoppedClock()
-    let application: BelfryCore.Application
-    let ios: BelfryCore.Platform
-    let fcm: BelfryCore.Platform
+    let application: BelfryService.Application
+    let ios: BelfryService.Platform
+    let fcm: BelfryService.Platform
     var options = PCFv1.Options()
     var requestLimiter: RequestLimiter?
     var health = PCFv1.Health(
@@ -141,7 +141,7 @@ extension NewApplication {
 }
 
 extension NewPlatform {
-    static func test(_ kind: PlatformKind, of application: BelfryCore.Application) -> Self {
+    static func test(_ kind: PlatformKind, of application: BelfryService.Application) -> Self {
         NewPlatform(
             uuid: UUID(), applicationKey: application.key, kind: kind, mode: .production, name: kind.rawValue,
             secretHash: Array(SHA256.hash(data: Data(TestServer.secret.utf8))), credentials: Sealed(bytes: []))

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import BelfryTesting
 import FoundationEssentials
 import HTTPTypes
@@ -14,7 +14,7 @@ import Testing
 struct WebRig {
     let store: MemoryStore
     let clock: ManualClock
-    let platform: BelfryCore.Platform
+    let platform: BelfryService.Platform
     let access: WebAccess
     let service = RecordingProvider()
     var limits: [Principal.Kind: RateLimit] = [:]
@@ -98,12 +98,12 @@ final class RecordingProvider: Provider {
 /// Credentials whose public part is a VAPID key.
 struct WebCredentials: ProviderCredentials {
     func sealed(
-        _ entered: [String: JSONValue], kind: PlatformKind, mode: BelfryCore.Platform.Mode, platform: UUID,
+        _ entered: [String: JSONValue], kind: PlatformKind, mode: BelfryService.Platform.Mode, platform: UUID,
         by author: CredentialsAuthor, for holder: ShareHolder
     ) async throws -> SealedCredentials { SealedCredentials(seal: Sealed(bytes: []), facts: .none) }
-    func examine(_ platform: BelfryCore.Platform) async throws -> ExaminedCredentials {
+    func examine(_ platform: BelfryService.Platform) async throws -> ExaminedCredentials {
         ExaminedCredentials(facts: CredentialFacts(expiresAt: nil, published: ["vapid_public_key": "BKey"]))
     }
     func parking(of kind: PlatformKind) -> Parking? { nil }
-    func test(_ platform: BelfryCore.Platform, devices: [DeviceToken]) async -> CredentialsTest { .works }
+    func test(_ platform: BelfryService.Platform, devices: [DeviceToken]) async -> CredentialsTest { .works }
 }

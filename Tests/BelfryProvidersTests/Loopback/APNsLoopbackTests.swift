@@ -1,5 +1,5 @@
 import APNs
-import BelfryCore
+import BelfryService
 import BelfrySimulators
 import BelfryTesting
 import Foundation

@@ -1,5 +1,5 @@
-import BelfryCore
 import BelfryServer
+import BelfryService
 import BelfryTesting
 
 /// Devices that a test registered, with the tokens that the provider knows them by.

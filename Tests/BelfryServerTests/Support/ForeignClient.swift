@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Foundation
 
 /// A client in another language than the server's, of `Tests/Clients`, as a process of its own.

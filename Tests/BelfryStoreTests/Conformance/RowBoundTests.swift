@@ -1,7 +1,6 @@
-import BelfryCore
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 /// Every table has a bound on what tenants put into it: a quota, a fixed limit, or that of another table.
 @Suite struct RowBoundTests {

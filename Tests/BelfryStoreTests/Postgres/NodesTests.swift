@@ -1,11 +1,10 @@
-import BelfryCore
 import BelfryTesting
 import Foundation
 import PostgreSQL
 import Synchronization
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 /// Set once, and seen by all tasks.
 private final class Flag: Sendable {

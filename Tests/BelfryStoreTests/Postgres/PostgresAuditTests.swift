@@ -1,9 +1,8 @@
-import BelfryCore
 import BelfryTesting
 import PostgreSQL
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 @Suite struct PostgresAuditTests {
     @Test(arguments: [

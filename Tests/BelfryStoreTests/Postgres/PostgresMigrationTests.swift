@@ -1,10 +1,9 @@
-import BelfryCore
 import BelfryTesting
 import PostgreSQL
 import PostgresRig
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 @Suite(.timeLimit(.minutes(2))) struct PostgresMigrationTests {
     @Test func `nodes that start together migrate once`() async throws {

@@ -1,9 +1,8 @@
-import BelfryCore
 import BelfryTesting
 import PostgresRig
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 /// A database that goes away and comes back.
 @Suite(.timeLimit(.minutes(2))) struct PostgresOutageTests {

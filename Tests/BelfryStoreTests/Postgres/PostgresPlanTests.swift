@@ -1,7 +1,7 @@
 import PostgreSQL
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 /// Hot statements scan the index they were written for, and sort nothing, even while the server believes all tables
 /// empty.

@@ -1,10 +1,9 @@
-import BelfryCore
 import BelfryTesting
 import Logging
 import PostgreSQL
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 @Suite struct PostgresReadOnlyTests {
     @Test func `a database that cannot be written says so, and goes on when it can`() async throws {

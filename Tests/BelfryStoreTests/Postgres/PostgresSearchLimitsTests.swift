@@ -1,10 +1,9 @@
-import BelfryCore
 import BelfryTesting
 import Dispatch
 import PostgreSQL
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 @Suite(.timeLimit(.minutes(10))) struct PostgresSearchLimitsTests {
     @Test func `a statement ends in its middle when its caller has left`() async throws {

@@ -1,10 +1,9 @@
-import BelfryCore
 import BelfryTesting
 import Foundation
 import GRDB
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 @Suite struct ApplicationDeletionTests {
     private static let tables = [

@@ -1,9 +1,8 @@
-import BelfryCore
 import BelfryTesting
 import GRDB
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 @Suite struct AuditTests {
     @Test(arguments: ["UPDATE audit SET action = 'nothing'", "DELETE FROM audit"])

@@ -1,8 +1,7 @@
-import BelfryCore
 import GRDB
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 @Suite struct BulkTableTests {
     /// Made by the engine itself, derived from other tables, or of no meaning to a database that no server uses.

@@ -1,9 +1,8 @@
-import BelfryCore
 import BelfryTesting
 import GRDB
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 /// The search index finds what a look at every device finds, whatever of it is written, old or being written anew.
 @Suite struct DeviceSearchIndexTests {

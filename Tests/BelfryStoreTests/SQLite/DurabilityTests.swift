@@ -1,10 +1,9 @@
-import BelfryCore
 import BelfryTesting
 import Dispatch
 import Synchronization
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 /// No caller is answered before the disk is, and the writer does not rest meanwhile.
 @Suite(.timeLimit(.minutes(10))) struct DurabilityTests {

@@ -1,11 +1,10 @@
-import BelfryCore
 import BelfryTesting
 import Foundation
 import GRDB
 import Synchronization
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 @Suite struct GroupCommitTests {
     private struct TestError: Error, Equatable { let number: Int }

@@ -1,9 +1,8 @@
-import BelfryCore
 import BelfryTesting
 import GRDB
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 @Suite struct MapKeepingTests {
     @Test func `updates, stamps and deletions outlive the process`() async throws {

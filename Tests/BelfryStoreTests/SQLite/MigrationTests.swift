@@ -1,9 +1,8 @@
-import BelfryCore
 import BelfryTesting
 import GRDB
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 @Suite struct MigrationTests {
     @Test func `a new file has to be migrated, once`() async throws {

@@ -1,9 +1,8 @@
-import BelfryCore
 import GRDB
 import Logging
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 /// Hot statements scan the index they were written for, and sort nothing.
 @Suite struct PlanTests {

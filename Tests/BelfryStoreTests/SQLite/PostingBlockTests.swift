@@ -1,6 +1,6 @@
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 @Suite struct PostingBlockTests {
     @Test(arguments: [[7], [1, 2], [5, 130, 131, 70_000, 1 << 40]] as [[Int64]])

@@ -1,11 +1,10 @@
-import BelfryCore
 import BelfryTesting
 import Dispatch
 import GRDB
 import Synchronization
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 @Suite struct QuotaKeepingTests {
     @Test func `use outlives the process`() async throws {

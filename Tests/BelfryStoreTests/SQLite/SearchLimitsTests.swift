@@ -1,11 +1,10 @@
-import BelfryCore
 import BelfryTesting
 import Dispatch
 import FoundationEssentials
 import GRDB
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 /// A search takes neither for ever nor from others.
 @Suite(.timeLimit(.minutes(10))) struct SearchLimitsTests {

@@ -1,9 +1,8 @@
-import BelfryCore
 import BelfryTesting
 import GRDB
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 /// The posting lists hold what the devices' rows say, merged or not.
 @Suite struct SubscriptionTests {

@@ -1,9 +1,8 @@
-import BelfryCore
 import BelfryTesting
 import FoundationEssentials
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 /// A server that starts where another one died.
 @Suite struct TakeoverTests {

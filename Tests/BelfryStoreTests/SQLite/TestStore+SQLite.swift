@@ -1,9 +1,8 @@
-import BelfryCore
 import BelfryTesting
 import GRDB
 import Logging
 
-@testable import BelfryStore
+@testable import BelfryService
 
 /// Runs `body` with an empty store and its path.
 func withSQLiteStore(

@@ -1,10 +1,9 @@
-import BelfryCore
 import BelfryTesting
 import GRDB
 import Logging
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 /// Each token finds its device, whether it is in the table yet or not.
 @Suite struct TokenIndexTests {

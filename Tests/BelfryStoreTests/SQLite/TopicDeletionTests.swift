@@ -1,9 +1,8 @@
-import BelfryCore
 import BelfryTesting
 import GRDB
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 @Suite struct TopicDeletionTests {
     private func count(_ table: String, in store: SQLiteStore) async throws -> Int {

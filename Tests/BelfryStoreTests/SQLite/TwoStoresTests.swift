@@ -1,9 +1,8 @@
-import BelfryCore
 import BelfryTesting
 import FoundationEssentials
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 /// Two stores on one file, as a command beside a running server is.
 @Suite struct TwoStoresTests {

@@ -1,7 +1,6 @@
-import BelfryCore
 import Testing
 
-@testable import BelfryStore
+@testable import BelfryService
 
 /// When a transaction takes another write, waits for one, and ends.
 @Suite struct WriterQueueTests {

@@ -1,7 +1,6 @@
-import BelfryCore
 import Foundation
 
-@testable import BelfryStore
+@testable import BelfryService
 
 /// Rows of a database as `0001` made it, with names as they were stored then: in whatever normal form, and in lower case.
 enum FirstSchema {

@@ -1,7 +1,6 @@
-import BelfryCore
 import PostgreSQL
 
-@testable import BelfryStore
+@testable import BelfryService
 
 /// The schema of an engine, after all migrations.
 enum SchemaWalk: String, CaseIterable, Sendable {

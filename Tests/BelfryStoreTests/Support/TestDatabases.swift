@@ -1,5 +1,4 @@
-import BelfryCore
-import BelfryStore
+import BelfryService
 import BelfryTesting
 import PostgreSQL
 import PostgresRig

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// How many devices a push would go to now.
 struct AudienceCount: Sendable {

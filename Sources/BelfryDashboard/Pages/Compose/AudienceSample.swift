@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// The first devices that a push would go to.
 enum AudienceSample {

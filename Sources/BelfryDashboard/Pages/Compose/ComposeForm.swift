@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// The form in which a push is written. What it says is a request of the admin API, and every such request has a form.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// A key of a push that has a field of its own in the form.
 struct ComposeKey: Sendable {

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// The keys of a kind of platform, folded together in the form.
 struct ComposeGroup: Sendable {

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// A location or a group of them, as a target of the form.
 struct ComposePlace: Sendable {

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// The pages before a push is sent: its audience, its look, and the same as a request.

@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// The push that a form, or its JSON, asks for.

@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// A JSON value as a tree of named places.
 extension JSONValue {

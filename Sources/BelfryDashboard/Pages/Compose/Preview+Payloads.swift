@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// Pictures of a push, each made of the payload that the provider of a platform gets.

@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// A push request as the admin API takes it, with nothing left out.

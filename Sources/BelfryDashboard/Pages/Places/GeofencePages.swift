@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 
 /// Geofences: where, when, what devices show, and how often it was shown.
 struct GeofencePages {

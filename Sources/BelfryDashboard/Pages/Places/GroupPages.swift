@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 
 /// Groups of locations: made, changed and deleted.
 struct GroupPages {

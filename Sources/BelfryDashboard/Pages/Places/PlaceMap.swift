@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 
 /// The places of an application, as the map and the lists show them.
 struct PlaceMap: Sendable {

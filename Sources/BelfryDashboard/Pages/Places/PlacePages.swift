@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 import FoundationEssentials
 
 /// Places: the map, with locations, groups and geofences in lists, and each location with its own map.

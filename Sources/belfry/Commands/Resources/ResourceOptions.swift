@@ -1,5 +1,5 @@
 import ArgumentParser
-import BelfryCore
+import BelfryService
 import Foundation
 
 /// The application that a command works on, and its output format.

@@ -1,5 +1,5 @@
 import ArgumentParser
-import BelfryCore
+import BelfryService
 
 struct TopicCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,5 @@
 import BelfryAPI
-import BelfryCore
+import BelfryService
 import Foundation
 
 /// Brings over what an application of an old server has besides devices. What is here already, equal in all its parts, is not made

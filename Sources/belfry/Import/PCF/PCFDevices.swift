@@ -1,4 +1,4 @@
-import BelfryCore
+import BelfryService
 import Foundation
 
 /// Brings the registrations of an old server over, platform by platform, some pages at a time.

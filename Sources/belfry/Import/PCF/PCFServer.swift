@@ -1,6 +1,6 @@
 import ArgumentParser
 import AsyncHTTPClient
-import BelfryCore
+import BelfryService
 import Foundation
 import KeyFiles
 import NIOCore
