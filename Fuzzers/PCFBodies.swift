@@ -19,22 +19,22 @@ func pcfBodies(_ bytes: [UInt8]) {
 
 private func read(_ body: [UInt8], as request: UInt8) throws {
     switch request {
-    case UInt8(ascii: "r"): _ = try PCFv1.RegistrationRequest.parse(body)
-    case UInt8(ascii: "s"): _ = try PCFv1.ScheduleRequest.parse(body).change(at: .zero)
-    case UInt8(ascii: "t"): _ = try PCFv1.TopicRequest.parse(body).topic(at: .zero)
-    case UInt8(ascii: "b"): _ = try PCFv1.TopicBatchRequest.parse(body)
-    case UInt8(ascii: "d"): _ = try PCFv1.TopicDeletion.parse(body)
-    case UInt8(ascii: "T"): for item in try PCFv1.TagBatch.parse(body) { _ = (item.fault, item.subscription) }
-    case UInt8(ascii: "l"): _ = try PCFv1.LocationRequest.parse(body).place(over: nil)
-    case UInt8(ascii: "g"): _ = try PCFv1.LocationGroupRequest.parse(body).plan(over: nil)
-    case UInt8(ascii: "G"): _ = try PCFv1.GeofenceRequest.parse(body).plan(over: nil)
+    case UInt8(ascii: "r"): _ = try PCF.RegistrationRequest.parse(body)
+    case UInt8(ascii: "s"): _ = try PCF.ScheduleRequest.parse(body).change(at: .zero)
+    case UInt8(ascii: "t"): _ = try PCF.TopicRequest.parse(body).topic(at: .zero)
+    case UInt8(ascii: "b"): _ = try PCF.TopicBatchRequest.parse(body)
+    case UInt8(ascii: "d"): _ = try PCF.TopicDeletion.parse(body)
+    case UInt8(ascii: "T"): for item in try PCF.TagBatch.parse(body) { _ = (item.fault, item.subscription) }
+    case UInt8(ascii: "l"): _ = try PCF.LocationRequest.parse(body).place(over: nil)
+    case UInt8(ascii: "g"): _ = try PCF.LocationGroupRequest.parse(body).plan(over: nil)
+    case UInt8(ascii: "G"): _ = try PCF.GeofenceRequest.parse(body).plan(over: nil)
     case UInt8(ascii: "A"):
         var reader = JSONReader(body)
         let apple = try ApplePush(try reader.value("message.apns"))
         try Push.Content(body: nil, apple: apple).check(for: Set(PlatformKind.allCases), receiptID: UUID())
-    case UInt8(ascii: "a"): _ = try PCFv1.AnalyticsRequest.parse(body)
+    case UInt8(ascii: "a"): _ = try PCF.AnalyticsRequest.parse(body)
     default:
-        let push = try PCFv1.PushBody.parse(body)
+        let push = try PCF.PushBody.parse(body)
         try push.message.check(for: Set(PlatformKind.allCases), receiptID: UUID())
     }
 }

@@ -40,15 +40,16 @@ private final class TestServer: Sendable {
         let vault = PlaintextVault()
         let credentials = PlaintextCredentials(vault: vault)
         let router = ResponseMiddleware.router(clock: clock)
-        let part = PCFv1.Health.Part(isHealthy: true, message: "well")
+        let part = PCF.Health.Part(isHealthy: true, message: "well")
         PCFRoutes(
-            store: store, vault: vault, clock: clock, shares: ShareLimiter(),
-            health: { PCFv1.Health(database: part, queue: part, scheduler: part) }
+            store: store, vault: vault, clock: clock, shares: ConcurrencyLimiter(),
+            health: { PCF.Health(database: part, queue: part, scheduler: part) }
         ).add(to: router)
-        AdminRoutes(store: store, vault: vault, clock: clock, credentials: credentials, shares: ShareLimiter())
+        AdminRoutes(store: store, vault: vault, clock: clock, credentials: credentials, shares: ConcurrencyLimiter())
             .add(to: router)
-        CarmaRoutes(store: store, clock: clock, passwords: PlainPasswords(), shares: ShareLimiter()).add(to: router)
-        AcrobitsRoutes(store: store, vault: vault, clock: clock, shares: ShareLimiter()).add(to: router)
+        CarmaRoutes(store: store, clock: clock, passwords: PlainPasswords(), shares: ConcurrencyLimiter()).add(
+            to: router)
+        AcrobitsRoutes(store: store, vault: vault, clock: clock, shares: ConcurrencyLimiter()).add(to: router)
         MediatorRoutes(store: store, clock: clock).add(to: router)
         Contract().add(to: router)
         HealthRoutes { [] }.add(to: router)

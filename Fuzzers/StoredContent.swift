@@ -20,7 +20,7 @@ func storedContent(_ bytes: [UInt8]) {
 private func keep(_ text: [UInt8], as kind: UInt8) throws(InvalidInput) {
     switch kind {
     case UInt8(ascii: "P"):
-        let push = try PCFv1.PushBody.parse(text)
+        let push = try PCF.PushBody.parse(text)
         try push.message.check(for: [], receiptID: UUID())
         expectKept(push.message)
         expectKept(push.target)
@@ -29,7 +29,7 @@ private func keep(_ text: [UInt8], as kind: UInt8) throws(InvalidInput) {
         let content = Push.Content(body: nil, apple: try ApplePush(try reader.value("message.apns")))
         try content.check(for: [], receiptID: UUID())
         expectKept(content)
-    case UInt8(ascii: "G"): expectKept(try PCFv1.GeofenceRequest.parse(text).plan(over: nil).data)
+    case UInt8(ascii: "G"): expectKept(try PCF.GeofenceRequest.parse(text).plan(over: nil).data)
     case UInt8(ascii: "c"): expectKept(try Push.Content(stored: text))
     case UInt8(ascii: "t"): expectKept(try Target(stored: text))
     case UInt8(ascii: "a"): expectKept(try Audience(stored: text))

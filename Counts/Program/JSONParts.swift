@@ -16,13 +16,13 @@ struct JSONParts {
     func count() throws {
         let (push, registration) = (Array(Self.push.utf8), Array(Self.registration.utf8))
         // Once before, for what is made when it is first used.
-        _ = try PCFv1.PushBody.parse(push)
-        _ = try PCFv1.RegistrationRequest.parse(registration)
+        _ = try PCF.PushBody.parse(push)
+        _ = try PCF.RegistrationRequest.parse(registration)
         try part("JSON of a push", of: Self.times) {
-            for _ in 0..<Self.times { _ = try PCFv1.PushBody.parse(push) }
+            for _ in 0..<Self.times { _ = try PCF.PushBody.parse(push) }
         }
         try part("JSON of a registration", of: Self.times) {
-            for _ in 0..<Self.times { _ = try PCFv1.RegistrationRequest.parse(registration) }
+            for _ in 0..<Self.times { _ = try PCF.RegistrationRequest.parse(registration) }
         }
     }
 }

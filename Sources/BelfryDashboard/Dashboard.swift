@@ -18,7 +18,7 @@ package enum Dashboard {
         let people: PersonService
         let clock: any WallClock
         let requestLimiter: RequestLimiter
-        let shares: ShareLimiter
+        let shares: ConcurrencyLimiter
         /// nil leaves live pages out.
         let events: EventHub?
         let server: any ServerInspector
@@ -28,7 +28,7 @@ package enum Dashboard {
 
         package init(
             store: any Store, admin: AdminService, pushes: PushService, people: PersonService, clock: any WallClock,
-            requestLimiter: RequestLimiter, shares: ShareLimiter, events: EventHub?, server: any ServerInspector,
+            requestLimiter: RequestLimiter, shares: ConcurrencyLimiter, events: EventHub?, server: any ServerInspector,
             vault: any Vault, options: Options,
             callIssuer: @escaping IssuerCall = { _ in throw SignOnFault("No issuer can be reached.") }
         ) {

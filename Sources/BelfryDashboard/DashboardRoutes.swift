@@ -92,7 +92,7 @@ package struct DashboardRoutes: Sendable {
     ) async throws -> Response {
         do {
             try services.requestLimiter.admit(Principal(.admin, -login.person.key.rawValue))
-            let visit = Visit(
+            let visit = DashboardRequest(
                 request: request, context: context, login: login,
                 query: try FormData(urlEncoded: request.uri.query ?? ""), services: services)
             guard route.method == .post else { return render(try await route.answer(visit), visit) }
@@ -120,7 +120,7 @@ package struct DashboardRoutes: Sendable {
 
     /// A form that was not taken, filled in as it was sent but for passwords and files, on its page; nil where that cannot be shown.
     private func shownAgain(
-        _ posted: Visit, _ notice: String, _ status: HTTPResponse.Status, _ resume: HeldForm.Resume
+        _ posted: DashboardRequest, _ notice: String, _ status: HTTPResponse.Status, _ resume: HeldForm.Resume
     ) async -> Response? {
         let request = posted.request
         guard var held = HeldForm(posted.form, to: request.uri.path, by: services.people),
@@ -134,7 +134,7 @@ package struct DashboardRoutes: Sendable {
         return response
     }
 
-    private func render(_ answer: PageAnswer, _ visit: Visit) -> Response {
+    private func render(_ answer: PageAnswer, _ visit: DashboardRequest) -> Response {
         switch answer {
         case .page(let page), .outcome(let page):
             html(
@@ -162,7 +162,7 @@ package struct DashboardRoutes: Sendable {
         return response
     }
 
-    private func render(page: PageView, _ visit: Visit) -> String {
+    private func render(page: PageView, _ visit: DashboardRequest) -> String {
         rendered(page, visit.login, visit.parameters.get("app_uuid"), visit.request)
     }
 

@@ -5,7 +5,7 @@ import Synchronization
 /// Reports providers that cannot be connected to: in a metric, in a line of the log, and in the store, where the
 /// receipts of waiting pushes find it.
 final class ConnectionFaultReporter: Sendable {
-    private struct Told {
+    private struct LastReported {
         var fault: ConnectionFault
         var loggedAt: Instant
         var notedAt: Instant
@@ -14,7 +14,7 @@ final class ConnectionFaultReporter: Sendable {
     private let store: any ConnectionFaultStore
     private let clock: any WallClock
     private let logger: Logger
-    private let told = Mutex<[Key<Platform>: Told]>([:])
+    private let told = Mutex<[Key<Platform>: LastReported]>([:])
     private let addressesLoggedAt = Mutex<[Key<Platform>: Instant]>([:])
 
     /// A platform gets one line in the log in this time.
@@ -81,7 +81,7 @@ final class ConnectionFaultReporter: Sendable {
         let now = clock.now
         return told.withLock { told in
             guard var last = told[platform] else {
-                told[platform] = Told(fault: fault, loggedAt: now, notedAt: now)
+                told[platform] = LastReported(fault: fault, loggedAt: now, notedAt: now)
                 return (true, true)
             }
             let isLogged = now >= last.loggedAt + Self.logPause

@@ -49,7 +49,7 @@ struct DeliveryWorker: Sendable {
         let batch: Batch
         let load: BatchLoad
 
-        func filled(_ filling: (Key<Device>) -> Filling) -> LoadedBatch {
+        func filled(_ filling: (Key<Device>) -> PersonalizedValues) -> LoadedBatch {
             let recipients = load.recipients.map {
                 Recipient(device: $0.device, token: $0.token, filling: filling($0.device))
             }
@@ -154,7 +154,7 @@ struct DeliveryWorker: Sendable {
                     batch: part.batch, applicationKey: platform.applicationKey,
                     devices: part.load.recipients.map(\.device),
                     badge: part.load.push.content.badgeChange(on: platform.kind),
-                    needs: FillingNeeds(try part.load.push.content.placeholders())))
+                    needs: PersonalizationNeeds(try part.load.push.content.placeholders())))
             places.append(place)
         }
         guard !requests.isEmpty else { return parts }
@@ -167,7 +167,9 @@ struct DeliveryWorker: Sendable {
                 let links =
                     request.needs.links
                     ? signing.map { LinkSigner(push: parts[place].load.push.head, sign: $0) } : nil
-                return parts[place].filled { Filling(values[$0] ?? Filling.Values(), links: links) }
+                return parts[place].filled {
+                    PersonalizedValues(values[$0] ?? PersonalizedValues.Values(), links: links)
+                }
             }
             if values == nil { reportLoss(of: parts[place].batch) }
         }

@@ -94,7 +94,7 @@ private final class HandshakeHandler: ChannelInboundHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .handshakeCompleted? = event as? TLSUserEvent {
             deadline?.cancel()
-            context.triggerUserOutboundEvent(HeldInputEnd.HandshakeIsOver(), promise: nil)
+            context.triggerUserOutboundEvent(DeferredEOFHandler.HandshakeIsOver(), promise: nil)
             let certificate = try? context.pipeline.syncOperations.nioSSL_peerCertificate()
             context.fireChannelRead(wrapInboundOut((try? certificate?.toDERBytes()) ?? []))
             context.fireChannelReadComplete()

@@ -82,7 +82,7 @@ final class GatewayHandler: ChannelDuplexHandler, RemovableChannelHandler {
         if case .handshakeCompleted? = event as? TLSUserEvent, state == .handshaking {
             state = .judged
             deadline?.cancel()
-            context.triggerUserOutboundEvent(HeldInputEnd.HandshakeIsOver(), promise: nil)
+            context.triggerUserOutboundEvent(DeferredEOFHandler.HandshakeIsOver(), promise: nil)
             let certificate = try? context.pipeline.syncOperations.nioSSL_peerCertificate()
             pass(.certificate((try? certificate?.toDERBytes()) ?? []), context)
         } else if case .read? = event as? IdleStateHandler.IdleStateEvent {

@@ -33,7 +33,7 @@ enum TLSServer {
                         return NIOAsyncChannel<Inbound, Outbound>?.none
                     }
                     channel.closeFuture.whenComplete { _ in address.left(peer) }
-                    let input = HeldInputEnd()
+                    let input = DeferredEOFHandler()
                     try channel.pipeline.syncOperations.addHandler(input)
                     let bound = NIOLoopBound(input, eventLoop: channel.eventLoop)
                     try channel.pipeline.syncOperations.addHandlers(

@@ -17,7 +17,7 @@ struct ServerParts: Sendable {
     // Inbound: authentication and limits.
     let certificates: Certificates
     let requestLimiter: RequestLimiter
-    let shares: ShareLimiter
+    let shares: ConcurrencyLimiter
     private let credentials: CredentialsService
     private let providers: Providers
 
@@ -26,7 +26,7 @@ struct ServerParts: Sendable {
     /// nil without the gateway of Apple's binary protocol.
     let verdicts: GatewayVerdicts?
     /// nil where there is no dual run.
-    let oldServer: OldServer?
+    let oldServer: MirrorClient?
 
     // Outbound: events for callers.
     let events: EventHub
@@ -86,7 +86,7 @@ struct ServerParts: Sendable {
         self.logger = logger
         self.certificates = try Certificates(configuration, obeysSignals: obeysSignals, logger: logger)
         self.requestLimiter = requestLimiter
-        let shares = ShareLimiter(configuration.shares)
+        let shares = ConcurrencyLimiter(configuration.shares)
         self.shares = shares
         self.credentials = CredentialsService(
             dependencies: resources.dependencies, limit: configuration.shares[.credentials],
@@ -96,7 +96,7 @@ struct ServerParts: Sendable {
         self.verdicts = verdicts
         self.events = events
         self.tracer = tracer
-        self.oldServer = configuration.mirror.map { OldServer($0, outbound: resources.dependencies.routes.own) }
+        self.oldServer = configuration.mirror.map { MirrorClient($0, outbound: resources.dependencies.routes.own) }
         self.systemdNotifier = systemdNotifier
         self.shutdown = shutdown
         self.heartbeat = heartbeat

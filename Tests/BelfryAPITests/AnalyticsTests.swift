@@ -126,10 +126,10 @@ import Testing
         let event =
             #"{"eventType":"pcf_push_event_type_heartbeat","eventTime":1500000000,"#
             + #""deviceUuid":"8D3A1C5E-0F55-4D8C-9B50-000000000001"}"#
-        let count = PCFv1.AnalyticsRequest.eventsMax + 3
+        let count = PCF.AnalyticsRequest.eventsMax + 3
         let events = Array(repeating: event, count: count).joined(separator: ",")
-        let request = try PCFv1.AnalyticsRequest.parse(Array(#"{"x":[],"events":[\#(events)]}"#.utf8))
-        #expect(request.events.count == PCFv1.AnalyticsRequest.eventsMax && request.unusableCount == 3)
+        let request = try PCF.AnalyticsRequest.parse(Array(#"{"x":[],"events":[\#(events)]}"#.utf8))
+        #expect(request.events.count == PCF.AnalyticsRequest.eventsMax && request.unusableCount == 3)
     }
 
     @Test(arguments: [#"{"events":[]}"#, #"{"events":[],"more":{"a":1}}"#])

@@ -55,10 +55,10 @@ import Testing
             options: Broker.Options(user: "cf", password: password, apiURL: "https://push.example.org")
         ).add(to: router)
         PCFRoutes(
-            store: store, vault: vault, clock: clock, shares: ShareLimiter(),
+            store: store, vault: vault, clock: clock, shares: ConcurrencyLimiter(),
             health: {
-                let part = PCFv1.Health.Part(isHealthy: true, message: "")
-                return PCFv1.Health(database: part, queue: part, scheduler: part)
+                let part = PCF.Health.Part(isHealthy: true, message: "")
+                return PCF.Health(database: part, queue: part, scheduler: part)
             }
         ).add(to: router)
         let app = Hummingbird.Application(

@@ -50,7 +50,7 @@ import Testing
 
     private static func router() -> Router<APIContext> {
         let clock = ManualClock()
-        return RecordedServer.router(MemoryStore(clock: clock), PlaintextVault(), clock, PCFv1.Options())
+        return RecordedServer.router(MemoryStore(clock: clock), PlaintextVault(), clock, PCF.Options())
     }
 
     /// The routes that the router does not answer with a 405. HEAD goes with GET and is no operation of its own.

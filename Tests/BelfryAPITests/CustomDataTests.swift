@@ -61,7 +61,7 @@ import Testing
                 Push.Content(body: "{{badge}}", custom: stored.custom, isTemplate: true)))
         let personal = PayloadTemplate(
             try IOSPayload(template.content, receiptID: nil, sentAt: .zero).bytes, template
-        ).payload(for: Filling(Filling.Values(badge: 7)), bytesMax: .max)
+        ).payload(for: PersonalizedValues(PersonalizedValues.Values(badge: 7)), bytesMax: .max)
         return [
             question(value, ios.bytes, ["v"]), question(value, web.bytes, ["v"]),
             question(value, JSONValue.object(android.data).encoded, ["v"], isText: true).under("w"),

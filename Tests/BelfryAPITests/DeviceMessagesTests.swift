@@ -21,7 +21,7 @@ import Testing
             _ = try await server.store.fill([
                 FillingRequest(
                     batch: batch, applicationKey: server.application.key, devices: batch.devices,
-                    badge: load.push.content.badgeChange(on: load.platform.kind), needs: FillingNeeds([]))
+                    badge: load.push.content.badgeChange(on: load.platform.kind), needs: PersonalizationNeeds([]))
             ])
             let told = Settlement(
                 batch: batch, answers: batch.answers.map { _ in .accepted }, retryAt: nil, retryTimes: [:],

@@ -104,12 +104,12 @@ import Testing
                     name: try Name("root"), scope: .operator, bounds: .everything, by: TestAdminServer.author
                 ).text.text)
             let router = ResponseMiddleware.router(clock: clock)
-            PCFRoutes(store: store, vault: vault, clock: clock, shares: ShareLimiter()) {
-                let part = PCFv1.Health.Part(isHealthy: true, message: "")
-                return PCFv1.Health(database: part, queue: part, scheduler: part)
+            PCFRoutes(store: store, vault: vault, clock: clock, shares: ConcurrencyLimiter()) {
+                let part = PCF.Health.Part(isHealthy: true, message: "")
+                return PCF.Health(database: part, queue: part, scheduler: part)
             }.add(to: router)
             let adminRoutes = AdminRoutes(
-                store: store, vault: vault, clock: clock, credentials: credentials, shares: ShareLimiter())
+                store: store, vault: vault, clock: clock, credentials: credentials, shares: ConcurrencyLimiter())
             adminRoutes.add(to: router)
             routes = adminRoutes.routes
             app = Hummingbird.Application(

@@ -82,7 +82,7 @@ import Testing
         #expect(
             well.text == #"{"database":{"healthy":true,"message":"SQLite"},"rabbitmq":{"healthy":true,"message":"#
                 + #""batches flow"},"scheduler-backend":{"healthy":true,"message":"Scheduler is up"}}"#)
-        server.health = PCFv1.Health(
+        server.health = PCF.Health(
             database: .init(isHealthy: false, message: "disk full"), queue: server.health.queue,
             scheduler: server.health.scheduler)
         let ill = try await server.send(.get, "/healthcheck")

@@ -7,14 +7,14 @@ import Testing
 /// Rules for the body of every request.
 @Suite struct RequestParsingTests {
     @Test func `of a key that stands twice the last one counts`() throws {
-        let request = try PCFv1.RegistrationRequest.parse(
+        let request = try PCF.RegistrationRequest.parse(
             Array(#"{"registration_token":"a","registration_token":"b","tags":["x"],"tags":null}"#.utf8))
         #expect(request.registrationToken == RegistrationToken("b"))
         #expect(request.tags == nil)
     }
 
     @Test func `a byte order mark is passed over, and escaped keys are read`() throws {
-        let request = try PCFv1.RegistrationRequest.parse(
+        let request = try PCF.RegistrationRequest.parse(
             [0xEF, 0xBB, 0xBF] + Array(#"{"\u006fs":"ios"}"#.utf8))
         #expect(request.about.os == "ios")
     }
@@ -33,8 +33,8 @@ import Testing
         var random = SplitMix(state: seed)
         for _ in 0..<2_000 {
             let bytes = Self.mutated(Self.corpus[Int(random.next() % 3)], &random)
-            let registration = Result { try PCFv1.RegistrationRequest.parse(bytes) }
-            let push = Result { try PCFv1.PushBody.parse(bytes) }
+            let registration = Result { try PCF.RegistrationRequest.parse(bytes) }
+            let push = Result { try PCF.PushBody.parse(bytes) }
             if case .failure(let error) = registration { #expect(error is InvalidInput) }
             if case .failure(let error) = push { #expect(error is InvalidInput) }
             // Whatever we take, a second reader has to take too.

@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test func `a list that is written as it is read counts until its end`() async throws {
-        let shares = ShareLimiter([.exports: ShareLimit(perCaller: 1, total: 4)])
+        let shares = ConcurrencyLimiter([.exports: ShareLimit(perCaller: 1, total: 4)])
         let holder = ShareHolder(application: Key(1), tenant: nil)
         let response = try await shares.streaming(.exports, for: holder) {
             Response(status: .ok, body: ResponseBody { try await $0.finish(nil) })
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func `what fails gives its part back`() async throws {
-        let shares = ShareLimiter([.batches: ShareLimit(perCaller: 1, total: 4)])
+        let shares = ConcurrencyLimiter([.batches: ShareLimit(perCaller: 1, total: 4)])
         for _ in 0..<3 {
             await #expect(throws: CancellationError.self) {
                 try await shares.holding(.batches, for: ShareHolder(application: Key(1), tenant: nil)) {
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test func `when all there is is in use, others are told to come again`() async throws {
-        let shares = ShareLimiter([.tests: ShareLimit(perCaller: 1, total: 1)])
+        let shares = ConcurrencyLimiter([.tests: ShareLimit(perCaller: 1, total: 1)])
         let leases = try (1...4).map { number in
             try shares.take(.tests, for: ShareHolder(application: Key(number), tenant: Key(number)))
         }
@@ -84,10 +84,10 @@ import Testing
         let store = SlowStore()
         let flooder = try await store.base.create(.test(OpenVault()))
         let neighbour = try await store.base.create(.test(OpenVault()))
-        let shares = ShareLimiter([.searches: ShareLimit(perCaller: 2, total: 16)])
+        let shares = ConcurrencyLimiter([.searches: ShareLimit(perCaller: 2, total: 16)])
         let router = ResponseMiddleware.router(clock: StoppedClock())
         PCFRoutes(store: store, vault: OpenVault(), clock: StoppedClock(), shares: shares) {
-            PCFv1.Health(
+            PCF.Health(
                 database: .init(isHealthy: true, message: ""), queue: .init(isHealthy: true, message: ""),
                 scheduler: .init(isHealthy: true, message: ""))
         }.add(to: router)
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test func `bodies of one application take no more than its part together`() async throws {
-        let shares = ShareLimiter([.uploads: ShareLimit(perCaller: 1_024, total: 8_192)])
+        let shares = ConcurrencyLimiter([.uploads: ShareLimit(perCaller: 1_024, total: 8_192)])
         let holder = ShareHolder(application: Key(1), tenant: nil)
         func request(_ length: Int?) -> Request {
             var head = HTTPRequest(method: .post, scheme: nil, authority: nil, path: "/v1/push")
@@ -139,7 +139,7 @@ import Testing
         #expect(shares.used(of: .uploads) == 0)
     }
 
-    private func nothing(_ shares: ShareLimiter, _ request: Request, _ holder: ShareHolder) async throws {
+    private func nothing(_ shares: ConcurrencyLimiter, _ request: Request, _ holder: ShareHolder) async throws {
         _ = try await shares.uploading(request, atMost: 1 << 20, for: holder) { Response(status: .ok) }
     }
 }
@@ -155,7 +155,7 @@ private struct NoWriter: ResponseBodyWriter {
 /// The routes of the event streams, without a server.
 private struct TestEventServer {
     let store = MemoryStore(clock: ManualClock())
-    let shares: ShareLimiter
+    let shares: ConcurrencyLimiter
     let admin: AdminService
     let application: BelfryService.Application
     private let route: Admin.Route
@@ -163,7 +163,7 @@ private struct TestEventServer {
     init(_ limit: ShareLimit) async throws {
         let vault = PlaintextVault()
         let credentials = PlaintextCredentials(vault: vault, end: nil)
-        shares = ShareLimiter([.streams: limit])
+        shares = ConcurrencyLimiter([.streams: limit])
         admin = AdminService(
             store: store, vault: vault, credentials: credentials, hash: SecretHash.of, clock: ManualClock())
         let hub = EventHub(store: store, clock: ManualClock(), logger: CapturedLog().logger)

@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func `a caller that is cancelled leaves the queue at once`() async throws {
-        let queue = TurnQueue(FairTurns<String>(places: 1, waitingMax: 1))
+        let queue = FairQueue(FairTurns<String>(places: 1, waitingMax: 1))
         let work = Work()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await queue.run(for: "a") { await work.run() } }
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test func `all that wait are served, and never more at once than there are places`() async throws {
-        let queue = TurnQueue(FairTurns<Int>(places: 2, waitingMax: 100))
+        let queue = FairQueue(FairTurns<Int>(places: 2, waitingMax: 100))
         let running = Running()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<60 {

@@ -6,15 +6,15 @@ import Testing
 @Suite struct PlaceholderTests {
     private static func content(_ body: String) -> Push.Content { Push.Content(body: body, isTemplate: true) }
 
-    private static let filling: Filling = {
-        var values = Filling.Values(badge: 3)
+    private static let filling: PersonalizedValues = {
+        var values = PersonalizedValues.Values(badge: 3)
         values.deviceUUID = UUID(words: 1, 2)
         values.userID = "emma&co"
         values.language = "de"
         values.attributes = [
             "name": .text("Anna \"A\" Öz"), "visits": .number(7), "vip": .flag(true), "full name": .text("Anna Öz"),
         ]
-        return Filling(values)
+        return PersonalizedValues(values)
     }()
 
     private static let texts: [(written: String, filled: String)] = [
@@ -84,7 +84,7 @@ import Testing
         let head = PushHead(
             key: Key(1), receiptID: UUID(words: 9, 9), applicationKey: Key(1), lane: .normal, guarantee: .atLeastOnce,
             acceptedAt: Instant(milliseconds: 1_000_000), expiresAt: nil)
-        let filling = Filling(Self.filling.values, links: LinkSigner(push: head) { "<\($0.utf8.count)>" })
+        let filling = PersonalizedValues(Self.filling.values, links: LinkSigner(push: head) { "<\($0.utf8.count)>" })
         let link = try #require(
             try Self.content("{{ 'https://a.example/x?y=1' | signed_link }}").filled(with: filling).body)
         let signed =

@@ -99,9 +99,10 @@ import Testing
             {"title":"Hi {{user.name}}","link":"https://a.example/u/{{user.id}}","image":"https://a.example/{{badge}}.png",
              "thread":"{{user.id}}","data":{"a":[{"b":"{{user.name}}"}]}}
             """#, isTemplate: true)
-        var values = Filling.Values(badge: 3)
+        var values = PersonalizedValues.Values(badge: 3)
         (values.userID, values.attributes) = ("a b", ["name": .text("Anna \"A\"")])
-        fields = try Push.Content(body: nil, shared: fields, isTemplate: true).filled(with: Filling(values)).shared
+        fields = try Push.Content(body: nil, shared: fields, isTemplate: true).filled(with: PersonalizedValues(values))
+            .shared
         #expect(fields.title == "Hi Anna \"A\"" && fields.link == "https://a.example/u/a%20b")
         #expect(fields.image == "https://a.example/3.png" && fields[.thread] == "a b")
         #expect(fields.data["a"] == .array([.object(["b": .string("Anna \"A\"")])]))

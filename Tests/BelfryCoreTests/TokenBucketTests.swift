@@ -54,7 +54,7 @@ import Testing
 
 @Suite struct GenerationsTests {
     @Test func `the keys touched last are known, and memory is bounded whatever comes`() {
-        var known = Generations<Int, Int>(countMax: 100)
+        var known = BoundedCache<Int, Int>(countMax: 100)
         for number in 0..<10_000 {
             known.set(number, for: number)
             known.set(-1, for: -1)

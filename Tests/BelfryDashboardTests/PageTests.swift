@@ -36,8 +36,8 @@ import Testing
             application, [platform], devices: 0, hasPushes: false, url: "https://push.example.org")
         let bodies = page.sections.compactMap(\.code).compactMap { $0.firstMatch(of: /-d '(.*)'/)?.1 }
         #expect(bodies.count == 2)
-        #expect(throws: Never.self) { try PCFv1.RegistrationRequest.parse(Array(bodies[0].utf8)) }
-        let push = try PCFv1.PushBody.parse(Array(bodies[1].utf8))
+        #expect(throws: Never.self) { try PCF.RegistrationRequest.parse(Array(bodies[0].utf8)) }
+        let push = try PCF.PushBody.parse(Array(bodies[1].utf8))
         #expect(push.target == .everyone && push.message.shared.title == "Hello")
     }
 

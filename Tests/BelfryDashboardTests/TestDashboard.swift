@@ -39,7 +39,7 @@ final class TestDashboard: Sendable {
         routes = try DashboardRoutes(
             Dashboard.Services(
                 store: store, admin: admin, pushes: PushService(store: store), people: people, clock: clock,
-                requestLimiter: RequestLimiter(clock: clock), shares: ShareLimiter(),
+                requestLimiter: RequestLimiter(clock: clock), shares: ConcurrencyLimiter(),
                 events: EventHub(
                     store: store, clock: clock, logger: Logger(label: "test"), options: EventHub.Options()),
                 server: FakeServer(), vault: vault,

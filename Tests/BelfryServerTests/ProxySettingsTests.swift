@@ -102,7 +102,7 @@ import Tunnel
         let old = try await ServerConfiguration.load(environment: environment)
         #expect(!old.providers.sendsAndroidReceiptID && !old.storage.migrates)
         #expect(old.strayOldNames == ["crypto_applicationKey"])
-        #expect(OldNames.reason(for: "crypto_applicationKey").contains("key ring"))
+        #expect(LegacySettings.reason(for: "crypto_applicationKey").contains("key ring"))
     }
 
     @Test func `all that is wrong is told at once, and no password with it`() async throws {

@@ -9,7 +9,7 @@ package struct AcrobitsRoutes: Sendable {
     private let store: any Store
     private let vault: any Vault
     private let clock: any WallClock
-    private let shares: ShareLimiter
+    private let shares: ConcurrencyLimiter
     private let requestLimiter: RequestLimiter
     private let endpoints: OpenEndpointCheck
     private let acrobits: AcrobitsService
@@ -27,7 +27,7 @@ package struct AcrobitsRoutes: Sendable {
     ///   - path: that of the public URL, which softphones sign with the rest of the address.
     package init(
         store: any Store, vault: any Vault, clock: any WallClock, requestLimiter: RequestLimiter? = nil,
-        shares: ShareLimiter, below path: PublicPath = PublicPath(of: nil)
+        shares: ConcurrencyLimiter, below path: PublicPath = PublicPath(of: nil)
     ) {
         self.store = store
         self.vault = vault

@@ -112,7 +112,7 @@ package struct MediatorRoutes: Sendable {
     /// The addresses that the path without a key served, with their numbers of mediators: their requests are counted before the database is
     /// asked.
     private final class PlainCallers: Sendable {
-        private let counts = Mutex(Generations<NetworkAddress, Int>(countMax: 16_384))
+        private let counts = Mutex(BoundedCache<NetworkAddress, Int>(countMax: 16_384))
 
         func mediators(of site: NetworkAddress) -> Int? { counts.withLock { $0.value(for: site) } }
 

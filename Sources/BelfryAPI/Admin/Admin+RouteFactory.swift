@@ -56,7 +56,7 @@ extension Admin {
         let pushes: PushService
         let clock: any WallClock
         let pushObserver: any PushObserver
-        let shares: ShareLimiter
+        let shares: ConcurrencyLimiter
         /// How long a test push waits for its provider when it is asked to.
         let verdictDeadline: Duration
         /// Why nothing is sent at present: a command may work where no server runs.
@@ -66,7 +66,7 @@ extension Admin {
 
         init(
             store: any Store, admin: AdminService, channels: ChannelService, clock: any WallClock,
-            pushObserver: any PushObserver = NoPushObserver(), shares: ShareLimiter,
+            pushObserver: any PushObserver = NoPushObserver(), shares: ConcurrencyLimiter,
             verdictDeadline: Duration = .seconds(20), absence: @escaping @Sendable () async throws -> String? = { nil }
         ) {
             self.store = store
@@ -85,7 +85,7 @@ extension Admin {
         }
 
         /// The response to an accepted push: its receipt id.
-        func accepted(_ push: Push, _ call: Call, unmatched: UnmatchedNames? = nil) throws -> Response {
+        func accepted(_ push: Push, _ call: Call, unmatched: UnresolvedTargets? = nil) throws -> Response {
             note(push, call)
             return try .created(CreatedPushReply(push, unmatched: unmatched))
         }

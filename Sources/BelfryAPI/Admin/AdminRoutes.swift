@@ -10,7 +10,7 @@ package struct AdminRoutes: Sendable {
     private let idempotency: IdempotencyMiddleware
     private let events: EventHub?
     private let server: (any ServerInspector)?
-    private let shares: ShareLimiter
+    private let shares: ConcurrencyLimiter
     private let bodyBytesMax: Int
 
     /// - Parameters:
@@ -23,7 +23,7 @@ package struct AdminRoutes: Sendable {
     package init(
         store: any Store, vault: any Vault, clock: any WallClock, credentials: any ProviderCredentials,
         passwords: any PasswordHashing = NoPasswords(), requestLimiter: RequestLimiter? = nil,
-        shares: ShareLimiter, events: EventHub? = nil, server: (any ServerInspector)? = nil,
+        shares: ConcurrencyLimiter, events: EventHub? = nil, server: (any ServerInspector)? = nil,
         bodyBytesMax: Int = 1_048_576, idempotencyHold: Duration = .seconds(35),
         verdictDeadline: Duration = .seconds(20)
     ) {

@@ -23,7 +23,7 @@ package struct LocalAdminAPI: Sendable {
         routes =
             Admin.RouteFactory(
                 store: service.store, admin: service.admin, channels: service.channels, clock: clock,
-                pushObserver: AcceptedPushCounter(), shares: ShareLimiter(), absence: absence
+                pushObserver: AcceptedPushCounter(), shares: ConcurrencyLimiter(), absence: absence
             ).routes
         author = service.author
         self.logger = logger

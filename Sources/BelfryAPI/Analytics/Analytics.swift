@@ -2,7 +2,7 @@ import BelfryService
 import Hummingbird
 import Metrics
 
-extension PCFv1 {
+extension PCF {
     /// Handlers of `/v1/analytics`.
     struct Analytics: Sendable {
         private let store: any AnalyticsStore

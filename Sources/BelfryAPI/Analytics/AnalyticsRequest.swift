@@ -1,7 +1,7 @@
 package import BelfryService
 import FoundationEssentials
 
-extension PCFv1 {
+extension PCF {
     /// The body of `POST /v1/analytics`: `{"events":[…]}`.
     ///
     /// A device repeats a refused request for ever, so nothing inside an event makes it fail: what cannot be used is

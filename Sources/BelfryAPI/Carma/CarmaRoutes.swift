@@ -8,7 +8,7 @@ import Metrics
 package struct CarmaRoutes: Sendable {
     let carma: CarmaService
     let store: any ApplicationStore
-    let shares: ShareLimiter
+    let shares: ConcurrencyLimiter
     private let authenticator: CarmaAuthenticator
     private let requestLimiter: RequestLimiter
     private let options: Carma.Options
@@ -20,7 +20,7 @@ package struct CarmaRoutes: Sendable {
     package init(
         store: any Store, clock: any WallClock, passwords: any PasswordHashing = NoPasswords(),
         options: Carma.Options = Carma.Options(), requestLimiter: RequestLimiter? = nil,
-        shares: ShareLimiter,
+        shares: ConcurrencyLimiter,
         pushObserver: any PushObserver = NoPushObserver()
     ) {
         self.requestLimiter = requestLimiter ?? RequestLimiter(clock: clock)

@@ -35,7 +35,7 @@ extension Admin {
         package let topics: [String]
         package let custom_user_ids: [String]
 
-        package init(_ names: UnmatchedNames) {
+        package init(_ names: UnresolvedTargets) {
             devices = names.devices.uuids.map(\.lowercased)
             device_count = names.devices.count
             topics = names.topics

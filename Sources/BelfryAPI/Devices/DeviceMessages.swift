@@ -2,7 +2,7 @@ import BelfryService
 import FoundationEssentials
 import Hummingbird
 
-extension PCFv1 {
+extension PCF {
     /// `GET /v1/registration/:device_uuid/messages`, which PCF does not have: an app asks for the messages sent to it.
     struct DeviceMessages: Sendable {
         let store: any DeviceStore

@@ -2,10 +2,10 @@ import BelfryService
 import FoundationEssentials
 import Hummingbird
 
-extension PCFv1 {
+extension PCF {
     /// Handlers of `/v2/registrations` and `/v2/custom_user_ids`.
     struct RegistrationList: Sendable {
-        let store: any ApplicationStore & DirectoryStore
+        let store: any ApplicationStore & DeviceSearchStore
 
         private static let chunkSize = 500
         /// The last page that may be asked for. To reach a page, all ids before it are read: a million at most.

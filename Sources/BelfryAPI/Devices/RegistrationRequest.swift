@@ -1,6 +1,6 @@
 package import BelfryService
 
-extension PCFv1 {
+extension PCF {
     /// The body of `POST /v1/registration` and `PUT /v1/registration/:device_uuid`.
     package struct RegistrationRequest: Sendable, Hashable {
         package private(set) var registrationToken: RegistrationToken?

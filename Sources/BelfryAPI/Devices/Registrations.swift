@@ -4,7 +4,7 @@ import Hummingbird
 import Logging
 import Metrics
 
-extension PCFv1 {
+extension PCF {
     /// Handlers of `/v1/registration`.
     struct Registrations: Sendable {
         typealias Stores = ApplicationStore & DeviceStore & MirrorStore & DeviceDetailStore

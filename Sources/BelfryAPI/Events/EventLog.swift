@@ -11,7 +11,7 @@ struct EventLog {
     /// The newest open pushes at the last poll.
     private var open: [UUID: Receipt]
     /// Other pushes that changed lately.
-    private var others: Generations<UUID, Receipt>
+    private var others: BoundedCache<UUID, Receipt>
     /// Pushes to read again.
     private var changed: Set<UUID> = []
     /// The application's newest pushes at the last poll.
@@ -26,7 +26,7 @@ struct EventLog {
     /// Events before the first reader are not reported.
     init(_ options: EventHub.Options, newest: [Receipt], open: [Receipt]) {
         ring = EventRing(countMax: options.ringMax)
-        others = Generations(countMax: options.openMax * 2)
+        others = BoundedCache(countMax: options.openMax * 2)
         openMax = options.openMax
         horizon = open.count < options.openMax ? Key(0) : open.map(\.push.key).min() ?? Key(0)
         self.newest = Set(newest.map(\.push.receiptID))

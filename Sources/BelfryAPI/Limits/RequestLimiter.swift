@@ -29,10 +29,10 @@ package final class RequestLimiter: Sendable {
     private let isWatching = Atomic(false)
     /// The number of nodes that share the limits.
     private let nodes = Atomic(1)
-    private let buckets = Mutex(Generations<Principal, TokenBucket>(countMax: 65_536))
-    private let lookUps = Mutex(Generations<NetworkAddress, TokenBucket>(countMax: 16_384))
+    private let buckets = Mutex(BoundedCache<Principal, TokenBucket>(countMax: 65_536))
+    private let lookUps = Mutex(BoundedCache<NetworkAddress, TokenBucket>(countMax: 16_384))
     /// Buckets of addresses, for callers whom only the database knows.
-    private let sites = Mutex(Generations<NetworkAddress, TokenBucket>(countMax: 16_384))
+    private let sites = Mutex(BoundedCache<NetworkAddress, TokenBucket>(countMax: 16_384))
     private let strayProxyIsReported = Atomic(false)
 
     /// The limit of names that are not there. A caller with the right one may share the address with one who guesses, and gets its turn.
@@ -128,7 +128,7 @@ package final class RequestLimiter: Sendable {
 
     private func admit<Owner>(
         _ owner: Owner, of kind: Principal.Kind, callers count: Int,
-        _ buckets: borrowing Mutex<Generations<Owner, TokenBucket>>
+        _ buckets: borrowing Mutex<BoundedCache<Owner, TokenBucket>>
     ) throws(APIError) {
         guard let whole = options.limits[kind] else { return }
         let limit = whole.part(NodeShare(nodes: nodes.load(ordering: .relaxed))).times(count)
@@ -138,7 +138,7 @@ package final class RequestLimiter: Sendable {
     }
 
     private func take<Owner>(
-        from buckets: borrowing Mutex<Generations<Owner, TokenBucket>>, for owner: Owner, under limit: RateLimit
+        from buckets: borrowing Mutex<BoundedCache<Owner, TokenBucket>>, for owner: Owner, under limit: RateLimit
     ) -> Duration? {
         let now = clock.now
         return buckets.withLock { buckets in

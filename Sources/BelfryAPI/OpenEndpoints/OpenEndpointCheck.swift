@@ -12,7 +12,7 @@ package struct OpenEndpointCheck: Sendable {
     private let known = Known()
 
     private final class Known: Sendable {
-        let keys = Mutex(Generations<[UInt8], Bool>(countMax: 16_384))
+        let keys = Mutex(BoundedCache<[UInt8], Bool>(countMax: 16_384))
     }
 
     package init(store: any OpenEndpointStore & ApplicationStore, requestLimiter: RequestLimiter) {

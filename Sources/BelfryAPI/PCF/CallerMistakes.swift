@@ -3,12 +3,12 @@ import Hummingbird
 import Logging
 import Metrics
 
-extension PCFv1 {
+extension PCF {
     /// Reports probable mistakes in requests that are valid: a log line for each application or platform, a header for the caller, and a
     /// count.
     struct CallerMistakes: Sendable {
-        private let ignored = FirstTimes<String>()
-        private let strangers = FirstTimes<Key<Platform>>()
+        private let ignored = LogOnce<String>()
+        private let strangers = LogOnce<Key<Platform>>()
         private let mismatched = Counter(metric: .mismatchedOS)
 
         /// Tells of fields that look misspelt in a header of the response and in the log.
@@ -56,7 +56,7 @@ extension PCFv1 {
 
 extension PlatformKind {
     /// nil where devices of several systems register.
-    fileprivate var system: PCFv1.System? {
+    fileprivate var system: PCF.System? {
         switch self {
         case .apple: .ios
         case .android, .androidFCM, .androidBaidu, .amazon: .android

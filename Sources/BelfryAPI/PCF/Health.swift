@@ -1,6 +1,6 @@
 import Hummingbird
 
-extension PCFv1 {
+extension PCF {
     /// The health of the parts of the original service, as Belfry's corresponding parts report it.
     package struct Health: Sendable, Hashable {
         package let database: Part
@@ -44,7 +44,7 @@ extension PCFv1 {
 }
 
 extension JSONWriter {
-    fileprivate mutating func part(_ key: StaticString, _ part: PCFv1.Health.Part) {
+    fileprivate mutating func part(_ key: StaticString, _ part: PCF.Health.Part) {
         object(key) { json in
             json.bool("healthy", part.isHealthy)
             json.string("message", part.message)

@@ -116,7 +116,7 @@ struct IgnoredFields: Sendable, Hashable {
     }
 }
 
-extension PCFv1 {
+extension PCF {
     /// The treatment of fields that nothing reads.
     package enum UnknownFields: Sendable {
         /// Refuses the request.

@@ -3,7 +3,7 @@ import FoundationEssentials
 
 extension Target {
     /// The target of a push. Lists without an entry count as not given.
-    init(_ target: PCFv1.TargetNames) throws(InvalidInput) {
+    init(_ target: PCF.TargetNames) throws(InvalidInput) {
         let isByDevice = target.devices != nil
         try self.init(
             devices: target.devices, topics: target.topics,
@@ -12,7 +12,7 @@ extension Target {
     }
 }
 
-extension PCFv1.TargetNames {
+extension PCF.TargetNames {
     /// The named types of platform; nil for every type.
     fileprivate func kinds() throws(InvalidInput) -> [PlatformKind]? {
         var kinds: [PlatformKind] = []

@@ -9,7 +9,7 @@ extension Registration {
     ///
     /// - Parameter isNew: whether it came by POST, which replaces all tags and the alias, and whose `os` counts.
     init(
-        _ request: PCFv1.RegistrationRequest, isNew: Bool, token: DeviceToken, customUserID: Change<String>
+        _ request: PCF.RegistrationRequest, isNew: Bool, token: DeviceToken, customUserID: Change<String>
     ) throws(InvalidInput) {
         var about = request.about
         // An alias may be the user's name, which the iOS SDK leaves out after a logout.
@@ -20,7 +20,7 @@ extension Registration {
 }
 
 extension Registration.TopicChange {
-    fileprivate init(_ tags: PCFv1.RegistrationRequest.Tags?, isNew: Bool) throws(InvalidInput) {
+    fileprivate init(_ tags: PCF.RegistrationRequest.Tags?, isNew: Bool) throws(InvalidInput) {
         switch tags {
         case nil: self = isNew ? .replace([]) : .keep
         case .all(let names): self = .replace(Set(try Topic.normalized(names, field: "tags")))

@@ -11,24 +11,24 @@ package struct PCFRoutes: Sendable {
     let authenticator: Authenticator
     let store: any Store
     let clock: any WallClock
-    let options: PCFv1.Options
-    let shares: ShareLimiter
+    let options: PCF.Options
+    let shares: ConcurrencyLimiter
     private let idempotency: IdempotencyMiddleware
-    private let registrations: PCFv1.Registrations
-    private let messages: PCFv1.DeviceMessages
-    private let pushes: PCFv1.Pushes
-    let schedules: PCFv1.Schedules
-    private let health: @Sendable () async -> PCFv1.Health
+    private let registrations: PCF.Registrations
+    private let messages: PCF.DeviceMessages
+    private let pushes: PCF.Pushes
+    let schedules: PCF.Schedules
+    private let health: @Sendable () async -> PCF.Health
 
     /// - Parameters:
     ///   - requestLimiter: one for all APIs; nil limits only failed logins.
     ///   - shares: one for all APIs.
     ///   - health: called for each `/healthcheck`; it has to answer in time by itself.
     package init(
-        store: any Store, vault: any Vault, clock: any WallClock, options: PCFv1.Options = PCFv1.Options(),
-        requestLimiter: RequestLimiter? = nil, shares: ShareLimiter,
+        store: any Store, vault: any Vault, clock: any WallClock, options: PCF.Options = PCF.Options(),
+        requestLimiter: RequestLimiter? = nil, shares: ConcurrencyLimiter,
         pushObserver: any PushObserver = NoPushObserver(),
-        health: @escaping @Sendable () async -> PCFv1.Health
+        health: @escaping @Sendable () async -> PCF.Health
     ) {
         Metric.declare()
         self.store = store
@@ -41,14 +41,14 @@ package struct PCFRoutes: Sendable {
         idempotency = IdempotencyMiddleware(
             store: store, vault: vault, bodyBytesMax: options.bodyBytesMax, hold: options.idempotencyHold)
         let secrets = SharedSecrets(vault: vault, clock: clock)
-        registrations = PCFv1.Registrations(store: store, secrets: secrets, options: options)
-        messages = PCFv1.DeviceMessages(
+        registrations = PCF.Registrations(store: store, secrets: secrets, options: options)
+        messages = PCF.DeviceMessages(
             store: store,
             service: DeviceMessageService(
                 store: store, clock: clock, linkKeys: SharedSecretLinkKeys(store: store, secrets: secrets)))
         let pushService = PushService(store: store, pushObserver: pushObserver)
-        pushes = PCFv1.Pushes(pushService: pushService, clock: clock, options: options)
-        schedules = PCFv1.Schedules(store: store, pushService: pushService, clock: clock, options: options)
+        pushes = PCF.Pushes(pushService: pushService, clock: clock, options: options)
+        schedules = PCF.Schedules(store: store, pushService: pushService, clock: clock, options: options)
         self.health = health
     }
 
@@ -97,7 +97,7 @@ package struct PCFRoutes: Sendable {
         addSchedules(to: router)
         addDirectory(to: router)
         addMap(to: router)
-        serve("v1/version", on: router, [.get: { _, _ in PCFv1.versionReply() }])
+        serve("v1/version", on: router, [.get: { _, _ in PCF.versionReply() }])
         serve("healthcheck", on: router, [.get: { _, _ in await health().response() }])
     }
 

@@ -1,7 +1,7 @@
 import BelfryService
 import Hummingbird
 
-extension PCFv1 {
+extension PCF {
     /// The `size` and `page` of a list, and the corresponding numbers of the response.
     struct PageQuery: Sendable, Hashable {
         let size: Int
@@ -28,7 +28,7 @@ extension PCFv1 {
 extension JSONWriter {
     /// The elements of a page, and the four numbers that go with them.
     mutating func page<Element>(
-        _ key: StaticString, total: StaticString, _ listing: ListPage<Element>, _ query: PCFv1.PageQuery,
+        _ key: StaticString, total: StaticString, _ listing: ListPage<Element>, _ query: PCF.PageQuery,
         _ write: (inout JSONWriter, Element) -> Void
     ) {
         object { json in

@@ -1,6 +1,6 @@
 import BelfryService
 
-extension PCFv1 {
+extension PCF {
     /// The body of `POST /v1/geofence` and `PUT /v1/geofence/:geofence_id`.
     struct GeofenceRequest: Sendable, Hashable {
         private var locations: [Int64]?

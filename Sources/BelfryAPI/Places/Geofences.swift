@@ -1,7 +1,7 @@
 import BelfryService
 import Hummingbird
 
-extension PCFv1 {
+extension PCF {
     /// Handlers of `/v1/geofence`, for back ends, and `/v1/geofences`, for devices.
     struct Geofences: Sendable {
         let store: any GeofenceStore

@@ -1,6 +1,6 @@
 import BelfryService
 
-extension PCFv1 {
+extension PCF {
     /// The body of `POST /v1/locations` and `PUT /v1/locations/:location_id`.
     struct LocationRequest: Sendable, Hashable {
         private var name: String?

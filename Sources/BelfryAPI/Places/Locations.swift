@@ -1,7 +1,7 @@
 import BelfryService
 import Hummingbird
 
-extension PCFv1 {
+extension PCF {
     /// Handlers of `/v1/locations` and `/v1/location_groups`.
     struct Locations: Sendable {
         let store: any LocationStore
@@ -54,7 +54,7 @@ extension PCFv1 {
     }
 }
 
-extension PCFv1.Locations {
+extension PCF.Locations {
     func listGroups(_ request: Request, of application: Application) async throws -> Response {
         let query = try GeoListQuery(request)
         let listing = try await store.locationGroups(of: application.key, query)
@@ -68,14 +68,14 @@ extension PCFv1.Locations {
     }
 
     func createGroup(_ request: Request, for application: Application) async throws -> Response {
-        let body = try PCFv1.LocationGroupRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+        let body = try PCF.LocationGroupRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
         return reply(try await store.create(try body.plan(over: nil), of: application.key))
     }
 
     func update(
         _ key: Key<LocationGroup>, _ request: Request, of application: Application
     ) async throws -> Response {
-        let body = try PCFv1.LocationGroupRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+        let body = try PCF.LocationGroupRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
         let group = try await store.update(key, of: application.key) { try body.plan(over: $0) }
         return try reply(group, key)
     }

@@ -5,17 +5,17 @@ import Hummingbird
 /// Routes for locations, geofences and analytics.
 extension PCFRoutes {
     func addMap(to router: Router<APIContext>) {
-        let locations = PCFv1.Locations(store: store, options: options)
+        let locations = PCF.Locations(store: store, options: options)
         addLocations(locations, to: router)
         addGroups(locations, to: router)
-        let geofences = PCFv1.Geofences(store: store, clock: clock, options: options)
+        let geofences = PCF.Geofences(store: store, clock: clock, options: options)
         addGeofences(geofences, to: router)
-        let analytics = PCFv1.Analytics(store: store, options: options)
+        let analytics = PCF.Analytics(store: store, options: options)
         serve("v1/geofences", on: router, [.get: asPlatform { try await geofences.updates($0, on: $1) }])
         serve("v1/analytics", on: router, [.post: asPlatform { try await analytics.record($0, on: $1) }])
     }
 
-    private func addLocations(_ locations: PCFv1.Locations, to router: Router<APIContext>) {
+    private func addLocations(_ locations: PCF.Locations, to router: Router<APIContext>) {
         serve(
             "v1/locations", on: router,
             [
@@ -32,7 +32,7 @@ extension PCFRoutes {
             ])
     }
 
-    private func addGroups(_ locations: PCFv1.Locations, to router: Router<APIContext>) {
+    private func addGroups(_ locations: PCF.Locations, to router: Router<APIContext>) {
         serve(
             "v1/location_groups", on: router,
             [
@@ -49,7 +49,7 @@ extension PCFRoutes {
             ])
     }
 
-    private func addGeofences(_ geofences: PCFv1.Geofences, to router: Router<APIContext>) {
+    private func addGeofences(_ geofences: PCF.Geofences, to router: Router<APIContext>) {
         serve(
             "v1/geofence", on: router,
             [

@@ -65,7 +65,7 @@ extension Admin {
                 try await factory.store.unmatchedNames(of: receipt.push.key)
             }
             let reply = ReceiptReply(
-                receipt, of: application, faults: faults, unmatched: unmatched ?? UnmatchedNames(),
+                receipt, of: application, faults: faults, unmatched: unmatched ?? UnresolvedTargets(),
                 words: try await factory.store.providerWords(of: receipt.push.key),
                 waits: try await waits(of: receipt))
             return try Response(PushReply(receipt: reply, request: pushRequest ?? nil))

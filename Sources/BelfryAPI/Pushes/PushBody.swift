@@ -1,6 +1,6 @@
 package import BelfryService
 
-extension PCFv1 {
+extension PCF {
     /// The body of `POST /v1/push`.
     package struct PushBody: Sendable, Hashable {
         package let message: Push.Content

@@ -1,7 +1,7 @@
 import BelfryService
 import FoundationEssentials
 
-extension PCFv1 {
+extension PCF {
     /// The fields of a push before it is known which are required: all of them, or only changes.
     struct PushDraft {
         private var message: Message?

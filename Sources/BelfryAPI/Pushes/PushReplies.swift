@@ -12,7 +12,7 @@ extension Admin {
         /// The platforms that refuse it for its size; nil where there are none.
         package let too_large: [String]?
 
-        package init(_ push: Push, unmatched: UnmatchedNames? = nil) {
+        package init(_ push: Push, unmatched: UnresolvedTargets? = nil) {
             receipt_id = push.receiptID.lowercased
             self.unmatched = unmatched.map(UnmatchedReply.init)
             too_large = push.tooLarge.isEmpty ? nil : push.tooLarge.map(\.ofDevices)
@@ -72,7 +72,7 @@ extension Admin {
 
         package init(
             _ receipt: Receipt, of application: BelfryService.Application, faults: [PlatformFault]? = nil,
-            unmatched: UnmatchedNames? = nil, words: [String]? = nil, waits: [String]? = nil
+            unmatched: UnresolvedTargets? = nil, words: [String]? = nil, waits: [String]? = nil
         ) {
             receipt_id = receipt.push.receiptID.lowercased
             app_uuid = application.uuid.lowercased

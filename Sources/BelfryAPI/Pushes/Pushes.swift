@@ -3,7 +3,7 @@ import FoundationEssentials
 import Hummingbird
 import Logging
 
-extension PCFv1 {
+extension PCF {
     /// Handlers of `/v1/push`.
     struct Pushes: Sendable {
         private let pushService: PushService
@@ -62,9 +62,9 @@ extension Request {
     /// Reads a request that sends: what of it nothing understands refuses it, unless the application ignores such things.
     func push<Body>(
         atMost bytesMax: Int, for application: BelfryService.Application,
-        parse: ([UInt8], PCFv1.UnknownFields) throws(InvalidInput) -> Body
+        parse: ([UInt8], PCF.UnknownFields) throws(InvalidInput) -> Body
     ) async throws -> Body {
-        let unknown = PCFv1.UnknownFields(of: application)
+        let unknown = PCF.UnknownFields(of: application)
         if unknown == .refused { try refuseParameters() }
         return try parse(try await bytes(atMost: bytesMax), unknown)
     }

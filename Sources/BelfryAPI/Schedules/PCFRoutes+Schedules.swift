@@ -32,7 +32,7 @@ extension PCFRoutes {
         { [authenticator, shares, options] request, context in
             let application = try await authenticator.application(of: request, context)
             guard let key = context.parameters.get("schedule_id").flatMap(Key<Schedule>.init(id:)) else {
-                throw PCFv1.Schedules.notFound
+                throw PCF.Schedules.notFound
             }
             return try await shares.uploading(
                 request, atMost: options.bodyBytesMax, for: ShareHolder(application)

@@ -2,7 +2,7 @@ import BelfryService
 import Hummingbird
 import Logging
 
-extension PCFv1 {
+extension PCF {
     /// Handlers of `/v1/schedules`: the waiting pushes. Sent ones are not listed.
     struct Schedules: Sendable {
         let store: any ScheduleStore

@@ -5,7 +5,7 @@ import Hummingbird
 /// Routes for registrations, topics, custom user ids and legacy tags.
 extension PCFRoutes {
     func addDirectory(to router: Router<APIContext>) {
-        let list = PCFv1.RegistrationList(store: store)
+        let list = PCF.RegistrationList(store: store)
         serve(
             "v2/registrations", on: router,
             [.get: asApplication(using: .searches) { try await list.registrations($0, of: $1) }])
@@ -19,7 +19,7 @@ extension PCFRoutes {
     }
 
     private func addTopics(_ path: String, to router: Router<APIContext>) {
-        let topics = PCFv1.Topics(store: store, clock: clock, options: options)
+        let topics = PCF.Topics(store: store, clock: clock, options: options)
         serve(
             RouterPath(path), on: router,
             [
@@ -38,7 +38,7 @@ extension PCFRoutes {
     }
 
     private func addTags(to router: Router<APIContext>) {
-        let tags = PCFv1.Tags(store: store, clock: clock, options: options)
+        let tags = PCF.Tags(store: store, clock: clock, options: options)
         serve("v1/tags", on: router, [.get: asApplicationExporting { try await tags.list(of: $1) }])
         serve(
             "v1/tags/all/:tag", on: router, [.get: asApplicationExporting { try await tags.registrations($0, of: $1) }])

@@ -2,7 +2,7 @@ import BelfryService
 import FoundationEssentials
 import Hummingbird
 
-extension PCFv1 {
+extension PCF {
     /// The body of `POST /v1/tags/batch`, and both of its answers.
     enum TagBatch {
         /// The documentation names no limit.

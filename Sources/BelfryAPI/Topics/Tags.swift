@@ -2,10 +2,10 @@ import BelfryService
 import FoundationEssentials
 import Hummingbird
 
-extension PCFv1 {
+extension PCF {
     /// Handlers of `/v1/tags` for back ends of release 1.5 and before: topics, by their older name.
     struct Tags: Sendable {
-        let store: any ApplicationStore & TopicStore & DirectoryStore
+        let store: any ApplicationStore & TopicStore & DeviceSearchStore
         let clock: any WallClock
         let options: Options
 

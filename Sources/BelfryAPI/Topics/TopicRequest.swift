@@ -1,6 +1,6 @@
 import BelfryService
 
-extension PCFv1 {
+extension PCF {
     /// A topic as a back end writes it: the body of `POST /v2/topics`, and an element of that of `/v2/topics/batch`.
     struct TopicRequest: Sendable {
         private var name: String?

@@ -1,7 +1,7 @@
 import BelfryService
 import Hummingbird
 
-extension PCFv1 {
+extension PCF {
     /// Handlers of `/v2/topics`.
     struct Topics: Sendable {
         let store: any TopicStore

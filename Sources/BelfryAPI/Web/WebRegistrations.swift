@@ -9,13 +9,13 @@ extension Web {
         let store: any ApplicationStore & DeviceStore & DeviceDetailStore
         let secrets: SharedSecrets
         let proofs: Proofs
-        let shares: ShareLimiter
+        let shares: ConcurrencyLimiter
         let verifiesCustomUserIDs: Bool
         private let registered = Counter(metric: .registrations)
 
         init(
             store: any ApplicationStore & DeviceStore & DeviceDetailStore, secrets: SharedSecrets, proofs: Proofs,
-            shares: ShareLimiter,
+            shares: ConcurrencyLimiter,
             verifiesCustomUserIDs: Bool
         ) {
             self.store = store

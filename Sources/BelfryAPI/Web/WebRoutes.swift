@@ -17,7 +17,7 @@ package struct WebRoutes: Sendable {
     package init(
         store: any Store, vault: any Vault, credentials: any ProviderCredentials, providers: any ProviderDirectory,
         clock: any WallClock, verifiesCustomUserIDs: Bool, eventsLateMax: Duration, requestLimiter: RequestLimiter,
-        shares: ShareLimiter, address: ServerAddress = ServerAddress()
+        shares: ConcurrencyLimiter, address: ServerAddress = ServerAddress()
     ) {
         middleware = WebMiddleware(store: store, limiter: requestLimiter, address: address, clock: clock)
         registrations = Web.Registrations(

@@ -9,16 +9,17 @@ struct RouteMaker: Sendable {
 
     private var store: any Store { services.store }
 
-    /// A path that names nothing: its handler calls `Visit.require` itself.
+    /// A path that names nothing: its handler calls `DashboardRequest.require` itself.
     func open(
-        _ method: PageRoute.Method, _ path: String, _ handler: @escaping @Sendable (Visit) async throws -> PageAnswer
+        _ method: PageRoute.Method, _ path: String,
+        _ handler: @escaping @Sendable (DashboardRequest) async throws -> PageAnswer
     ) -> PageRoute {
         PageRoute(method: method, path: path, answer: handler)
     }
 
     func application(
         _ method: PageRoute.Method, _ path: String, _ action: Permission.Action,
-        _ handler: @escaping @Sendable (Visit, Application) async throws -> PageAnswer
+        _ handler: @escaping @Sendable (DashboardRequest, Application) async throws -> PageAnswer
     ) -> PageRoute {
         PageRoute(method: method, path: path.isEmpty ? "apps/:app_uuid" : "apps/:app_uuid/\(path)") { visit in
             guard let uuid = visit.uuid("app_uuid"), let application = try await store.application(uuid) else {
@@ -32,7 +33,7 @@ struct RouteMaker: Sendable {
     /// A platform of the application in the path.
     func platform(
         _ method: PageRoute.Method, _ path: String, _ action: Permission.Action,
-        _ handler: @escaping @Sendable (Visit, Platform, Application) async throws -> PageAnswer
+        _ handler: @escaping @Sendable (DashboardRequest, Platform, Application) async throws -> PageAnswer
     ) -> PageRoute {
         application(method, "platforms/:platform_uuid\(path)", action) { visit, application in
             let platforms = try await store.platforms(of: application.key)
@@ -45,7 +46,7 @@ struct RouteMaker: Sendable {
     /// A device of the application in the path, on any of its platforms.
     func device(
         _ method: PageRoute.Method, _ path: String, _ action: Permission.Action,
-        _ handler: @escaping @Sendable (Visit, Device, Platform, Application) async throws -> PageAnswer
+        _ handler: @escaping @Sendable (DashboardRequest, Device, Platform, Application) async throws -> PageAnswer
     ) -> PageRoute {
         application(method, "devices/:device_uuid\(path)", action) { visit, application in
             guard let uuid = visit.uuid("device_uuid"), let found = try await store.device(uuid, of: application.key)
@@ -57,7 +58,7 @@ struct RouteMaker: Sendable {
     /// A schedule of the application in the path.
     func schedule(
         _ method: PageRoute.Method, _ path: String, _ action: Permission.Action,
-        _ handler: @escaping @Sendable (Visit, Schedule, Application) async throws -> PageAnswer
+        _ handler: @escaping @Sendable (DashboardRequest, Schedule, Application) async throws -> PageAnswer
     ) -> PageRoute {
         application(method, "schedules/:schedule_id\(path)", action) { visit, application in
             guard let key = Key<Schedule>(id: visit.text("schedule_id")),
@@ -70,7 +71,7 @@ struct RouteMaker: Sendable {
     /// A push of the application in the path.
     func receipt(
         _ method: PageRoute.Method, _ path: String, _ action: Permission.Action,
-        _ handler: @escaping @Sendable (Visit, Receipt, Application) async throws -> PageAnswer
+        _ handler: @escaping @Sendable (DashboardRequest, Receipt, Application) async throws -> PageAnswer
     ) -> PageRoute {
         application(method, "pushes/:receipt_id\(path)", action) { visit, application in
             guard let id = visit.uuid("receipt_id"), let receipt = try await store.receipt(id),
@@ -81,7 +82,7 @@ struct RouteMaker: Sendable {
     }
 }
 
-extension Visit {
+extension DashboardRequest {
     /// Shows the form again, as it was filled in, when its values are refused; any other error is the page's.
     ///
     /// - Parameters:

@@ -36,7 +36,7 @@ struct SingleUse: Sendable {
     ///   - show: makes the HTML of a page.
     /// - Throws: `OtherValues` where it was done already, and these are other ones.
     func run(
-        _ visit: Visit, show: (PageView) -> String, _ handler: (Visit) async throws -> PageAnswer
+        _ visit: DashboardRequest, show: (PageView) -> String, _ handler: (DashboardRequest) async throws -> PageAnswer
     ) async throws -> PageAnswer {
         guard let key = UUID(uuidString: visit.form.raw(Self.field)) else { return try await handler(visit) }
         func holder(_ name: [UInt8], _ id: UUID) -> DoneOnce.Holder { .init(name, id, visit.context.logger) }
@@ -56,8 +56,8 @@ struct SingleUse: Sendable {
     }
 
     private func perform(
-        _ visit: Visit, _ holder: DoneOnce.Holder, show: (PageView) -> String,
-        _ handler: (Visit) async throws -> PageAnswer
+        _ visit: DashboardRequest, _ holder: DoneOnce.Holder, show: (PageView) -> String,
+        _ handler: (DashboardRequest) async throws -> PageAnswer
     ) async throws -> PageAnswer {
         let answer = try await once.perform(holder) { try await handler(visit) }
         switch answer {
@@ -91,7 +91,7 @@ struct SingleUse: Sendable {
     // MARK: Results that are pages
 
     /// Keeps the page of a result for a day; returns its address, or nil where it cannot be kept.
-    private func keep(_ page: PageView, _ html: String, _ visit: Visit) async throws -> String? {
+    private func keep(_ page: PageView, _ html: String, _ visit: DashboardRequest) async throws -> String? {
         let id = UUID.timeOrdered()
         let part = (page.sections.contains { $0.isSecret } ? Self.oncePrefix : "") + id.lowercased
         let name = Self.resultName(part, visit)
@@ -105,7 +105,7 @@ struct SingleUse: Sendable {
     }
 
     /// The page of a result. One with a secret is shown once, and a second click on the form sees a link to it first.
-    func result(_ visit: Visit) async throws -> PageAnswer {
+    func result(_ visit: DashboardRequest) async throws -> PageAnswer {
         let part = visit.text("result_id")
         let isSecret = part.hasPrefix(Self.oncePrefix)
         guard let id = UUID(uuidString: String(part.dropFirst(isSecret ? Self.oncePrefix.count : 0))) else {
@@ -127,7 +127,7 @@ struct SingleUse: Sendable {
 
     // MARK: Names
 
-    private static func reservation(_ key: UUID, _ visit: Visit) -> Reservation {
+    private static func reservation(_ key: UUID, _ visit: DashboardRequest) -> Reservation {
         Reservation(
             name: hash("form \(visit.request.uri.path) \(key.lowercased)", visit), caller: caller(visit),
             request: visit.form.digest(but: FormData.ownFields), idempotentID: .timeOrdered(), hold: DoneOnce.hold)
@@ -136,12 +136,12 @@ struct SingleUse: Sendable {
     /// The prefix of the id of a result with a secret. The result's name has it too, so that no other address leads there.
     private static let oncePrefix = "once-"
 
-    private static func resultName(_ part: String, _ visit: Visit) -> [UInt8] {
+    private static func resultName(_ part: String, _ visit: DashboardRequest) -> [UInt8] {
         hash("result \(part.lowercased())", visit)
     }
 
     /// Reserves something that a person does once, under another name than that of a form. It is held for a day.
-    static func mark(_ text: String, _ visit: Visit) -> Reservation {
+    static func mark(_ text: String, _ visit: DashboardRequest) -> Reservation {
         let name = hash(text, visit)
         return Reservation(
             name: name, caller: caller(visit), request: name, idempotentID: .timeOrdered(),
@@ -149,14 +149,14 @@ struct SingleUse: Sendable {
     }
 
     /// A person's names are their own.
-    private static func hash(_ text: String, _ visit: Visit) -> [UInt8] {
+    private static func hash(_ text: String, _ visit: DashboardRequest) -> [UInt8] {
         Array(SHA256.hash(data: Array("person \(visit.person.key) \(text)".utf8)))
     }
 
-    private static func caller(_ visit: Visit) -> Principal { Principal(.admin, -visit.person.key.rawValue) }
+    private static func caller(_ visit: DashboardRequest) -> Principal { Principal(.admin, -visit.person.key.rawValue) }
 
     /// The owner under whom a person's results are counted, apart from the keys of their forms.
-    private static func resultOwner(_ visit: Visit) -> Principal {
+    private static func resultOwner(_ visit: DashboardRequest) -> Principal {
         Principal(.admin, .min + visit.person.key.rawValue)
     }
 
@@ -172,7 +172,7 @@ struct SingleUse: Sendable {
         return page
     }()
 
-    private static func unknownPage(_ visit: Visit) -> PageView {
+    private static func unknownPage(_ visit: DashboardRequest) -> PageView {
         var page = PageView("Sent before")
         page.problem =
             "This form was sent before, and it is not known yet whether it took effect. Look before you send it again."
@@ -181,7 +181,7 @@ struct SingleUse: Sendable {
     }
 
     /// A link to the result of a form. The caller adds the mark that brings the page.
-    private static func donePage(_ visit: Visit, isSecret: Bool) -> PageView {
+    private static func donePage(_ visit: DashboardRequest, isSecret: Bool) -> PageView {
         var page = PageView("Sent twice")
         if isSecret { page.lead = "A secret is shown once: behind this link, where you have not seen it yet." }
         page.actions = [Link("What came of it", visit.request.uri.path, isMain: true)]
@@ -189,7 +189,7 @@ struct SingleUse: Sendable {
     }
 
     /// The page for a form that was done with other values, and cannot be shown again with these.
-    static func doneBeforePage(_ visit: Visit) -> PageView {
+    static func doneBeforePage(_ visit: DashboardRequest) -> PageView {
         var page = PageView("Sent before, with other values")
         page.lead = "What you sent first was done. These values were not taken."
         page.actions = [Link("Open the page anew", Address.checked(next: visit.form.raw(HeldForm.pageField)))]

@@ -16,7 +16,7 @@ struct AccountPages {
         ]
     }
 
-    @Sendable private func show(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func show(_ visit: DashboardRequest) async throws -> PageAnswer {
         var page = try await page(visit, Self.form)
         switch visit.query["done"] {
         case "password": page.notice = "The password is changed. Other browsers have to log in again."
@@ -28,7 +28,7 @@ struct AccountPages {
     }
 
     /// - Parameter off: the form that turns the second factor off, with any error in it.
-    private func page(_ visit: Visit, _ form: Form, off: Form = Self.offForm) async throws -> PageView {
+    private func page(_ visit: DashboardRequest, _ form: Form, off: Form = Self.offForm) async throws -> PageView {
         let store = visit.services.store
         return Self.page(
             visit.person, try await store.sessions(of: visit.person.key), own: visit.login.session.key,
@@ -107,7 +107,7 @@ struct AccountPages {
         return form
     }
 
-    @Sendable private func change(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func change(_ visit: DashboardRequest) async throws -> PageAnswer {
         try await visit.trying(Self.form, on: { try await page(visit, $0) }) {
             try await Self.check(visit.form.raw("old"), at: "old", visit)
             let password = try Password(visit.form.raw("password"))
@@ -120,7 +120,7 @@ struct AccountPages {
         }
     }
 
-    @Sendable private func end(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func end(_ visit: DashboardRequest) async throws -> PageAnswer {
         guard let number = Int64(visit.text("session_id")),
             try await visit.services.people.end(Key(number), of: visit.person, by: visit.author)
         else { throw APIError.none("session") }
@@ -131,7 +131,7 @@ struct AccountPages {
 // MARK: - The second factor
 
 extension AccountPages {
-    @Sendable private func showTwoFactor(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func showTwoFactor(_ visit: DashboardRequest) async throws -> PageAnswer {
         let secret = visit.services.people.newTwoFactorSecret()
         return .page(Self.setUpPage(visit.person, secret, Self.setUpForm(secret)))
     }
@@ -171,7 +171,7 @@ extension AccountPages {
         "otpauth://totp/Belfry:\(person.email.text.percentEncoded)?secret=\(secret)&issuer=Belfry"
     }
 
-    @Sendable private func setTwoFactor(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func setTwoFactor(_ visit: DashboardRequest) async throws -> PageAnswer {
         guard let secret = OneTimeCode.secret(base32: visit.form["secret"]) else {
             throw APIError(.badRequest, "The form is damaged: go back, load its page again, and send it once more")
         }
@@ -205,7 +205,7 @@ extension AccountPages {
         return page
     }
 
-    @Sendable private func removeTwoFactor(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func removeTwoFactor(_ visit: DashboardRequest) async throws -> PageAnswer {
         try await visit.trying(Self.offForm, on: { try await page(visit, Self.form, off: $0) }) {
             try await Self.check(visit.form.raw("password"), at: "password", visit)
             try await visit.services.people.removeTwoFactor(of: visit.person, by: visit.author)
@@ -213,7 +213,7 @@ extension AccountPages {
         }
     }
 
-    private static func check(_ password: String, at field: String, _ visit: Visit) async throws {
+    private static func check(_ password: String, at field: String, _ visit: DashboardRequest) async throws {
         guard try await visit.isPassword(password) else {
             throw InvalidInput(field: field, "is not your password")
         }

@@ -11,7 +11,7 @@ struct AnalyticsPages {
 
     private static let kinds: [AnalyticsKind] = [.sent, .received, .opened, .dismissed]
 
-    @Sendable private func show(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func show(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let store = visit.services.store
         let platforms = try await store.platforms(of: application.key)
         let (counts, triggers, heartbeats) = try await visit.searching(application) {
@@ -74,7 +74,7 @@ struct AnalyticsPages {
         return page
     }
 
-    @Sendable private func csv(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func csv(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let platforms = try await visit.services.store.platforms(of: application.key)
         let counts = try await visit.searching(application) { try await visit.counts(of: platforms, visit.period) }
         var lines = ["start," + Self.kinds.map(\.word).joined(separator: ",")]

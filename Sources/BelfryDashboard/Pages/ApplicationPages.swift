@@ -19,7 +19,7 @@ struct ApplicationPages {
 
     private static let perPage = 100
 
-    @Sendable private func list(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func list(_ visit: DashboardRequest) async throws -> PageAnswer {
         let (wanted, after) = (visit.query["q"].caseFolded, Int(visit.number("from") ?? 0))
         let all = try await visit.applications().filter { wanted.isEmpty || $0.name.caseFolded.contains(wanted) }
         var page = PageView("Applications")
@@ -49,7 +49,7 @@ struct ApplicationPages {
 
     // MARK: A new one
 
-    @Sendable private func new(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func new(_ visit: DashboardRequest) async throws -> PageAnswer {
         guard visit.mayCreateApplications else {
             try visit.require(.change, on: .everything, called: "page")
             return .redirect(Address.path("apps"))
@@ -66,7 +66,7 @@ struct ApplicationPages {
         return page
     }
 
-    private static func newForm(_ visit: Visit) async throws -> Form {
+    private static func newForm(_ visit: DashboardRequest) async throws -> Form {
         var fields: [Field] = [
             .text("name", "Name", isRequired: true).focused,
             .text("description", "Description", hint: "For people; may be empty."),
@@ -80,7 +80,7 @@ struct ApplicationPages {
         return Form(Address.path("apps", "new"), "Create", fields)
     }
 
-    @Sendable private func create(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func create(_ visit: DashboardRequest) async throws -> PageAnswer {
         let tenant = try await tenant(visit)
         try visit.require(.change, on: .tenant(tenant), called: "tenant")
         return try await visit.trying(try await Self.newForm(visit), on: { Self.newPage($0) }) {
@@ -91,7 +91,7 @@ struct ApplicationPages {
         }
     }
 
-    private func tenant(_ visit: Visit) async throws -> Key<Tenant> {
+    private func tenant(_ visit: DashboardRequest) async throws -> Key<Tenant> {
         if let own = visit.person.bounds.tenant { return own }
         guard let uuid = UUID(uuidString: visit.form["tenant"]) else { return Tenant.first }
         return try await visit.services.store.tenant(uuid)?.key ?? Tenant.first
@@ -116,7 +116,7 @@ struct ApplicationPages {
 
     // MARK: Settings
 
-    @Sendable private func settings(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func settings(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         var page = settingsPage(visit, application, form: Self.editForm(application))
         if visit.query["done"] == "saved" { page.notice = "Saved." }
         return .page(page)
@@ -137,7 +137,7 @@ struct ApplicationPages {
     }
 
     private func settingsPage(
-        _ visit: Visit, _ application: Application, form: Form, deleteForm: Form? = nil
+        _ visit: DashboardRequest, _ application: Application, form: Form, deleteForm: Form? = nil
     ) -> PageView {
         Self.settingsPage(
             application, mayChange: visit.may(.change, Permission.Subject(application)),
@@ -193,7 +193,7 @@ struct ApplicationPages {
         return form.guarded(by: Array(SecretHash.of(replaced.hex).prefix(16)).hex)
     }
 
-    private func refusal(_ visit: Visit, _ application: Application, _ what: String) -> PageAnswer? {
+    private func refusal(_ visit: DashboardRequest, _ application: Application, _ what: String) -> PageAnswer? {
         let form = Self.rotation(application, what, "")
         do {
             try form.demandUnchanged(since: visit.form)
@@ -215,7 +215,7 @@ struct ApplicationPages {
         return form
     }
 
-    @Sendable private func edit(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func edit(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         try await visit.trying(Self.editForm(application), on: { settingsPage(visit, application, form: $0) }) {
             let edit = ApplicationEdit(
                 name: try Name(visit.form["name"]), description: try Description(visit.form["description"]),
@@ -232,14 +232,18 @@ struct ApplicationPages {
         return .seconds(seconds)
     }
 
-    @Sendable private func replaceAPIKey(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func replaceAPIKey(_ visit: DashboardRequest, _ application: Application) async throws
+        -> PageAnswer
+    {
         if let refusal = refusal(visit, application, "api-key") { return refusal }
         let key = try await visit.services.admin.replaceAPIKey(
             of: application, grace: try Self.grace(visit.form), by: visit.author)
         return .outcome(Self.secret("API key", key, of: application))
     }
 
-    @Sendable private func replaceSharedSecret(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func replaceSharedSecret(_ visit: DashboardRequest, _ application: Application) async throws
+        -> PageAnswer
+    {
         if let refusal = refusal(visit, application, "shared-secret") { return refusal }
         let secret = try await visit.services.admin.replaceSharedSecret(
             of: application, grace: try Self.grace(visit.form), by: visit.author)
@@ -260,7 +264,7 @@ struct ApplicationPages {
     }
 
     /// Deletes the application. Needs the enclosing scope, as in the admin API: a person bound to the application may not delete it.
-    @Sendable private func delete(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func delete(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         try visit.require(.change, on: .tenant(application.tenantKey), called: "app")
         let page = { (form: Form) in
             settingsPage(visit, application, form: Self.editForm(application), deleteForm: form)
@@ -276,7 +280,7 @@ struct ApplicationPages {
 
     // MARK: Set-up
 
-    @Sendable private func setup(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func setup(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let store = visit.services.store
         let platforms = try await store.platforms(of: application.key)
         var devices = 0

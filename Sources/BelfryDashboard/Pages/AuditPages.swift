@@ -11,7 +11,7 @@ struct AuditPages {
     private static let perPage = 100
     private static let csvRowsMax = 10_000
 
-    @Sendable private func list(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func list(_ visit: DashboardRequest) async throws -> PageAnswer {
         try visit.require(.administer, on: Permission.Subject(visit.person.bounds), called: "page")
         var form = Form.filter(
             Address.path("admin", "audit"),
@@ -35,7 +35,7 @@ struct AuditPages {
         return .page(page)
     }
 
-    private func query(_ visit: Visit, limit: Int) throws(InvalidInput) -> AuditQuery {
+    private func query(_ visit: DashboardRequest, limit: Int) throws(InvalidInput) -> AuditQuery {
         let who = visit.query["who"].lowercased()
         return AuditQuery(
             bounds: visit.person.bounds, keyID: who.isEmpty ? nil : who,
@@ -71,7 +71,7 @@ struct AuditPages {
         entry.change.details.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: "; ")
     }
 
-    @Sendable private func csv(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func csv(_ visit: DashboardRequest) async throws -> PageAnswer {
         try visit.require(.administer, on: Permission.Subject(visit.person.bounds), called: "page")
         var asked = try query(visit, limit: 500)
         var lines = ["time,who,from,change,of,details"]

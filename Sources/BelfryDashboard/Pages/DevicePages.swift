@@ -16,7 +16,7 @@ struct DevicePages {
 
     private static let perPage = 50
 
-    @Sendable private func list(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func list(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let store = visit.services.store
         let platforms = try await store.platforms(of: application.key)
         let chosen = platforms.filter {
@@ -73,13 +73,15 @@ struct DevicePages {
         return filter
     }
 
-    private static func address(_ visit: Visit, _ application: Application, _ more: [(String, String)]) -> String {
+    private static func address(_ visit: DashboardRequest, _ application: Application, _ more: [(String, String)])
+        -> String
+    {
         let set = Set(more.map(\.0))
         let kept = filterNames.filter { visit.query.isChecked($0) && !set.contains($0) }.map { ($0, visit.query[$0]) }
         return Address.query(Address.of(application, "devices"), kept + more)
     }
 
-    private static func filter(_ visit: Visit, _ application: Application, _ platforms: [Platform]) -> Form {
+    private static func filter(_ visit: DashboardRequest, _ application: Application, _ platforms: [Platform]) -> Form {
         .filter(
             Address.of(application, "devices"),
             [
@@ -137,7 +139,7 @@ struct DevicePages {
     // MARK: One device
 
     @Sendable private func show(
-        _ visit: Visit, _ device: Device, _ platform: Platform, _ application: Application
+        _ visit: DashboardRequest, _ device: Device, _ platform: Platform, _ application: Application
     ) async throws -> PageAnswer {
         var page = try await page(visit, device, platform, application)
         if visit.query["done"] == "deactivated" {
@@ -150,7 +152,8 @@ struct DevicePages {
     private static let timelinePushes = 25
 
     private func page(
-        _ visit: Visit, _ device: Device, _ platform: Platform, _ application: Application, test: Form? = nil,
+        _ visit: DashboardRequest, _ device: Device, _ platform: Platform, _ application: Application,
+        test: Form? = nil,
         erase: Form? = nil
     ) async throws -> PageView {
         let store = visit.services.store
@@ -193,7 +196,7 @@ struct DevicePages {
     }
 
     @Sendable private func erase(
-        _ visit: Visit, _ device: Device, _ platform: Platform, _ application: Application
+        _ visit: DashboardRequest, _ device: Device, _ platform: Platform, _ application: Application
     ) async throws -> PageAnswer {
         try await visit.trying(
             Self.eraseForm(device, application),
@@ -282,7 +285,7 @@ struct DevicePages {
     }
 
     @Sendable private func test(
-        _ visit: Visit, _ device: Device, _ platform: Platform, _ application: Application
+        _ visit: DashboardRequest, _ device: Device, _ platform: Platform, _ application: Application
     ) async throws -> PageAnswer {
         let deadline = ContinuousClock.now + visit.services.options.verdictDeadline
         return try await visit.trying(
@@ -308,7 +311,7 @@ struct DevicePages {
     }
 
     @Sendable private func deactivate(
-        _ visit: Visit, _ device: Device, _ platform: Platform, _ application: Application
+        _ visit: DashboardRequest, _ device: Device, _ platform: Platform, _ application: Application
     ) async throws -> PageAnswer {
         let question = visit.question(
             "Deactivate \(device.label)?", "It gets nothing until its app registers again.",

@@ -21,19 +21,19 @@ struct ImportPages {
     private static let refusalsShown = 100
     private static let importsShown = 20
 
-    @Sendable private func show(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func show(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         .page(
             Self.page(application, try await form(visit, application), earlier: try await imports(visit, application)))
     }
 
-    private func imports(_ visit: Visit, _ application: Application) async throws -> Section {
+    private func imports(_ visit: DashboardRequest, _ application: Application) async throws -> Section {
         let found = try await visit.services.store.importJobs(
             of: application.key, after: nil, limit: Self.importsShown)
         return Self.section(found, of: application, at: visit.services.admin.now)
     }
 
     /// The verdicts on the rows of an import, as a file.
-    @Sendable private func verdicts(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func verdicts(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         guard let uuid = visit.uuid("import_id"),
             let job = try await visit.services.store.importJob(uuid, of: application.key)
         else { throw APIError.none("import") }
@@ -45,7 +45,7 @@ struct ImportPages {
         return .response(response)
     }
 
-    private func form(_ visit: Visit, _ application: Application) async throws -> Form {
+    private func form(_ visit: DashboardRequest, _ application: Application) async throws -> Form {
         let platforms = try await visit.services.store.platforms(of: application.key)
         var form = Form(
             Address.of(application, "import"), "Import",
@@ -78,7 +78,7 @@ struct ImportPages {
         return page
     }
 
-    @Sendable private func run(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func run(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let form = try await form(visit, application)
         return try await visit.trying(form, on: { Self.page(application, $0) }) {
             let format = try ImportFormat(visit.form["format"], field: "format")
@@ -104,7 +104,7 @@ struct ImportPages {
     }
 
     private func read(
-        _ list: ArraySlice<UInt8>, into recorded: RecordedImport, of application: Application, _ visit: Visit
+        _ list: ArraySlice<UInt8>, into recorded: RecordedImport, of application: Application, _ visit: DashboardRequest
     ) async throws -> (job: ImportJob, refusals: [ImportService.Verdict], ignored: IgnoredColumns?) {
         var (intake, refusals) = (try ImportIntake(into: recorded), [ImportService.Verdict]())
         func write(_ recorded: inout RecordedImport, _ rows: [ImportReader.Row]) async throws -> Bool {

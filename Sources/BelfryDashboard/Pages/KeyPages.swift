@@ -15,14 +15,14 @@ struct KeyPages {
 
     private static let perPage = 100
 
-    @Sendable private func list(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func list(_ visit: DashboardRequest) async throws -> PageAnswer {
         try visit.require(.administer, on: Permission.Subject(visit.person.bounds), called: "page")
         var page = try await page(visit, try await Self.form(visit))
         if visit.query["done"] == "revoked" { page.notice = "Revoked: it is refused from now on." }
         return .page(page)
     }
 
-    private func page(_ visit: Visit, _ form: Form) async throws -> PageView {
+    private func page(_ visit: DashboardRequest, _ form: Form) async throws -> PageView {
         let keys = try await visit.services.store.adminKeys(
             within: visit.person.bounds, after: visit.number("after").map { Key($0) }, limit: Self.perPage)
         var page = Self.page(keys, try await Role.names(keys.map(\.bounds), visit), form)
@@ -33,7 +33,7 @@ struct KeyPages {
         return page
     }
 
-    private static func form(_ visit: Visit) async throws -> Form {
+    private static func form(_ visit: DashboardRequest) async throws -> Form {
         Form(
             Address.path("admin", "keys"), "Make the key",
             [.text("name", "Name", isRequired: true)] + (try await Role.fields(visit)))
@@ -61,7 +61,7 @@ struct KeyPages {
         return page
     }
 
-    @Sendable private func create(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func create(_ visit: DashboardRequest) async throws -> PageAnswer {
         try visit.require(.administer, on: Permission.Subject(visit.person.bounds), called: "page")
         return try await visit.trying(try await Self.form(visit), on: { try await page(visit, $0) }) {
             let name = try Name(visit.form["name"])
@@ -83,7 +83,7 @@ struct KeyPages {
         return page
     }
 
-    @Sendable private func revoke(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func revoke(_ visit: DashboardRequest) async throws -> PageAnswer {
         guard let key = try await visit.services.store.adminKey(visit.text("key_id")) else {
             throw APIError.none("key")
         }

@@ -12,7 +12,7 @@ struct LogPages {
         [make.application(.get, "logs", .read, show), make.application(.get, "events", .read, follow)]
     }
 
-    @Sendable private func show(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func show(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let changes = try await visit.services.store.auditLog(
             AuditQuery(bounds: .application(application.key, of: application.tenantKey), limit: 25))
         let mayAdminister = visit.may(.administer, Permission.Subject(application))
@@ -37,7 +37,7 @@ struct LogPages {
         return page
     }
 
-    @Sendable private func follow(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func follow(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         guard let events = visit.services.events else { throw APIError.none("event stream") }
         return .response(
             try await visit.services.shares.streaming(.streams, for: visit.holder(application)) {

@@ -15,11 +15,11 @@ struct OverviewPages {
     /// The most applications that are counted here. Others are counted on their own pages alone.
     private static let applicationsMax = 50
 
-    @Sendable private func overview(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func overview(_ visit: DashboardRequest) async throws -> PageAnswer {
         let applications = try await visit.applications()
         guard !applications.isEmpty else { return .page(Self.welcome(mayCreate: visit.mayCreateApplications)) }
         var (rows, counts) = ([[[Value]]](), SentCounts(visit.period, until: visit.services.clock.now))
-        var (matters, devices) = ([Matter](), 0)
+        var (matters, devices) = ([Alert](), 0)
         try await visit.searching(nil) {
             for application in applications.prefix(Self.applicationsMax) {
                 let platforms = try await visit.services.store.platforms(of: application.key)
@@ -72,7 +72,7 @@ struct OverviewPages {
     }
 
     static func page(
-        _ rows: [[[Value]]], _ counts: SentCounts, _ matters: [Matter], devices: Int, applications: Int
+        _ rows: [[[Value]]], _ counts: SentCounts, _ matters: [Alert], devices: Int, applications: Int
     ) -> PageView {
         var page = PageView("Overview")
         page.stats = [
@@ -80,7 +80,7 @@ struct OverviewPages {
             Stat("Sent", counts.total(.sent)),
             Stat("Opened", counts.total(.opened)),
         ]
-        if !matters.isEmpty { page.sections.append(Matter.section(matters)) }
+        if !matters.isEmpty { page.sections.append(Alert.section(matters)) }
         var chart = Section("Sent and opened")
         chart.chart = counts.chart()
         var table = Section("Applications")
@@ -92,7 +92,8 @@ struct OverviewPages {
 
     // MARK: One application
 
-    @Sendable private func application(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func application(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer
+    {
         let store = visit.services.store
         let platforms = try await store.platforms(of: application.key)
         let receipts = try await store.receipts(of: application.key, before: nil, limit: 8)
@@ -121,7 +122,7 @@ struct OverviewPages {
 
     static func page(
         _ application: Application, _ platforms: [Platform], _ devices: [Key<Platform>: Int], active: Int?,
-        _ counts: SentCounts, _ matters: [Matter], pushes: Table
+        _ counts: SentCounts, _ matters: [Alert], pushes: Table
     ) -> PageView {
         var page = PageView(application.name, lead: application.description)
         page.crumbs = [Link("Applications", Address.path("apps"))]
@@ -141,7 +142,7 @@ struct OverviewPages {
             ]
             page.sections.append(section)
         }
-        if !matters.isEmpty { page.sections.append(Matter.section(matters)) }
+        if !matters.isEmpty { page.sections.append(Alert.section(matters)) }
         var chart = Section("Sent and opened")
         chart.chart = counts.chart()
         var latest = Section("Latest pushes")
@@ -162,7 +163,7 @@ struct OverviewPages {
 
     // MARK: Nodes
 
-    @Sendable private func nodes(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func nodes(_ visit: DashboardRequest) async throws -> PageAnswer {
         try visit.require(.read, on: .everything, called: "page")
         return .page(
             Self.page(try await visit.services.store.nodes().withoutReplaced, release: visit.services.options.release))
@@ -186,14 +187,14 @@ struct OverviewPages {
 }
 
 /// Something that needs a person, and the page where it is mended.
-struct Matter: Sendable {
+struct Alert: Sendable {
     let text: String
     let link: Link
     let tone: Value.Tone
     /// A button that mends it at once; nil where that is on the page of the link.
     var button: Form?
 
-    static func section(_ matters: [Matter]) -> Section {
+    static func section(_ matters: [Alert]) -> Section {
         var section = Section("Needs you")
         section.table = Table(
             "What needs a person", ["What", "Where"],
@@ -208,7 +209,7 @@ struct Matter: Sendable {
     }
 }
 
-extension Visit {
+extension DashboardRequest {
     /// The applications that the person may see, by name.
     func applications() async throws -> [Application] {
         try await services.store.applications().filter { may(.read, Permission.Subject($0)) }
@@ -226,8 +227,8 @@ extension Visit {
     /// How long before their end credentials are mentioned.
     private static let expirySoon = Duration.seconds(30 * 86_400)
 
-    func matters(of platforms: [Platform], _ application: Application) async throws -> [Matter] {
-        var matters: [Matter] = []
+    func matters(of platforms: [Platform], _ application: Application) async throws -> [Alert] {
+        var matters: [Alert] = []
         let mayChange = may(.change, Permission.Subject(application))
         let hasHeartbeats = try await services.store.topic(named: HeartbeatPush.topic, of: application.key) != nil
         for platform in platforms {
@@ -239,27 +240,27 @@ extension Visit {
             }
             if let parked = platform.parked {
                 matters.append(
-                    Matter(
+                    Alert(
                         text: "Nothing is sent: \(parked.detail)"
                             + (parked.nextProbe(at: services.clock.now).map { "; it is \($0)" } ?? ""), link: link,
                         tone: .bad, button: button("resume", "Resume")))
             }
             for service in platform.parkedServices {
                 matters.append(
-                    Matter(
+                    Alert(
                         text: "Nothing is sent to \(service.origin): \(service.parking.detail)"
                             + (service.parking.nextProbe(at: services.clock.now).map { "; it is \($0)" } ?? ""),
                         link: link, tone: .warn, button: button("resume", "Try again")))
             }
             if let expiry = platform.facts?.expiresAt, expiry < services.clock.now + Self.expirySoon {
                 matters.append(
-                    Matter(
+                    Alert(
                         text: "Its certificate ends on \(expiry.text.prefix(10))",
                         link: Link("Replace it: \(link.text)", link.href), tone: .warn))
             }
             if hasHeartbeats, let age = try await heartbeatSilence(on: platform) {
                 matters.append(
-                    Matter(
+                    Alert(
                         text: "No heartbeat has come back for \(age.inMinutes)", link: link, tone: .bad,
                         button: button("test", "Test its credentials")))
             }
@@ -278,12 +279,12 @@ extension Visit {
     }
 
     /// Pushes of these applications with rows that cannot be read.
-    func damageMatters(_ applications: [Application]) async throws -> [Matter] {
+    func damageMatters(_ applications: [Application]) async throws -> [Alert] {
         let byKey = Dictionary(uniqueKeysWithValues: applications.map { ($0.key, $0) })
         return try await services.store.damagedPushes(limit: Self.damagedMax).compactMap { push in
             guard let application = byKey[push.applicationKey] else { return nil }
             let address = Address.of(application, "pushes", push.receiptID.lowercased)
-            return Matter(
+            return Alert(
                 text: "A push has rows that cannot be read: mend them, or write them off",
                 link: Link("\(application.name) · push of \(push.acceptedAt.text.prefix(10))", address), tone: .bad,
                 button: may(.change, Permission.Subject(application))
@@ -293,10 +294,10 @@ extension Visit {
 
     private static let damagedMax = 20
 
-    fileprivate func nodeMatters() async throws -> [Matter] {
+    fileprivate func nodeMatters() async throws -> [Alert] {
         guard may(.read, .everything) else { return [] }
         return try await services.store.nodes().withoutReplaced.filter { $0.state == .gone }.map { node in
-            Matter(
+            Alert(
                 text: "The node \(node.host) stopped reporting", link: Link("Nodes", Address.path("admin", "nodes")),
                 tone: .warn)
         }

@@ -22,14 +22,14 @@ struct PeoplePages {
 
     private static let perPage = 100
 
-    @Sendable private func list(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func list(_ visit: DashboardRequest) async throws -> PageAnswer {
         try visit.require(.administer, on: Permission.Subject(visit.person.bounds), called: "page")
         var page = try await page(visit, try await Self.form(visit))
         if visit.query["done"] == "saved" { page.notice = "Saved." }
         return .page(page)
     }
 
-    private func page(_ visit: Visit, _ form: Form) async throws -> PageView {
+    private func page(_ visit: DashboardRequest, _ form: Form) async throws -> PageView {
         let people = try await visit.services.store.people(
             within: visit.person.bounds, after: visit.number("after").map { Key($0) }, limit: Self.perPage)
         let links = try await visit.services.store.invitations(
@@ -47,7 +47,7 @@ struct PeoplePages {
         return page
     }
 
-    private static func form(_ visit: Visit) async throws -> Form {
+    private static func form(_ visit: DashboardRequest) async throws -> Form {
         Form(
             Address.path("admin", "people"), "Make the link",
             [
@@ -123,7 +123,7 @@ struct PeoplePages {
         return section
     }
 
-    @Sendable private func invite(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func invite(_ visit: DashboardRequest) async throws -> PageAnswer {
         try visit.require(.administer, on: Permission.Subject(visit.person.bounds), called: "page")
         return try await visit.trying(try await Self.form(visit), on: { try await page(visit, $0) }) {
             let email = try EmailAddress(visit.form["email"])
@@ -136,7 +136,7 @@ struct PeoplePages {
         }
     }
 
-    private static func link(_ token: String, for email: EmailAddress, _ visit: Visit) -> PageView {
+    private static func link(_ token: String, for email: EmailAddress, _ visit: DashboardRequest) -> PageView {
         let path = Address.query(Address.path("setup"), [("token", token)])
         return link(visit.serverURL + path, for: email, isAddressKnown: visit.isAddressKnown)
     }
@@ -158,21 +158,21 @@ struct PeoplePages {
 
     // MARK: One person
 
-    @Sendable private func show(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func show(_ visit: DashboardRequest) async throws -> PageAnswer {
         let person = try await person(visit)
         var page = try await page(visit, person, try await Self.roleForm(visit, person))
         if visit.query["done"] == "saved" { page.notice = "Saved: they have this role from now on." }
         return .page(page)
     }
 
-    private static func roleForm(_ visit: Visit, _ person: Person) async throws -> Form {
+    private static func roleForm(_ visit: DashboardRequest, _ person: Person) async throws -> Form {
         Form(
             "\(address(of: person))/role", "Give this role",
             try await Role.fields(visit, now: (person.scope, person.bounds))
         ).guarded
     }
 
-    private func page(_ visit: Visit, _ person: Person, _ form: Form) async throws -> PageView {
+    private func page(_ visit: DashboardRequest, _ person: Person, _ form: Form) async throws -> PageView {
         Self.page(person, try await Role.names([person.bounds], visit)[person.bounds] ?? "", form)
     }
 
@@ -197,7 +197,7 @@ struct PeoplePages {
         return page
     }
 
-    @Sendable private func setRole(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func setRole(_ visit: DashboardRequest) async throws -> PageAnswer {
         let person = try await person(visit)
         let form = try await Self.roleForm(visit, person)
         return try await visit.trying(form, on: { try await page(visit, person, $0) }) {
@@ -208,7 +208,7 @@ struct PeoplePages {
     }
 
     /// The person of the address: another one than the visitor, whom the visitor may administer.
-    private func person(_ visit: Visit) async throws -> Person {
+    private func person(_ visit: DashboardRequest) async throws -> Person {
         guard let number = Int64(visit.text("person_id")),
             let person = try await visit.services.store.person(Key(number))
         else { throw APIError.none("person") }
@@ -219,7 +219,7 @@ struct PeoplePages {
         return person
     }
 
-    @Sendable private func disable(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func disable(_ visit: DashboardRequest) async throws -> PageAnswer {
         let person = try await person(visit)
         let endsIssued = visit.form["issued"] != "stay"
         if let question = try await question(before: person, endsIssued: endsIssued, visit) { return question }
@@ -227,8 +227,10 @@ struct PeoplePages {
         return .redirect(Address.query(Address.path("admin", "people"), [("done", "saved")]))
     }
 
-    private func question(before person: Person, endsIssued: Bool, _ visit: Visit) async throws -> PageAnswer? {
-        guard visit.form[Visit.confirmed].isEmpty else { return nil }
+    private func question(before person: Person, endsIssued: Bool, _ visit: DashboardRequest) async throws
+        -> PageAnswer?
+    {
+        guard visit.form[DashboardRequest.confirmed].isEmpty else { return nil }
         let store = visit.services.store
         let issued = try await store.issued(by: person.key)
         return visit.question(
@@ -243,13 +245,13 @@ struct PeoplePages {
             ], yes: "Shut them out", no: Self.address(of: person))
     }
 
-    @Sendable private func enable(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func enable(_ visit: DashboardRequest) async throws -> PageAnswer {
         try await visit.services.admin.setDisabled(false, try await person(visit), by: visit.author)
         return .redirect(Address.query(Address.path("admin", "people"), [("done", "saved")]))
     }
 
     /// Removes the second factor of a person whose phone and recovery codes are lost.
-    @Sendable private func removeTwoFactor(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func removeTwoFactor(_ visit: DashboardRequest) async throws -> PageAnswer {
         let person = try await person(visit)
         let question = visit.question(
             "Turn two-factor off for \(person.name)?",
@@ -260,7 +262,7 @@ struct PeoplePages {
         return .redirect(Address.query(Address.path("admin", "people"), [("done", "saved")]))
     }
 
-    @Sendable private func withdraw(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func withdraw(_ visit: DashboardRequest) async throws -> PageAnswer {
         guard let number = Int64(visit.text("link_id")),
             let link = try await visit.services.store.invitation(Key(number))
         else { throw APIError.none("link") }
@@ -274,7 +276,7 @@ struct PeoplePages {
         return .redirect(Address.query(Address.path("admin", "people"), [("done", "saved")]))
     }
 
-    @Sendable private func reset(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func reset(_ visit: DashboardRequest) async throws -> PageAnswer {
         let person = try await person(visit)
         let token = try await visit.services.people.makePasswordLink(for: person, by: visit.author)
         return .outcome(Self.link(token, for: person.email, visit))

@@ -63,7 +63,7 @@ extension PlatformPages {
     }
 
     @Sendable func setWebAccess(
-        _ visit: Visit, _ platform: Platform, _ application: Application
+        _ visit: DashboardRequest, _ platform: Platform, _ application: Application
     ) async throws -> PageAnswer {
         try await visit.trying(
             Self.webForm(platform, application), on: { try await page(visit, platform, application, web: $0) }

@@ -18,7 +18,7 @@ struct PlatformPages {
         ]
     }
 
-    @Sendable private func list(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func list(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let platforms = try await visit.services.store.platforms(of: application.key)
         var counts: [Key<Platform>: Int] = [:]
         try await visit.searching(application) {
@@ -63,7 +63,7 @@ struct PlatformPages {
 
     // MARK: A new one
 
-    @Sendable private func new(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func new(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         guard let kind = PlatformKind(rawValue: visit.query["type"]) else { return .page(Self.choice(application)) }
         return .page(Self.newPage(application, kind, Self.newForm(application, kind)))
     }
@@ -113,7 +113,7 @@ struct PlatformPages {
         return page
     }
 
-    @Sendable private func create(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func create(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let kind = try PlatformKind(visit.form["type"], field: "type")
         return try await visit.trying(
             Self.newForm(application, kind), on: { Self.newPage(application, kind, $0) }
@@ -156,7 +156,7 @@ struct PlatformPages {
     // MARK: One platform
 
     @Sendable private func show(
-        _ visit: Visit, _ platform: Platform, _ application: Application
+        _ visit: DashboardRequest, _ platform: Platform, _ application: Application
     ) async throws -> PageAnswer {
         var page = try await page(visit, platform, application)
         switch visit.query["done"] {
@@ -170,7 +170,8 @@ struct PlatformPages {
     }
 
     func page(
-        _ visit: Visit, _ platform: Platform, _ application: Application, edit: Form? = nil, replace: Form? = nil,
+        _ visit: DashboardRequest, _ platform: Platform, _ application: Application, edit: Form? = nil,
+        replace: Form? = nil,
         delete: Form? = nil, web: Form? = nil
     ) async throws -> PageView {
         let store = visit.services.store
@@ -294,7 +295,7 @@ struct PlatformPages {
     }
 
     @Sendable private func edit(
-        _ visit: Visit, _ platform: Platform, _ application: Application
+        _ visit: DashboardRequest, _ platform: Platform, _ application: Application
     ) async throws -> PageAnswer {
         try await visit.trying(
             Self.editForm(platform, application), on: { try await page(visit, platform, application, edit: $0) }
@@ -308,7 +309,7 @@ struct PlatformPages {
     }
 
     @Sendable private func replace(
-        _ visit: Visit, _ platform: Platform, _ application: Application
+        _ visit: DashboardRequest, _ platform: Platform, _ application: Application
     ) async throws -> PageAnswer {
         try await visit.trying(
             Self.replaceForm(platform, application), on: { try await page(visit, platform, application, replace: $0) }
@@ -321,7 +322,7 @@ struct PlatformPages {
     }
 
     @Sendable private func test(
-        _ visit: Visit, _ platform: Platform, _ application: Application
+        _ visit: DashboardRequest, _ platform: Platform, _ application: Application
     ) async throws -> PageAnswer {
         let result = try await visit.services.shares.holding(.tests, for: visit.holder(application)) {
             try await visit.services.admin.testCredentials(of: platform, of: application, by: visit.author)
@@ -336,7 +337,7 @@ struct PlatformPages {
     }
 
     @Sendable private func park(
-        _ visit: Visit, _ platform: Platform, _ application: Application
+        _ visit: DashboardRequest, _ platform: Platform, _ application: Application
     ) async throws -> PageAnswer {
         let reason =
             visit.form["reason"].isEmpty ? "parked by hand" : try Name(visit.form["reason"], field: "reason").text
@@ -345,14 +346,14 @@ struct PlatformPages {
     }
 
     @Sendable private func resume(
-        _ visit: Visit, _ platform: Platform, _ application: Application
+        _ visit: DashboardRequest, _ platform: Platform, _ application: Application
     ) async throws -> PageAnswer {
         try await visit.services.admin.resume(platform, of: application, by: visit.author)
         return Self.done(platform, application, "resumed")
     }
 
     @Sendable private func delete(
-        _ visit: Visit, _ platform: Platform, _ application: Application
+        _ visit: DashboardRequest, _ platform: Platform, _ application: Application
     ) async throws -> PageAnswer {
         try await visit.trying(
             Self.deleteForm(platform, application), on: { try await page(visit, platform, application, delete: $0) }

@@ -73,7 +73,9 @@ struct PushFilter: Sendable {
     /// The most pushes that are looked through for one page; fewer with a text, which needs their content.
     private var lookedThroughMax: Int { text.isEmpty ? 500 : 150 }
 
-    func find(in application: Application, before: Key<Push>?, limit: Int, _ visit: Visit) async throws -> Found {
+    func find(in application: Application, before: Key<Push>?, limit: Int, _ visit: DashboardRequest) async throws
+        -> Found
+    {
         let store = visit.services.store
         if let state, state.isOpen, before == nil {
             let open = try await store.openReceipts(of: application.key, limit: lookedThroughMax)

@@ -16,7 +16,7 @@ struct PushPages {
 
     private static let perPage = 50
 
-    @Sendable private func list(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func list(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let before = visit.number("before").map { Key<Push>($0) }
         var form = PushFilter.form(visit.query, Address.of(application, "pushes"))
         var found = PushFilter.Found()
@@ -75,7 +75,7 @@ struct PushPages {
     // MARK: One push
 
     @Sendable private func show(
-        _ visit: Visit, _ receipt: Receipt, _ application: Application
+        _ visit: DashboardRequest, _ receipt: Receipt, _ application: Application
     ) async throws -> PageAnswer {
         let store = visit.services.store
         let kind = Answer.Kind(rawValue: visit.query["answer"]) ?? .failed
@@ -256,7 +256,7 @@ struct PushPages {
     /// The most rows of a file. More devices are read by the admin API, page by page.
     private static let csvRowsMax = 20_000
 
-    @Sendable private func csv(_ visit: Visit, _ receipt: Receipt, _ application: Application) async throws
+    @Sendable private func csv(_ visit: DashboardRequest, _ receipt: Receipt, _ application: Application) async throws
         -> PageAnswer
     {
         let kind = Answer.Kind(rawValue: visit.query["answer"]) ?? .failed
@@ -277,7 +277,7 @@ struct PushPages {
 
     /// Says how many devices are spared before anything happens.
     @Sendable private func askToCancel(
-        _ visit: Visit, _ receipt: Receipt, _ application: Application
+        _ visit: DashboardRequest, _ receipt: Receipt, _ application: Application
     ) async throws -> PageAnswer {
         let rest = receipt.isFannedOut ? nil : try await audienceRest(visit, receipt, application)
         let request = try await visit.request(of: receipt)
@@ -286,7 +286,7 @@ struct PushPages {
 
     /// How many devices of the audience have yet to be found; nil where that is not known.
     private func audienceRest(
-        _ visit: Visit, _ receipt: Receipt, _ application: Application
+        _ visit: DashboardRequest, _ receipt: Receipt, _ application: Application
     ) async throws -> AudienceCount? {
         guard let request = try await visit.request(of: receipt) else { return nil }
         return try await visit.searching(application) {
@@ -339,7 +339,7 @@ struct PushPages {
     }
 
     @Sendable private func cancel(
-        _ visit: Visit, _ receipt: Receipt, _ application: Application
+        _ visit: DashboardRequest, _ receipt: Receipt, _ application: Application
     ) async throws -> PageAnswer {
         let cancellation = try await visit.services.pushes.cancel(receipt, of: application, by: visit.author)
         return .redirect(
@@ -349,7 +349,7 @@ struct PushPages {
     }
 
     @Sendable private func writeOff(
-        _ visit: Visit, _ receipt: Receipt, _ application: Application
+        _ visit: DashboardRequest, _ receipt: Receipt, _ application: Application
     ) async throws -> PageAnswer {
         _ = try await visit.services.admin.writeOffDamage(of: receipt, of: application, by: visit.author)
         return .redirect(Address.of(application, "pushes", receipt.push.receiptID.lowercased))
@@ -369,7 +369,7 @@ extension Push.Content {
     }
 }
 
-extension Visit {
+extension DashboardRequest {
     /// nil where it cannot be read.
     func request(of receipt: Receipt) async throws -> PushRequest? {
         do { return try await services.store.request(of: receipt.push.key) } catch StoreError.damaged { return nil }

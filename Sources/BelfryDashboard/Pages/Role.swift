@@ -14,7 +14,8 @@ enum Role {
     /// The fields of a role: roles and bounds that the person may give.
     ///
     /// - Parameter now: the role chosen at first; nil for the least role.
-    static func fields(_ visit: Visit, now: (scope: AdminKey.Scope, bounds: AdminKey.Bounds)? = nil) async throws
+    static func fields(_ visit: DashboardRequest, now: (scope: AdminKey.Scope, bounds: AdminKey.Bounds)? = nil)
+        async throws
         -> [Field]
     {
         let applications = try await visit.applications().filter { visit.may(.administer, Permission.Subject($0)) }
@@ -68,7 +69,8 @@ enum Role {
     }
 
     /// The choice for bounds; nil where they were deleted.
-    private static func choice(of bounds: AdminKey.Bounds, _ visit: Visit) async throws -> (String, String)? {
+    private static func choice(of bounds: AdminKey.Bounds, _ visit: DashboardRequest) async throws -> (String, String)?
+    {
         switch bounds {
         case .everything: everything
         case .tenant(let key): try await visit.services.store.tenant(key).map { choice(of: $0) }
@@ -77,7 +79,7 @@ enum Role {
     }
 
     /// Throws when the person may not administer the bounds.
-    static func read(_ visit: Visit) async throws -> (scope: AdminKey.Scope, bounds: AdminKey.Bounds) {
+    static func read(_ visit: DashboardRequest) async throws -> (scope: AdminKey.Scope, bounds: AdminKey.Bounds) {
         guard let scope = AdminKey.Scope(rawValue: visit.form["scope"]) else {
             throw InvalidInput(field: "scope", "is missing")
         }
@@ -89,7 +91,7 @@ enum Role {
         return (scope, bounds)
     }
 
-    private static func bounds(_ visit: Visit) async throws -> AdminKey.Bounds {
+    private static func bounds(_ visit: DashboardRequest) async throws -> AdminKey.Bounds {
         let parts = visit.form["bounds"].split(separator: ":", maxSplits: 1).map(String.init)
         guard parts.count == 2, let uuid = UUID(uuidString: parts[1]) else { return .everything }
         if parts[0] == "tenant" {
@@ -103,7 +105,8 @@ enum Role {
     }
 
     /// The names of bounds for a list.
-    static func names(_ bounds: [AdminKey.Bounds], _ visit: Visit) async throws -> [AdminKey.Bounds: String] {
+    static func names(_ bounds: [AdminKey.Bounds], _ visit: DashboardRequest) async throws -> [AdminKey.Bounds: String]
+    {
         var names: [AdminKey.Bounds: String] = [.everything: "everything"]
         for one in Set(bounds) {
             switch one {

@@ -19,7 +19,7 @@ struct SchedulePages {
 
     // MARK: The list and the calendar
 
-    @Sendable private func list(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func list(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let store = visit.services.store
         let isEnded = visit.query["state"] == "ended"
         var last: Schedule?
@@ -57,7 +57,9 @@ struct SchedulePages {
         return receipts
     }
 
-    private func calendar(of month: Month, _ visit: Visit, _ application: Application) async throws -> Section {
+    private func calendar(of month: Month, _ visit: DashboardRequest, _ application: Application) async throws
+        -> Section
+    {
         let store = visit.services.store
         let (waiting, ended) = try await visit.searching(application) {
             (
@@ -139,7 +141,7 @@ struct SchedulePages {
     // MARK: One schedule
 
     @Sendable private func show(
-        _ visit: Visit, _ schedule: Schedule, _ application: Application
+        _ visit: DashboardRequest, _ schedule: Schedule, _ application: Application
     ) async throws -> PageAnswer {
         let receipt = try await receipts(of: [schedule], in: visit.services.store).values.first
         let platforms = try await visit.services.store.platforms(of: application.key)
@@ -192,9 +194,9 @@ struct SchedulePages {
     }
 
     private func question(
-        before schedule: Schedule, _ visit: Visit, _ application: Application
+        before schedule: Schedule, _ visit: DashboardRequest, _ application: Application
     ) async throws -> PageAnswer? {
-        guard visit.form[Visit.confirmed].isEmpty else { return nil }
+        guard visit.form[DashboardRequest.confirmed].isEmpty else { return nil }
         let request = schedule.pushRequest
         // A target that does not exist any more has no devices.
         let draft = try? await visit.services.pushes.draft(request, for: application.key)
@@ -213,7 +215,7 @@ struct SchedulePages {
     }
 
     @Sendable private func cancel(
-        _ visit: Visit, _ schedule: Schedule, _ application: Application
+        _ visit: DashboardRequest, _ schedule: Schedule, _ application: Application
     ) async throws -> PageAnswer {
         if schedule.ending == nil, let question = try await question(before: schedule, visit, application) {
             return question

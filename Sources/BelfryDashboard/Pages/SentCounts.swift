@@ -47,7 +47,7 @@ struct SentCounts: Sendable {
     }
 }
 
-extension Visit {
+extension DashboardRequest {
     func counts(of platforms: [Platform], _ period: Period) async throws -> SentCounts {
         var counts = SentCounts(period, until: services.clock.now)
         for platform in platforms {

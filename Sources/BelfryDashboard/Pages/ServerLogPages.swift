@@ -10,7 +10,7 @@ struct ServerLogPages {
     private static let perPage = 200
     private static let reloadSeconds = 5
 
-    @Sendable private func show(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func show(_ visit: DashboardRequest) async throws -> PageAnswer {
         try visit.requireOperator()
         return .page(
             Self.page(
@@ -71,7 +71,7 @@ struct ServerLogPages {
         return page
     }
 
-    @Sendable private func file(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func file(_ visit: DashboardRequest) async throws -> PageAnswer {
         try visit.requireOperator()
         let lines = Self.lines(visit.services.server.logLines, visit.query).reversed().map(\.json)
         return .response(

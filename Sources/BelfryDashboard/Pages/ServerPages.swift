@@ -14,7 +14,7 @@ struct ServerPages {
 
     // MARK: Settings
 
-    @Sendable private func settings(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func settings(_ visit: DashboardRequest) async throws -> PageAnswer {
         try visit.requireOperator()
         return .page(Self.page(visit.services.server.settings, all: visit.query["show"] == "all"))
     }
@@ -48,7 +48,7 @@ struct ServerPages {
 
     // MARK: Database
 
-    @Sendable private func database(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func database(_ visit: DashboardRequest) async throws -> PageAnswer {
         try visit.requireOperator()
         return .page(Self.page(try await visit.services.server.database(), at: visit.services.clock.now))
     }
@@ -115,7 +115,7 @@ struct ServerPages {
 
     // MARK: Versions
 
-    @Sendable private func versions(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func versions(_ visit: DashboardRequest) async throws -> PageAnswer {
         try visit.requireOperator()
         let database = try await visit.services.server.database()
         return .page(

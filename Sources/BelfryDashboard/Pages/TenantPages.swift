@@ -19,7 +19,7 @@ struct TenantPages {
     /// The most applications that are counted on one page.
     private static let applicationsMax = 50
 
-    @Sendable private func list(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func list(_ visit: DashboardRequest) async throws -> PageAnswer {
         try visit.requireOperator()
         var page = try await page(visit, Self.form)
         if visit.query["done"] == "deleted" { page.notice = "Deleted." }
@@ -30,7 +30,7 @@ struct TenantPages {
         Form(Address.path("admin", "tenants"), "Create", [.text("name", "Name", isRequired: true)])
     }
 
-    private func page(_ visit: Visit, _ form: Form) async throws -> PageView {
+    private func page(_ visit: DashboardRequest, _ form: Form) async throws -> PageView {
         let store = visit.services.store
         let tenants = try await store.tenants(after: visit.number("after").map { Key($0) }, limit: Self.perPage)
         let applications = try await store.applications().reduce(into: [:]) { $0[$1.tenantKey, default: 0] += 1 }
@@ -61,7 +61,7 @@ struct TenantPages {
         return page
     }
 
-    @Sendable private func create(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func create(_ visit: DashboardRequest) async throws -> PageAnswer {
         try visit.requireOperator()
         return try await visit.trying(Self.form, on: { try await page(visit, $0) }) {
             let tenant = try await visit.services.admin.createTenant(
@@ -73,7 +73,7 @@ struct TenantPages {
     // MARK: One tenant
 
     /// The tenant of the address. Another tenant's does not exist for people who are no operators.
-    private func tenant(_ visit: Visit) async throws -> Tenant {
+    private func tenant(_ visit: DashboardRequest) async throws -> Tenant {
         guard let uuid = visit.uuid("tenant_uuid"), let tenant = try await visit.services.store.tenant(uuid) else {
             throw APIError.none("tenant")
         }
@@ -82,7 +82,7 @@ struct TenantPages {
         return tenant
     }
 
-    @Sendable private func show(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func show(_ visit: DashboardRequest) async throws -> PageAnswer {
         let tenant = try await tenant(visit)
         var page = try await page(tenant, visit)
         if visit.query["done"] == "saved" { page.notice = "Saved." }
@@ -105,7 +105,7 @@ struct TenantPages {
     }
 
     private func page(
-        _ tenant: Tenant, _ visit: Visit, rename: Form? = nil, delete: Form? = nil
+        _ tenant: Tenant, _ visit: DashboardRequest, rename: Form? = nil, delete: Form? = nil
     ) async throws -> PageView {
         let store = visit.services.store
         let applications = try await store.applications().filter { $0.tenantKey == tenant.key }
@@ -155,7 +155,7 @@ struct TenantPages {
         return page
     }
 
-    @Sendable private func rename(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func rename(_ visit: DashboardRequest) async throws -> PageAnswer {
         let tenant = try await tenant(visit)
         return try await visit.trying(
             Self.renameForm(tenant), on: { try await page(tenant, visit, rename: $0) }
@@ -166,7 +166,7 @@ struct TenantPages {
         }
     }
 
-    @Sendable private func delete(_ visit: Visit) async throws -> PageAnswer {
+    @Sendable private func delete(_ visit: DashboardRequest) async throws -> PageAnswer {
         let tenant = try await tenant(visit)
         return try await visit.trying(
             Self.deleteForm(tenant), on: { try await page(tenant, visit, delete: $0) }
@@ -188,7 +188,7 @@ extension QuotaUse {
     }
 }
 
-extension Visit {
+extension DashboardRequest {
     /// Throws unless the person administers the whole server.
     func requireOperator() throws { try require(.administer, on: .everything, called: "page") }
 }

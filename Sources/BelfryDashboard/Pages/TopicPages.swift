@@ -16,11 +16,11 @@ struct TopicPages {
 
     private static let perPage = 50
 
-    @Sendable private func list(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func list(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         .page(try await page(visit, application, Self.newForm(application)))
     }
 
-    private func page(_ visit: Visit, _ application: Application, _ form: Form) async throws -> PageView {
+    private func page(_ visit: DashboardRequest, _ application: Application, _ form: Form) async throws -> PageView {
         let skip = Int(visit.number("from") ?? 0)
         let text = visit.query["q"]
         let found = try await visit.searching(application) {
@@ -81,7 +81,7 @@ struct TopicPages {
             ])
     }
 
-    @Sendable private func create(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func create(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         try await visit.trying(
             Self.newForm(application), names: ["name": "names"], on: { try await page(visit, application, $0) }
         ) {
@@ -101,14 +101,14 @@ struct TopicPages {
         }
     }
 
-    private func topic(_ visit: Visit, _ application: Application) async throws -> Topic {
+    private func topic(_ visit: DashboardRequest, _ application: Application) async throws -> Topic {
         guard let name = try? Topic.normalized(visit.text("topic"), field: "topic"),
             let topic = try await visit.services.store.topic(named: name, of: application.key)
         else { throw APIError.none("topic") }
         return topic
     }
 
-    @Sendable private func show(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func show(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let topic = try await topic(visit, application)
         let count = try await subscribers(of: topic, visit, application)
         return .page(
@@ -117,7 +117,8 @@ struct TopicPages {
                 Self.deleteForm(topic, application, count)))
     }
 
-    private func subscribers(of topic: Topic, _ visit: Visit, _ application: Application) async throws -> Int {
+    private func subscribers(of topic: Topic, _ visit: DashboardRequest, _ application: Application) async throws -> Int
+    {
         let platforms = try await visit.services.store.platforms(of: application.key)
         return try await visit.searching(application) {
             try await visit.services.store.deviceCount(DeviceSearch(platforms: platforms.map(\.key), topic: topic.name))
@@ -128,7 +129,9 @@ struct TopicPages {
     private static let (schedulesMax, schedulesStep) = (500, 50)
 
     /// The waiting schedules that name the topic, among the first `schedulesMax`.
-    private func schedules(naming topic: Topic, _ visit: Visit, _ application: Application) async throws -> Fact {
+    private func schedules(naming topic: Topic, _ visit: DashboardRequest, _ application: Application) async throws
+        -> Fact
+    {
         var (meant, looked, last) = (0, 0, Schedule?.none)
         repeat {
             let some = try await visit.services.store.schedules(
@@ -141,9 +144,9 @@ struct TopicPages {
     }
 
     private func question(
-        before topic: Topic, _ visit: Visit, _ application: Application
+        before topic: Topic, _ visit: DashboardRequest, _ application: Application
     ) async throws -> PageAnswer? {
-        guard visit.form[Visit.confirmed].isEmpty else { return nil }
+        guard visit.form[DashboardRequest.confirmed].isEmpty else { return nil }
         let count = try await subscribers(of: topic, visit, application)
         let naming = try await visit.searching(application) { try await schedules(naming: topic, visit, application) }
         return visit.question(
@@ -178,7 +181,7 @@ struct TopicPages {
         return page
     }
 
-    @Sendable private func delete(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func delete(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let topic = try await topic(visit, application)
         if let question = try await question(before: topic, visit, application) { return question }
         try await visit.services.admin.delete(topic, of: application, by: visit.author)

@@ -25,7 +25,7 @@ struct UserPages {
     private static let timelinePushes = 25
     private static let timelineDevices = 10
 
-    @Sendable private func list(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func list(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let id = visit.query.raw("id")
         guard id.isEmpty else {
             var page = try await page(id, visit, application)
@@ -95,7 +95,7 @@ struct UserPages {
 
 extension UserPages {
     /// The data of a user's page and file.
-    struct Story: Sendable {
+    struct UserDetails: Sendable {
         let user: User
         let devices: [(device: Device, platform: Platform)]
         /// The latest pushes that went to one of the devices, the newest first.
@@ -105,7 +105,8 @@ extension UserPages {
         let messages: [CarmaMessage]
     }
 
-    private func story(_ id: String, _ visit: Visit, _ application: Application) async throws -> Story {
+    private func story(_ id: String, _ visit: DashboardRequest, _ application: Application) async throws -> UserDetails
+    {
         guard let user = try await users.user(id, of: application) else { throw APIError.none("user") }
         let store = visit.services.store
         let devices = try await users.devices(of: id, of: application)
@@ -118,14 +119,14 @@ extension UserPages {
                 }
             }
         }
-        return Story(
+        return UserDetails(
             user: user, devices: devices.map { ($0, $1) }, pushes: pushes,
             summaries: try await visit.summaries(of: pushes.map(\.receipt)),
             messages: try await store.carmaMessages(of: user.id, application.key))
     }
 
     private func page(
-        _ id: String, _ visit: Visit, _ application: Application, profile: Form? = nil, erase: Form? = nil
+        _ id: String, _ visit: DashboardRequest, _ application: Application, profile: Form? = nil, erase: Form? = nil
     ) async throws -> PageView {
         let story = try await story(id, visit, application)
         var page = Self.page(story, application)
@@ -147,7 +148,7 @@ extension UserPages {
         devices == 1 ? "one device" : "\(devices.grouped) devices"
     }
 
-    static func page(_ story: Story, _ application: Application) -> PageView {
+    static func page(_ story: UserDetails, _ application: Application) -> PageView {
         let user = story.user
         var page = PageView(user.id, lead: "Has \(count(story.devices.count)).")
         page.crumbs = [
@@ -182,7 +183,7 @@ extension UserPages {
         return page
     }
 
-    private static func timeline(_ story: Story, _ application: Application) -> Section {
+    private static func timeline(_ story: UserDetails, _ application: Application) -> Section {
         var section = Section(
             "What they were sent",
             text: "Of the latest \(timelinePushes) pushes of the application, to the first \(timelineDevices) devices.")
@@ -221,7 +222,7 @@ extension UserPages {
         return form.guarded
     }
 
-    @Sendable private func change(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func change(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let id = visit.form.raw("id")
         guard let user = try await users.user(id, of: application) else { throw APIError.none("user") }
         return try await visit.trying(
@@ -252,7 +253,7 @@ extension UserPages {
         return form
     }
 
-    @Sendable private func erase(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func erase(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let id = visit.form.raw("id")
         return try await visit.trying(
             Self.eraseForm(id, application), on: { try await page(id, visit, application, erase: $0) }
@@ -270,12 +271,12 @@ extension UserPages {
 // MARK: - The file
 
 extension UserPages {
-    @Sendable private func export(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func export(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let story = try await story(visit.query.raw("id"), visit, application)
         return .response(.file(Self.file(story).flat, named: "user.json", type: "application/json"))
     }
 
-    static func file(_ story: Story) -> JSONValue {
+    static func file(_ story: UserDetails) -> JSONValue {
         let (user, profile) = (story.user, story.user.profile)
         return .object([
             "user_id": .string(user.id), "language": .text(profile.language), "time_zone": .text(profile.timeZone),

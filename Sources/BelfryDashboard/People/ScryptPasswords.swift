@@ -40,14 +40,14 @@ package final class ScryptPasswords: PasswordHashing {
 
     private let cost: Cost
     private let purpose: Purpose
-    private let queue: TurnQueue<DerivationTurns>
+    private let queue: FairQueue<DerivationTurns>
     /// A hash for persons who do not exist, so that their logins take as long.
     private let nobody: String
 
     package init(cost: Cost = .standard, purpose: Purpose = .people, limits: DerivationTurns.Limits = .init()) {
         self.cost = cost
         self.purpose = purpose
-        queue = TurnQueue(DerivationTurns(limits: limits))
+        queue = FairQueue(DerivationTurns(limits: limits))
         nobody = Stored(cost: cost, salt: [UInt8](repeating: 0, count: 16), key: [UInt8](repeating: 0, count: 32)).text
     }
 

@@ -5,7 +5,7 @@ extension Form {
     /// The name of the hidden field.
     private static let seen = "seen"
 
-    /// This form with a digest of what it shows now, which comes back when it is posted. `Visit.trying` compares it with what the form
+    /// This form with a digest of what it shows now, which comes back when it is posted. `DashboardRequest.trying` compares it with what the form
     /// would show then, so that a person overwrites only what they have seen.
     var guarded: Form {
         let shown = fields.map { "\($0.name)=\($0.isCheck ? String($0.isChecked) : $0.value)" }

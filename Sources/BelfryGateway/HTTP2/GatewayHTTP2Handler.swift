@@ -70,7 +70,7 @@ final class GatewayHTTP2Handler: ChannelDuplexHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .handshakeCompleted? = event as? TLSUserEvent {
-            context.triggerUserOutboundEvent(HeldInputEnd.HandshakeIsOver(), promise: nil)
+            context.triggerUserOutboundEvent(DeferredEOFHandler.HandshakeIsOver(), promise: nil)
             handshakeDeadline = context.eventLoop.assumeIsolated().scheduleTask(in: options.handshakeTimeout) {
                 [weak self] in
                 self?.context?.close(promise: nil)

@@ -28,7 +28,7 @@ struct ADMProvider: PostingProvider {
         let message = try ADMMessage(
             data: payload.data.texts, consolidationKey: payload.collapseKey ?? push.receiptID.lowercased,
             lifetime: push.lifetime(at: sentAt))
-        let batch = Addressed(recipients) { $0.text }
+        let batch = ParsedRecipients(recipients) { $0.text }
         let answers = await client.send(
             message, to: batch.addresses, urgent: push.lane == .urgent, within: options.deadline)
         return batch.outcomes(answers.map { Outcome($0, sentAt: sentAt) })

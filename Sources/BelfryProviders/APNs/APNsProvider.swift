@@ -47,7 +47,7 @@ struct APNsProvider: MessageTestedProvider {
         let sentAt = clock.now
         var outcomes = [[Outcome]](repeating: [], count: pushes.count)
         var batches: [APNsBatch] = []
-        var fitting: [Fitting] = []
+        var fitting: [RenderedRecipients] = []
         var places: [Int] = []
         for (place, part) in pushes.enumerated() {
             do {
@@ -107,7 +107,7 @@ struct APNsProvider: MessageTestedProvider {
     /// Makes the batch. The part that is the same for all devices is encoded once.
     private func makeBatch(
         _ push: Push, _ recipients: [Recipient]
-    ) throws -> (batch: APNsBatch, fitting: Fitting) {
+    ) throws -> (batch: APNsBatch, fitting: RenderedRecipients) {
         let template = try ContentTemplate(push.content)
         let payload = try IOSPayload(
             template?.content ?? push.content, for: use, receiptID: options.sendsReceiptID ? push.receiptID : nil,
@@ -120,7 +120,7 @@ struct APNsProvider: MessageTestedProvider {
             payload: payload.bytes)
         let ids = MessageID(push: push.receiptID)
         let own = template.map { PayloadTemplate(payload.bytes, $0) }.flatMap { $0.isConstant ? nil : $0 }
-        let fitting = Fitting(recipients, own) { own, filling in
+        let fitting = RenderedRecipients(recipients, own) { own, filling in
             own.payload(for: filling, bytesMax: message.pushType.payloadBytesMax)
         }
         let devices = try fitting.recipients.enumerated().map { place, recipient in

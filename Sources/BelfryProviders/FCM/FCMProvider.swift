@@ -37,7 +37,7 @@ struct FCMProvider: MessageTestedProvider {
         let now = clock.now
         var outcomes = [[Outcome]](repeating: [], count: pushes.count)
         var batches: [FCMBatch] = []
-        var fitting: [Fitting] = []
+        var fitting: [RenderedRecipients] = []
         var places: [Int] = []
         for (place, part) in pushes.enumerated() {
             do {
@@ -61,7 +61,7 @@ struct FCMProvider: MessageTestedProvider {
     /// the app gets the data alone and shows them.
     private func makeBatch(
         _ push: Push, _ recipients: [Recipient], now: Instant
-    ) throws -> (batch: FCMBatch, fitting: Fitting) {
+    ) throws -> (batch: FCMBatch, fitting: RenderedRecipients) {
         let template = try ContentTemplate(push.content)
         let content = template?.content ?? push.content
         func message(isNotifying: Bool) throws -> FCMMessage {
@@ -72,7 +72,7 @@ struct FCMProvider: MessageTestedProvider {
         let usual = try whole ?? message(isNotifying: false)
         let own = template.map { PayloadTemplate(usual.tail, $0) }.flatMap { $0.isConstant ? nil : $0 }
         var dataAlone: FittedMessage?
-        let fitting = Fitting(recipients, own) { own, filling in
+        let fitting = RenderedRecipients(recipients, own) { own, filling in
             if let payload = FittedMessage(usual, own).payload(for: filling) { return payload }
             guard let template, whole != nil else { return nil }
             dataAlone =
@@ -123,7 +123,7 @@ private struct FittedMessage {
     }
 
     /// nil where FCM would refuse it for its size.
-    func payload(for filling: Filling) -> [UInt8]? {
+    func payload(for filling: PersonalizedValues) -> [UInt8]? {
         template.innerBytes(of: message.dataBytes, for: filling) <= FCMMessage.bytesMax
             ? template.payload(for: filling, bytesMax: .max) : nil
     }

@@ -28,7 +28,7 @@ struct MPNSProvider: PostingProvider {
         let message = try MPNSMessage(
             MPNSMessage.Kind(payload.kind), body: payload.bytes,
             batching: MPNSMessage.Batching(lifetime: push.lifetime(at: sentAt)))
-        let batch = Addressed(recipients) { try MPNSChannel($0.text, domain: domain) }
+        let batch = ParsedRecipients(recipients) { try MPNSChannel($0.text, domain: domain) }
         let answers = await client.send(
             message, to: batch.addresses, urgent: push.lane == .urgent, within: options.deadline)
         return batch.outcomes(answers.map { Outcome($0, sentAt: sentAt) })

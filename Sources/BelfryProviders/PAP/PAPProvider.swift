@@ -33,7 +33,7 @@ struct PAPProvider: PostingProvider {
         let message = try PAPMessage(
             content: payload.bytes, deliverBefore: push.expiresAt.map { $0.milliseconds / 1_000 })
         let ids = MessageID(push: push.receiptID)
-        let batch = Addressed(recipients) { recipient in
+        let batch = ParsedRecipients(recipients) { recipient in
             try PAPDevice(address: recipient.text, pushID: ids.uuid(for: recipient.device).lowercased)
         }
         let answers = await client.send(

@@ -32,7 +32,7 @@ extension PostingProvider {
     /// Renders the push for each group of devices that get the same.
     private func deliverFilled(_ push: Push, to recipients: [Recipient]) async throws -> [Outcome] {
         let placeholders = try push.content.placeholders()
-        let empty = Filling(Filling.Values())
+        let empty = PersonalizedValues(PersonalizedValues.Values())
         let groups = Dictionary(grouping: recipients.indices) { place in
             placeholders.map { (recipients[place].filling ?? empty).text(of: $0) }
         }
@@ -54,7 +54,7 @@ extension PostingProvider {
 
     /// Delivers a push with its values filled in. The rendered push was checked at acceptance, except for the length of these values.
     private func deliver(
-        _ push: Push, filledWith filling: Filling, to recipients: [Recipient]
+        _ push: Push, filledWith filling: PersonalizedValues, to recipients: [Recipient]
     ) async -> [Outcome] {
         do {
             let filled = Push(

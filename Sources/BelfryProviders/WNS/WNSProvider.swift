@@ -32,7 +32,7 @@ struct WNSProvider: PostingProvider {
         let message = try WNSMessage(
             payload, tag: push.content.shared.collapseKey(of: WNSMessage.tagBytesMax, takingSigns: false),
             lifetime: push.lifetime(at: sentAt), isUrgent: push.lane == .urgent)
-        let batch = Addressed(recipients) { try WNSChannel($0.text, domain: domain) }
+        let batch = ParsedRecipients(recipients) { try WNSChannel($0.text, domain: domain) }
         let answers = await client.send(
             message, to: batch.addresses, urgent: push.lane == .urgent, within: options.deadline)
         backOff.heed(answers.compactMap(\.senderWait), of: answers.count, at: clock.now)

@@ -41,8 +41,10 @@ struct WebPushProvider: PostingProvider {
             payload: payload.bytes, ttl: push.webLifetime(at: sentAt) ?? Self.lifetime, urgency: push.urgency,
             topic: push.content.web?.topic ?? push.content.shared.collapseKey(of: 32, takingSigns: true) ?? push.topic)
         let own = template.map { PayloadTemplate(payload.bytes, $0) }.flatMap { $0.isConstant ? nil : $0 }
-        let fitting = Fitting(recipients, own) { $0.payload(for: $1, bytesMax: WebPushMessage.payloadBytesMax) }
-        let batch = Addressed(fitting.recipients) { try WebPushSubscription(json: $0.token.bytes) }
+        let fitting = RenderedRecipients(recipients, own) {
+            $0.payload(for: $1, bytesMax: WebPushMessage.payloadBytesMax)
+        }
+        let batch = ParsedRecipients(fitting.recipients) { try WebPushSubscription(json: $0.token.bytes) }
         let answers = await client.send(
             message, to: batch.addresses, payloads: fitting.payloads.map { batch.addressed($0) },
             urgent: push.lane == .urgent, within: options.deadline)

@@ -11,7 +11,7 @@ extension ServerConfiguration {
                 "passed over, since Kubernetes or Docker set them for a service of this name: "
                     + injectedVariables.joined(separator: ", "))
         }
-        notices += strayOldNames.map { "\($0) means nothing here: \(OldNames.reason(for: $0))" }
+        notices += strayOldNames.map { "\($0) means nothing here: \(LegacySettings.reason(for: $0))" }
         if let notice = DescriptorPlan(self).notice { notices.append(notice) }
         return notices
     }

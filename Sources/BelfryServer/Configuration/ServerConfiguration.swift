@@ -20,8 +20,8 @@ package struct ServerConfiguration: Sendable {
     package var heads: HeadConfiguration
     package var timeouts: TimeoutConfiguration
     package var requestLimiter: RequestLimiter.Options
-    package var shares: ShareLimiter.Limits
-    package var pcf: PCFv1.Options
+    package var shares: ConcurrencyLimiter.Limits
+    package var pcf: PCF.Options
     /// nil without a service broker.
     package var broker: Broker.Options?
     /// nil where there is no dual run.
@@ -86,8 +86,8 @@ package struct ServerConfiguration: Sendable {
         heads = HeadConfiguration(settings)
         timeouts = TimeoutConfiguration(settings)
         requestLimiter = RequestLimiter.Options(settings)
-        shares = ShareLimiter.limits(settings)
-        pcf = PCFv1.Options(settings)
+        shares = ConcurrencyLimiter.limits(settings)
+        pcf = PCF.Options(settings)
         broker = Broker.Options(settings)
         pcf.idempotencyHold = timeouts.request + .seconds(5)
         mirror = MirrorConfiguration(settings)

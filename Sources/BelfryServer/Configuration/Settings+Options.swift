@@ -66,7 +66,7 @@ extension Quotas {
     }
 }
 
-extension PCFv1.Options {
+extension PCF.Options {
     init(_ settings: Settings) {
         self.init()
         verifiesCustomUserIDs = settings.bool(

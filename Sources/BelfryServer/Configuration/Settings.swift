@@ -26,7 +26,7 @@ final class Settings {
     ) {
         self.reader = reader
         self.file = file
-        oldNames = environment.filter { OldNames.isOld($0.key) }
+        oldNames = environment.filter { LegacySettings.isOld($0.key) }
         given = [
             (.flag, Set(flags)), (.environment, Set(environment.filter { !$0.value.isEmpty }.keys)),
             (.file, Set((file?.values ?? [:]).keys)),

@@ -1,7 +1,7 @@
 import BelfryAPI
 import BelfryService
 
-extension ShareLimiter {
+extension ConcurrencyLimiter {
     /// `share.<name>.max` for each `Share` except `uploads`, and `share.uploads.mib`: what one application, and one
     /// admin key, may use at once on a node. A tenant may use a quarter of the total.
     static func limits(_ settings: Settings) -> Limits {

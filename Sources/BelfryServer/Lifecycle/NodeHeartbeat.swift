@@ -65,9 +65,9 @@ final class NodeHeartbeat: Service {
     }
 
     /// The public health answer: no reasons and no tenant data.
-    var healthOfPCF: PCFv1.Health {
+    var healthOfPCF: PCF.Health {
         let hasDatabase = !faults.contains { $0.part == .database }
-        return PCFv1.Health(
+        return PCF.Health(
             hasDatabase: hasDatabase, schedulesAreLate: last.withLock { $0.schedulesAreLate })
     }
 

@@ -1,6 +1,6 @@
 import BelfryAPI
 
-extension PCFv1.Health {
+extension PCF.Health {
     /// The three parts of the PCF service. The queue and the scheduler are in the database here.
     ///
     /// The endpoint is public, so the texts are fixed: the log and the management port have the details.

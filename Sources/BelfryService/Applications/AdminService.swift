@@ -5,8 +5,8 @@ package import FoundationEssentials
 ///
 /// A new secret is returned once; only its hash is stored, or its seal where it must be read again.
 package struct AdminService: Sendable {
-    package typealias Stores = ApplicationStore & RegistryUpkeep & TenantStore & AdminKeyStore & DeviceStore
-        & DirectoryStore & TopicStore & LocationStore & GeofenceStore & DamageStore & AuditStore & AcrobitsStore
+    package typealias Stores = ApplicationStore & ApplicationAdminStore & TenantStore & AdminKeyStore & DeviceStore
+        & DeviceSearchStore & TopicStore & LocationStore & GeofenceStore & DamageStore & AuditStore & AcrobitsStore
         & CarmaStore & OpenEndpointStore & UserStore & QuotaStore & ImportJobStore & DeviceDetailStore
         & PersonStore & SealStore
 

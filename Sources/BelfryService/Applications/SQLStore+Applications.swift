@@ -107,9 +107,9 @@ extension SQLStore {
         }
     }
 
-    private func entries() async throws -> RegistryCache.Entries {
+    private func entries() async throws -> ApplicationCache.Entries {
         try await registryCache.entries {
-            try await self.read { [damagedRows] in try RegistryCache.Entries(of: $0, damagedRows) }
+            try await self.read { [damagedRows] in try ApplicationCache.Entries(of: $0, damagedRows) }
         }
     }
 }

@@ -3,7 +3,7 @@ import PostgreSQL
 // What a burst needs, in a statement each.
 
 extension Connection {
-    func devices(ofUsers ids: [String], on platforms: [Key<Platform>], atMost limit: Int) throws -> PlacedDevices {
+    func devices(ofUsers ids: [String], on platforms: [Key<Platform>], atMost limit: Int) throws -> DevicesByPlatform {
         var found: [Key<Platform>: Set<Key<Device>>] = [:]
         try prepared(PostgresBurstStatements.ofUsers).each(PostgresArray(platforms), PostgresArray(ids), limit) { row in
             found[Key(row.integer(0)), default: []].insert(Key(row.integer(1)))

@@ -4,9 +4,9 @@ extension Database {
     /// Finding a device costs about as much as skipping ten.
     private static let gapMax: Int64 = 8
 
-    func devices(ofUsers ids: [String], on platforms: [Key<Platform>], atMost limit: Int) throws -> PlacedDevices {
+    func devices(ofUsers ids: [String], on platforms: [Key<Platform>], atMost limit: Int) throws -> DevicesByPlatform {
         let ofUser = try prepared(PostingStatements.customUser)
-        var found: PlacedDevices = [:]
+        var found: DevicesByPlatform = [:]
         for platform in platforms {
             var devices: Set<Key<Device>> = []
             for id in ids where devices.count < limit {

@@ -66,7 +66,7 @@ package struct PayloadTemplate: Sendable {
     package var isConstant: Bool { pieces.count <= 1 && literalBytes > 0 }
 
     /// The payload of a device; nil where it would be longer.
-    package func payload(for filling: Filling, bytesMax: Int) -> [UInt8]? {
+    package func payload(for filling: PersonalizedValues, bytesMax: Int) -> [UInt8]? {
         let texts = placeholders.map { filling.text(of: $0) }
         var payload: [UInt8] = []
         payload.reserveCapacity(literalBytes + 64)
@@ -84,7 +84,7 @@ package struct PayloadTemplate: Sendable {
     /// The bytes of the data of a device before the last encoding, such as the values of a map of texts.
     ///
     /// - Parameter marked: the bytes of the data with marks.
-    package func innerBytes(of marked: Int, for filling: Filling) -> Int {
+    package func innerBytes(of marked: Int, for filling: PersonalizedValues) -> Int {
         var bytes = marked - innerMarkBytes
         for piece in pieces {
             switch piece {

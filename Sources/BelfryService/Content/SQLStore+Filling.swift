@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension SQLStore {
-    package func fill(_ requests: [FillingRequest]) async throws -> [[Key<Device>: Filling.Values]?] {
+    package func fill(_ requests: [FillingRequest]) async throws -> [[Key<Device>: PersonalizedValues.Values]?] {
         let counted: [[Int64]?]
         if requests.contains(where: { $0.badge != nil }) {
             counted = try await write { try BadgeCounting(session: $0).count(requests) }
@@ -11,10 +11,10 @@ extension SQLStore {
         let known = try await values(for: requests)
         return zip(requests, counted).map { request, badges in
             badges.map { badges in
-                var values: [Key<Device>: Filling.Values] = [:]
+                var values: [Key<Device>: PersonalizedValues.Values] = [:]
                 values.reserveCapacity(request.devices.count)
                 for (place, device) in request.devices.enumerated() {
-                    var own = known[device] ?? Filling.Values()
+                    var own = known[device] ?? PersonalizedValues.Values()
                     if request.badge != nil { own.badge = badges[place] }
                     values[device] = own
                 }
@@ -24,26 +24,26 @@ extension SQLStore {
     }
 
     /// The values of devices that placeholders need.
-    private func values(for requests: [FillingRequest]) async throws -> [Key<Device>: Filling.Values] {
+    private func values(for requests: [FillingRequest]) async throws -> [Key<Device>: PersonalizedValues.Values] {
         let reading = requests.filter { !$0.needs.isEmpty }
         guard let first = reading.first else { return [:] }
         let names = reading.reduce(into: Set<String>()) { $0.formUnion($1.needs.attributes) }
         let rows = reading.filter(\.needs.row).flatMap(\.devices)
         let badges = reading.filter { $0.needs.badge && $0.badge == nil }.flatMap(\.devices)
         return try await readCommitted { [secrets, damagedRows] db in
-            var values: [Key<Device>: Filling.Values] = [:]
+            var values: [Key<Device>: PersonalizedValues.Values] = [:]
             if !rows.isEmpty {
                 try db.prepared(FillingStatements.rows).each(SQLKeys(rows), first.applicationKey) { row in
                     let key = Key<Device>(row.integer(0))
                     let own = try damagedRows.readable("user of device \(key)") {
-                        try Filling.Values(row, naming: secrets.naming, attributes: names)
+                        try PersonalizedValues.Values(row, naming: secrets.naming, attributes: names)
                     }
-                    values[key] = own ?? Filling.Values()
+                    values[key] = own ?? PersonalizedValues.Values()
                 }
             }
             if !badges.isEmpty {
                 try db.prepared(FillingStatements.badges).each(first.batch.platformKey, SQLKeys(badges)) { row in
-                    values[Key(row.integer(0)), default: Filling.Values()].badge = row.integer(1)
+                    values[Key(row.integer(0)), default: PersonalizedValues.Values()].badge = row.integer(1)
                 }
             }
             return values
@@ -152,7 +152,7 @@ extension FillingRequest {
     }
 }
 
-extension Filling.Values {
+extension PersonalizedValues.Values {
     /// From a row of `FillingStatements.rows`.
     fileprivate init(_ row: some SQLRow, naming: DeviceNaming, attributes names: Set<String>) throws {
         self.init()

@@ -22,10 +22,10 @@ extension SQLStore {
         }
     }
 
-    package func unmatchedNames(of push: Key<Push>) async throws -> UnmatchedNames {
+    package func unmatchedNames(of push: Key<Push>) async throws -> UnresolvedTargets {
         let now = clock.now
         return try await read { db in
-            var names = UnmatchedNames()
+            var names = UnresolvedTargets()
             if let unknown = try db.prepared(DeliveryNoteStatements.unknownDevices).first(push, as: UnknownDevices.init)
             {
                 names.devices = unknown
@@ -34,7 +34,7 @@ extension SQLStore {
             let platforms = try db.prepared(DeliveryNoteStatements.platforms).all(push.applicationKey) {
                 Key<Platform>($0.integer(0))
             }
-            for list in push.audience.names.prefix(UnmatchedNames.lookedUpMax) {
+            for list in push.audience.names.prefix(UnresolvedTargets.lookedUpMax) {
                 let isMatched = try platforms.contains { platform in
                     let postings = db.postings(of: platform, application: push.applicationKey, now: now)
                     return try !postings.postings(list, after: 0, limit: 1).isEmpty

@@ -1,7 +1,7 @@
 extension SQLStore {
     package func settle(_ settlements: [Settlement]) async throws -> [Bool] {
         // Without the settlement the batch would be sent again, and devices notified twice.
-        try await writeRetrying { session in try Settling(session: session).settle(settlements) }
+        try await writeRetrying { session in try SettlementWriter(session: session).settle(settlements) }
     }
 }
 
@@ -9,7 +9,7 @@ extension SQLStore {
 ///
 /// What settlements write to the same row they write in the same order: platforms come before devices, as they do where
 /// devices register, and pushes ascend. None waits for one that waits for it.
-struct Settling<Session: WriteSession> {
+struct SettlementWriter<Session: WriteSession> {
     let session: Session
 
     /// Writes settlements, and returns for each, in order, whether it counted: false where another worker claimed the batch since, or the

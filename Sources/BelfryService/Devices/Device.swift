@@ -73,7 +73,7 @@ package struct Device: Sendable, Hashable {
 }
 
 /// Whether a device is inactive, active, or active with support for notification buttons. Ordered by capability.
-package enum Reach: Int64, Sendable, Hashable, CaseIterable {
+package enum DeviceState: Int64, Sendable, Hashable, CaseIterable {
     case inactive = 0
     case active = 1
     /// Active, and its system shows notifications with buttons: iOS 8, Android 4.1 or later.

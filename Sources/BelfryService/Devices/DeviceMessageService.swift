@@ -42,18 +42,20 @@ package struct DeviceMessageService: Sendable {
         return try content.shown(on: platform.kind, receiptID: message.push.receiptID, at: clock.now)
     }
 
-    private func filling(_ message: DeviceMessage, of device: Device, on platform: Platform) async throws -> Filling {
-        let needs = FillingNeeds(try message.push.content.placeholders())
+    private func filling(_ message: DeviceMessage, of device: Device, on platform: Platform) async throws
+        -> PersonalizedValues
+    {
+        let needs = PersonalizationNeeds(try message.push.content.placeholders())
         let batch = Batch(
             key: Key(0), pushKey: message.push.key, platformKey: platform.key, lane: message.push.lane,
             devices: [device.key], answers: [.pending], attempt: 0, isLapsed: false)
         let request = FillingRequest(
             batch: batch, applicationKey: platform.applicationKey, devices: [device.key], badge: nil, needs: needs)
-        var values = try await store.fill([request]).first??[device.key] ?? Filling.Values()
+        var values = try await store.fill([request]).first??[device.key] ?? PersonalizedValues.Values()
         if let badge = message.badge { values.badge = badge }
-        guard needs.links else { return Filling(values) }
+        guard needs.links else { return PersonalizedValues(values) }
         let signing = try await linkKeys.signing(for: platform.applicationKey)
-        return Filling(values, links: LinkSigner(push: message.push.head, sign: signing))
+        return PersonalizedValues(values, links: LinkSigner(push: message.push.head, sign: signing))
     }
 }
 

@@ -5,7 +5,7 @@ struct DeviceRow {
     /// 0 until it is assigned.
     var key: Key<Device>
     let platform: Key<Platform>
-    var reach: Reach
+    var reach: DeviceState
     var registeredAt: Instant
     var token: DeviceToken?
     /// Topic ids, ascending.
@@ -21,7 +21,7 @@ struct DeviceRow {
 extension DeviceRow {
     /// From the columns of `DeviceStatements.byKey` and its like.
     init(_ row: some SQLRow) throws {
-        guard let reach = Reach(rawValue: row.integer(1)) else {
+        guard let reach = DeviceState(rawValue: row.integer(1)) else {
             throw StoreError.damaged("device \(row.integer(0))")
         }
         self.init(

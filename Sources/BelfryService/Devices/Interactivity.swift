@@ -1,4 +1,4 @@
-extension Reach {
+extension DeviceState {
     /// The reach of an active device, from its report on its system.
     ///
     /// Source: PCF Push API, `interactive-only`: iOS 8 and later, Android 4.1 and later.

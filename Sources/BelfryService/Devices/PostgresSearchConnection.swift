@@ -5,7 +5,7 @@ import PostgreSQL
 /// Applications take turns, and none gets all connections. Each search has a `SearchBudget`.
 final class PostgresSearchConnection: Sendable {
     private let pool: ConnectionPool
-    private let turns = TurnQueue(
+    private let turns = FairQueue(
         FairTurns<Key<Application>?>(
             places: PostgresSearchConnection.placesMax, waitingMax: PostgresSearchConnection.waitingMax))
 

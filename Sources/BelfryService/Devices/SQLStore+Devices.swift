@@ -25,7 +25,7 @@ extension SQLStore {
         try await places(of: uuids, on: platforms).map(\.device)
     }
 
-    package func devices(named names: NamedTargets, on platforms: [Key<Platform>]) async throws -> PlacedDevices {
+    package func devices(named names: NamedTargets, on platforms: [Key<Platform>]) async throws -> DevicesByPlatform {
         switch names {
         case .users(let ids): try await devices(of: UsersOnPlatforms(ids: ids, platforms: platforms))
         case .devices(let uuids):
@@ -34,7 +34,7 @@ extension SQLStore {
         }
     }
 
-    private func devices(of users: UsersOnPlatforms) async throws -> PlacedDevices {
+    private func devices(of users: UsersOnPlatforms) async throws -> DevicesByPlatform {
         let limit = Batch.devicesMax + 1
         guard users.ids.count <= NewPush.namedMax else {
             // So that those of one user do not wait for them.

@@ -83,7 +83,7 @@ struct SQLiteRegistrar {
         row.token = registration.token
         row.registeredAt = min(imported?.lastSeenAt ?? session.now, session.now)
         row.about = registration.about.filled(from: row.about)
-        row.reach = Reach(kind: platform.kind, osVersion: row.about.osVersion)
+        row.reach = DeviceState(kind: platform.kind, osVersion: row.about.osVersion)
         row.noteRegistration(imported, by: named, at: session.now)
         switch registration.customUserID {
         case .keep: break

@@ -8,7 +8,7 @@ import Synchronization
 final class SQLiteSearchConnection: Sendable {
     private let connections: [DatabaseQueue]
     private let free: Free
-    private let turns = TurnQueue(
+    private let turns = FairQueue(
         FairTurns<Key<Application>?>(
             places: SQLiteSearchConnection.placesMax, waitingMax: SQLiteSearchConnection.waitingMax))
 

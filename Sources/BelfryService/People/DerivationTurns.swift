@@ -71,7 +71,7 @@ package struct DerivationTurns: TurnRules {
     private var waiting: [Ticket: DerivationCaller] = [:]
     private var serving: Ticket?
     private var lastTicket = 0
-    private var uses = Generations<Holder, Use>(countMax: 16_384)
+    private var uses = BoundedCache<Holder, Use>(countMax: 16_384)
     private var derived = 0
     private var knownServed = 0
 

@@ -77,7 +77,7 @@ package struct LoginThrottle: Sendable {
 
     private let ofName: Policy
     private let ofAddress: Policy
-    private var entries: Generations<Source, Entry>
+    private var entries: BoundedCache<Source, Entry>
     private var share = NodeShare.whole
 
     /// See `Policy.memory`.
@@ -89,7 +89,7 @@ package struct LoginThrottle: Sendable {
     ) {
         ofName = name
         ofAddress = address
-        entries = Generations(countMax: countMax)
+        entries = BoundedCache(countMax: countMax)
     }
 
     fileprivate enum Source: Hashable {

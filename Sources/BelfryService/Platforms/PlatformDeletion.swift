@@ -70,7 +70,7 @@ struct PlatformDeletion<Session: WriteSession> {
             Settlement(
                 batch: batch, answers: batch.answers.map { $0 == .pending ? .skipped(.missing) : $0 }, retryAt: nil)
         }
-        _ = try Settling(session: session).settle(settlements)
+        _ = try SettlementWriter(session: session).settle(settlements)
         return !batches.isEmpty
     }
 }

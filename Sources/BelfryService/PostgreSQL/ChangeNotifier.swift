@@ -28,7 +28,7 @@ final class ChangeNotifier: Sendable {
     private let logger: Logger
 
     init(
-        node: UUID, pool: ConnectionPool, connecting: ConnectionOptions, registryCache: RegistryCache,
+        node: UUID, pool: ConnectionPool, connecting: ConnectionOptions, registryCache: ApplicationCache,
         signals: WorkHints, logger: Logger
     ) throws {
         self.pool = pool

@@ -15,12 +15,12 @@ package final class PostgresStore: SQLStore {
     /// The clock that due times use: the database's, or a given one.
     package let clock: any WallClock
     private let databaseClock: DatabaseClock?
-    let registryCache = RegistryCache(ageMax: .seconds(3))
+    let registryCache = ApplicationCache(ageMax: .seconds(3))
     let secrets: Secrets
     let pushes = PushCache()
     private let topicCache = PostgresTopicCache()
     let quotaCounts: QuotaCounts
-    let userReads = GroupedReads<UsersOnPlatforms, PlacedDevices>()
+    let userReads = ReadCoalescer<UsersOnPlatforms, DevicesByPlatform>()
     let sharedUse = SharedUse()
     let observer: any StoreObserver
     let signals = WorkHints()
@@ -30,7 +30,7 @@ package final class PostgresStore: SQLStore {
         return try registrar.register()
     }
     let acceptances = TransactionQueue(exclusive: { [$0.push.receiptID] }) { (session, drafts: [PushDraft]) in
-        try Acceptance(session: session).accept(drafts)
+        try PushInserter(session: session).accept(drafts)
     }
     private let claims = Atomic(0)
     /// The name of this node for other nodes.

@@ -3,7 +3,7 @@ extension PostgresStore {
     package func accept(_ push: NewPush) async throws -> Push {
         let draft = try await draft(push)
         guard PendingAuditEntry.pending == nil else {
-            return try await write { try Acceptance(session: $0).accept([draft])[0].get() }
+            return try await write { try PushInserter(session: $0).accept([draft])[0].get() }
         }
         return try await acceptances.submit(draft, in: self)
     }

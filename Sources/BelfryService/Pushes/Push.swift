@@ -130,7 +130,7 @@ package struct NewPush: Sendable, Hashable {
     package let guarantee: Push.Guarantee
     package let expiresAt: Instant?
     /// The devices of the audience, where few were named and they were looked up already; nil if they are still to be found.
-    package let devices: PlacedDevices?
+    package let devices: DevicesByPlatform?
     /// The devices of its target that no platform has.
     package let unknownDevices: UnknownDevices
     /// The devices of the audience that the acceptance has yet to look up. Empty for any other push.
@@ -146,7 +146,7 @@ package struct NewPush: Sendable, Hashable {
     package init(
         receiptID: UUID, applicationKey: Key<Application>, content: Push.Content, audience: Audience,
         platformKeys: [Key<Platform>], platforms: [PlatformKind]? = nil, lane: Lane,
-        guarantee: Push.Guarantee = .atLeastOnce, expiresAt: Instant? = nil, devices: PlacedDevices? = nil,
+        guarantee: Push.Guarantee = .atLeastOnce, expiresAt: Instant? = nil, devices: DevicesByPlatform? = nil,
         unknownDevices: UnknownDevices = UnknownDevices(), named: [UUID] = [], storedContent: String? = nil,
         tooLarge: [InvalidInput] = []
     ) {
@@ -167,7 +167,7 @@ package struct NewPush: Sendable, Hashable {
     }
 
     /// The push after its named devices were looked up.
-    package func finding(_ devices: PlacedDevices, unknown: UnknownDevices) -> NewPush {
+    package func finding(_ devices: DevicesByPlatform, unknown: UnknownDevices) -> NewPush {
         NewPush(
             receiptID: receiptID, applicationKey: applicationKey, content: content,
             audience: .devices(devices.values.joined()), platformKeys: platformKeys, platforms: platforms, lane: lane,
@@ -177,9 +177,9 @@ package struct NewPush: Sendable, Hashable {
 }
 
 /// Devices by their platform, ascending on each.
-package typealias PlacedDevices = [Key<Platform>: [Key<Device>]]
+package typealias DevicesByPlatform = [Key<Platform>: [Key<Device>]]
 
-extension PlacedDevices {
+extension DevicesByPlatform {
     /// Whether the devices of each platform fit into one batch.
     package var isShort: Bool { values.allSatisfy { $0.count <= Batch.devicesMax } }
 }

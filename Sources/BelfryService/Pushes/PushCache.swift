@@ -3,7 +3,7 @@ import Synchronization
 
 /// The pushes used last. A push never changes once it is accepted, and its content is expensive to decode.
 final class PushCache: Sendable {
-    private let pushes = Mutex(Generations<Key<Push>, Push>(countMax: bytesMax))
+    private let pushes = Mutex(BoundedCache<Key<Push>, Push>(countMax: bytesMax))
 
     /// The limit on their stored forms: some ten thousand small pushes, or the last thirty of the largest.
     private static let bytesMax = 8 << 20
@@ -33,7 +33,7 @@ final class PushCache: Sendable {
     }
 
     /// Called where a push was rolled back and its key may be assigned to another.
-    func clear() { pushes.withLock { $0 = Generations(countMax: Self.bytesMax) } }
+    func clear() { pushes.withLock { $0 = BoundedCache(countMax: Self.bytesMax) } }
 }
 
 extension SQLRow {

@@ -29,7 +29,7 @@ package struct PushService: Sendable {
     /// The names in an accepted push's target that no device has; nil where there are none.
     ///
     /// A database fault here is ignored, since the push is accepted already.
-    package func unmatchedNames(of push: Push, _ target: Target) async -> UnmatchedNames? {
+    package func unmatchedNames(of push: Push, _ target: Target) async -> UnresolvedTargets? {
         let isNaming = target.devices != nil || !target.topics.isEmpty || !target.customUserIDs.isEmpty
         guard isNaming, let names = try? await store.unmatchedNames(of: push.key), !names.isEmpty else {
             return nil
@@ -140,7 +140,7 @@ package struct PushService: Sendable {
             pushRequest.content, for: pushRequest.target, of: application, receiptID: receiptID)
         let keys = platforms.map(\.key)
         let target = pushRequest.target
-        let named: PlacedDevices? =
+        let named: DevicesByPlatform? =
             if left.isEmpty, let names = target.named { try await store.devices(named: names, on: keys) } else { nil }
         let audience = target.audience(named: target.devices == nil ? [] : named?.values.flatMap(\.self) ?? [])
         return NewPush(
@@ -155,7 +155,7 @@ package struct PushService: Sendable {
 
     /// Skips the look-up where each device was found.
     private func unknownDevices(
-        of target: Target, found: PlacedDevices, on platforms: [Key<Platform>]
+        of target: Target, found: DevicesByPlatform, on platforms: [Key<Platform>]
     ) async throws -> UnknownDevices {
         guard let devices = target.devices, found.values.reduce(0, { $0 + $1.count }) < devices.count else {
             return UnknownDevices()

@@ -37,7 +37,7 @@ protocol SQLConnection: SendableMetatype {
     func device(of platforms: [Key<Platform>], skipping count: Int) throws -> (device: Key<Device>, skipped: Int)?
 
     /// The active devices of custom user ids on each platform, up to a limit for each user.
-    func devices(ofUsers ids: [String], on platforms: [Key<Platform>], atMost limit: Int) throws -> PlacedDevices
+    func devices(ofUsers ids: [String], on platforms: [Key<Platform>], atMost limit: Int) throws -> DevicesByPlatform
 
     /// How many active devices each of the custom user ids has on the platform, counted up to a limit.
     func deviceCounts(

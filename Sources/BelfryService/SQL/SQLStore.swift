@@ -10,13 +10,13 @@ protocol SQLStore: Sendable {
     var node: UUID { get }
     /// The clock that due times use.
     var clock: any WallClock { get }
-    var registryCache: RegistryCache { get }
+    var registryCache: ApplicationCache { get }
     var secrets: Secrets { get }
     var pushes: PushCache { get }
     var damagedRows: DamagedRows { get }
     var quotaCounts: QuotaCounts { get }
     /// Look up the users that pushes name.
-    var userReads: GroupedReads<UsersOnPlatforms, PlacedDevices> { get }
+    var userReads: ReadCoalescer<UsersOnPlatforms, DevicesByPlatform> { get }
     /// Signals that something may be due.
     var signals: WorkHints { get }
 

@@ -12,14 +12,14 @@ package final class SQLiteStore: SQLStore {
     let writer: Writer
     /// The id of the node, which all servers of the file share: one at a time works through it, and owns the leases of the last one.
     let node = UUID(words: 0, 0)
-    let registryCache: RegistryCache
+    let registryCache: ApplicationCache
     let clock: any WallClock
     let secrets: Secrets
     let pushes: PushCache
     let signals: WorkHints
     let damagedRows: DamagedRows
     let quotaCounts: QuotaCounts
-    let userReads = GroupedReads<UsersOnPlatforms, PlacedDevices>()
+    let userReads = ReadCoalescer<UsersOnPlatforms, DevicesByPlatform>()
     private let useCounter: UseCounter
     private let maintenance: SQLiteMaintenance?
     private let checkpoints: Checkpoints
@@ -110,7 +110,7 @@ package final class SQLiteStore: SQLStore {
         damagedRows = DamagedRows { row, fault in
             logger.error("a damaged row was left out", metadata: ["row": "\(row)", "fault": "\(fault)"])
         }
-        let registryCache = RegistryCache(ageMax: .seconds(86_400))
+        let registryCache = ApplicationCache(ageMax: .seconds(86_400))
         let signals = WorkHints()
         let pushes = PushCache()
         let quotaCounts = QuotaCounts(quotas)

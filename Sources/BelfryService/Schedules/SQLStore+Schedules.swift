@@ -118,7 +118,7 @@ extension SQLStore {
         let draft = try await draft(push)
         return try await write { session in
             guard try session.end(schedule, .sent(receiptID: push.receiptID)) else { return nil }
-            return try Acceptance(session: session, arePromised: true).accept([draft])[0].get()
+            return try PushInserter(session: session, arePromised: true).accept([draft])[0].get()
         }
     }
 

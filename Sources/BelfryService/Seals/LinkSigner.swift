@@ -21,7 +21,7 @@ package struct LinkSigner: Sendable {
         self.sign = sign
     }
 
-    func link(_ url: String, for values: Filling.Values) -> String {
+    func link(_ url: String, for values: PersonalizedValues.Values) -> String {
         var link = url + (url.utf8.contains(UInt8(ascii: "?")) ? "&" : "?")
         if let device = values.deviceUUID { link += "device=\(device.lowercased)&" }
         if let user = values.userID { link += "user=\(user.percentEncoded)&" }

@@ -5,9 +5,9 @@ package import FoundationEssentials
 ///
 /// An operation that has returned is durable: it survives a `kill -9` of the process and a power failure.
 package typealias Store = ApplicationStore & DeviceStore & PushStore & DeliveryStore & ScheduleStore
-    & TopicStore & DirectoryStore
+    & TopicStore & DeviceSearchStore
     & LocationStore & GeofenceStore & AnalyticsStore
-    & RegistryUpkeep & ReceiptStore
+    & ApplicationAdminStore & ReceiptStore
     & TenantStore & AdminKeyStore & PersonStore & AuditStore
     & IdempotencyStore & SealStore
     & RetentionStore & NodeStore & DamageStore & QuotaStore & ConnectionFaultStore & BrokerStore
@@ -143,7 +143,7 @@ package protocol DeviceStore: Sendable {
     func unseenDeviceCount(on platforms: [Key<Platform>]) async throws -> Int
     /// The devices that a push names one by one, on each of the platforms: those with one of the UUIDs, inactive ones too, and
     /// the active ones of the custom user ids, of which there may be one more for each than a batch takes.
-    func devices(named names: NamedTargets, on platforms: [Key<Platform>]) async throws -> PlacedDevices
+    func devices(named names: NamedTargets, on platforms: [Key<Platform>]) async throws -> DevicesByPlatform
     /// All devices ever registered on the platform, inactive ones too.
     func deviceCount(on platform: Key<Platform>) async throws -> Int
     /// The number of inactive devices; nil where there are more than `Device.inactiveCountMax`, which are not counted.
@@ -177,8 +177,8 @@ package protocol PushStore: Sendable {
     /// The progress of a push for one of its devices; nil if it is in no batch (yet).
     func delivery(of device: Key<Device>, in push: Key<Push>) async throws -> DeviceDelivery?
     /// The names in a push's target that nothing has: devices that were unknown when it was accepted, and among the
-    /// first `UnmatchedNames.lookedUpMax` topics and users those that no active device has now.
-    func unmatchedNames(of push: Key<Push>) async throws -> UnmatchedNames
+    /// first `UnresolvedTargets.lookedUpMax` topics and users those that no active device has now.
+    func unmatchedNames(of push: Key<Push>) async throws -> UnresolvedTargets
     /// When the last lease on a batch or a fan-out of the push ends, or ended; nil where no worker has any.
     func leasesEnd(of push: Key<Push>) async throws -> Instant?
     /// The sentences of providers about devices of the push that they did not accept at once, each once: the first
@@ -243,7 +243,7 @@ package protocol DeliveryStore: Sendable {
     /// Returns for each, in order, nil when its batch was claimed by another worker since. Devices without values are left out.
     ///
     /// - Parameter requests: of batches of one platform.
-    func fill(_ requests: [FillingRequest]) async throws -> [[Key<Device>: Filling.Values]?]
+    func fill(_ requests: [FillingRequest]) async throws -> [[Key<Device>: PersonalizedValues.Values]?]
     /// Writes the results of batches in one transaction, each whole or not at all. A request to park for credentials that were
     /// replaced since is void.
     ///
@@ -349,9 +349,9 @@ package struct Recipient: Sendable {
     package let device: Key<Device>
     package let token: DeviceToken
     /// The values that the push shows on this device alone; nil where all devices get the same.
-    package let filling: Filling?
+    package let filling: PersonalizedValues?
 
-    package init(device: Key<Device>, token: DeviceToken, filling: Filling? = nil) {
+    package init(device: Key<Device>, token: DeviceToken, filling: PersonalizedValues? = nil) {
         self.device = device
         self.token = token
         self.filling = filling

@@ -6,7 +6,7 @@ package import FoundationEssentials
 /// The identity that an application brings along.
 package struct ApplicationIdentity: Sendable, Hashable {
     package let uuid: UUID?
-    package let apiKey: GivenSecret?
+    package let apiKey: ImportedSecret?
     /// The bytes that the hex digits of the shared secret stand for.
     package let sharedSecret: [UInt8]?
 
@@ -15,7 +15,7 @@ package struct ApplicationIdentity: Sendable, Hashable {
 
     package init(uuid: UUID? = nil, apiKey: String? = nil, sharedSecret: String? = nil) throws(InvalidInput) {
         self.uuid = uuid
-        self.apiKey = if let apiKey { try GivenSecret(apiKey, field: "api_key") } else { nil }
+        self.apiKey = if let apiKey { try ImportedSecret(apiKey, field: "api_key") } else { nil }
         self.sharedSecret = if let sharedSecret { try Self.bytes(ofSharedSecret: sharedSecret) } else { nil }
     }
 
@@ -35,18 +35,18 @@ package struct ApplicationIdentity: Sendable, Hashable {
 /// The identity that a platform brings along.
 package struct PlatformIdentity: Sendable, Hashable {
     package let uuid: UUID?
-    package let secret: GivenSecret?
+    package let secret: ImportedSecret?
 
     package init(uuid: UUID? = nil, secret: String? = nil) throws(InvalidInput) {
         self.uuid = uuid
-        self.secret = if let secret { try GivenSecret(secret, field: "platform_secret") } else { nil }
+        self.secret = if let secret { try ImportedSecret(secret, field: "platform_secret") } else { nil }
     }
 
     package var isEmpty: Bool { uuid == nil && secret == nil }
 }
 
 /// An API key or a platform secret of another server. Only its hash is kept.
-package struct GivenSecret: Sendable, Hashable {
+package struct ImportedSecret: Sendable, Hashable {
     package let text: String
 
     /// A UUID's text has 36; a secret shorter than this could be guessed.

@@ -1,6 +1,6 @@
 /// The users of applications: their profiles, and their devices as one.
 package struct UserService: Sendable {
-    package typealias Stores = UserStore & ApplicationStore & DeviceStore & DirectoryStore & AuditStore & CarmaStore
+    package typealias Stores = UserStore & ApplicationStore & DeviceStore & DeviceSearchStore & AuditStore & CarmaStore
         & AcrobitsStore
 
     private let store: any Stores
@@ -52,7 +52,7 @@ package struct UserService: Sendable {
     /// Users whose id has a text elsewhere than at its beginning, in any case, by the index of devices; none where the text is too
     /// short for it. Users without a device are not included.
     ///
-    /// - Parameter time: see `DirectoryStore.devicePage`.
+    /// - Parameter time: see `DeviceSearchStore.devicePage`.
     package func users(
         of application: Application, amid text: String, limit: Int, within time: Duration
     ) async throws -> [User] {

@@ -44,7 +44,7 @@ extension WrappedStore {
     ) async throws -> [PushHead] {
         try await base.pushes(of: application, before: before, limit: limit)
     }
-    package func unmatchedNames(of push: Key<Push>) async throws -> UnmatchedNames {
+    package func unmatchedNames(of push: Key<Push>) async throws -> UnresolvedTargets {
         try await base.unmatchedNames(of: push)
     }
     package func request(of push: Key<Push>) async throws -> PushRequest? { try await base.request(of: push) }

@@ -55,7 +55,7 @@ extension WrappedStore {
     package func deviceKeys(_ uuids: [UUID], on platforms: [Key<Platform>]) async throws -> [Key<Device>] {
         try await base.deviceKeys(uuids, on: platforms)
     }
-    package func devices(named names: NamedTargets, on platforms: [Key<Platform>]) async throws -> PlacedDevices {
+    package func devices(named names: NamedTargets, on platforms: [Key<Platform>]) async throws -> DevicesByPlatform {
         try await base.devices(named: names, on: platforms)
     }
     package func importDevices(_ devices: [DeviceImport], on platform: Platform) async throws -> [ImportVerdict] {
@@ -151,7 +151,7 @@ extension WrappedStore {
     package func advance(_ step: FanOutStep) async throws -> Bool { try await base.advance(step) }
     package func claimBatches(_ claim: BatchClaim) async throws -> [Batch] { try await base.claimBatches(claim) }
     package func load(_ batches: [Batch]) async throws -> [BatchLoad?] { try await base.load(batches) }
-    package func fill(_ requests: [FillingRequest]) async throws -> [[Key<Device>: Filling.Values]?] {
+    package func fill(_ requests: [FillingRequest]) async throws -> [[Key<Device>: PersonalizedValues.Values]?] {
         try await base.fill(requests)
     }
     package func settle(_ settlements: [Settlement]) async throws -> [Bool] { try await base.settle(settlements) }

@@ -29,7 +29,7 @@ extension PostingList {
         switch self {
         case .active: device.isActive
         case .interactive:
-            device.isActive && Reach(kind: kind, osVersion: device.about.osVersion) == .interactive
+            device.isActive && DeviceState(kind: kind, osVersion: device.about.osVersion) == .interactive
         case .registered: true
         case .topic(let name): device.isActive && device.topics.contains(name)
         case .customUser(let id): device.isActive && device.customUserID == id

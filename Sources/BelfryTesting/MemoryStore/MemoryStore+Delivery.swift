@@ -37,7 +37,7 @@ extension MemoryStore {
         transaction { contents in batches.map { contents.load($0) } }
     }
 
-    package func fill(_ requests: [FillingRequest]) async throws -> [[Key<Device>: Filling.Values]?] {
+    package func fill(_ requests: [FillingRequest]) async throws -> [[Key<Device>: PersonalizedValues.Values]?] {
         transaction { contents in requests.map { contents.fill($0) } }
     }
 
@@ -183,15 +183,15 @@ extension Contents {
         return Recipient(device: key, token: token)
     }
 
-    fileprivate mutating func fill(_ request: FillingRequest) -> [Key<Device>: Filling.Values]? {
+    fileprivate mutating func fill(_ request: FillingRequest) -> [Key<Device>: PersonalizedValues.Values]? {
         if request.badge != nil {
             guard batches[request.batch.key]?.batch.attempt == request.batch.attempt else { return nil }
             count(request)
         }
         let shown = batches[request.batch.key]?.badges
-        var values: [Key<Device>: Filling.Values] = [:]
+        var values: [Key<Device>: PersonalizedValues.Values] = [:]
         for key in request.devices {
-            var own = Filling.Values(badge: shown?[key] ?? deviceDetails[key]?.badge ?? 0)
+            var own = PersonalizedValues.Values(badge: shown?[key] ?? deviceDetails[key]?.badge ?? 0)
             if request.needs.row, let device = devices[key] {
                 own.deviceUUID = device.uuid
                 own.userID = device.customUserID

@@ -103,7 +103,7 @@ extension MemoryStore {
         }
     }
 
-    package func devices(named names: NamedTargets, on platforms: [Key<Platform>]) async throws -> PlacedDevices {
+    package func devices(named names: NamedTargets, on platforms: [Key<Platform>]) async throws -> DevicesByPlatform {
         transaction { contents in
             let found = platforms.map { platform -> (Key<Platform>, Set<Key<Device>>) in
                 switch names {

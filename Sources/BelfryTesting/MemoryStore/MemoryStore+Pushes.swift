@@ -78,11 +78,11 @@ extension MemoryStore {
         }
     }
 
-    package func unmatchedNames(of push: Key<Push>) async throws -> UnmatchedNames {
+    package func unmatchedNames(of push: Key<Push>) async throws -> UnresolvedTargets {
         transaction { contents in
-            guard let row = contents.pushes[push] else { return UnmatchedNames() }
-            var names = UnmatchedNames(devices: row.unknownDevices)
-            for list in row.push.audience.names.prefix(UnmatchedNames.lookedUpMax)
+            guard let row = contents.pushes[push] else { return UnresolvedTargets() }
+            var names = UnresolvedTargets(devices: row.unknownDevices)
+            for list in row.push.audience.names.prefix(UnresolvedTargets.lookedUpMax)
             where !contents.platforms.values.contains(where: { platform in
                 platform.applicationKey == row.push.applicationKey
                     && !contents.members(of: .list(list), on: platform.key).isEmpty

@@ -81,7 +81,7 @@ package final class CrashingStore: WrappedStore {
         return loads
     }
 
-    package func fill(_ requests: [FillingRequest]) async throws -> [[Key<Device>: Filling.Values]?] {
+    package func fill(_ requests: [FillingRequest]) async throws -> [[Key<Device>: PersonalizedValues.Values]?] {
         if try await pause() { requests.map(\.batch).forEach(onDoubt) }
         let values = try await base.fill(requests)
         if try await pause() { requests.map(\.batch).forEach(onDoubt) }

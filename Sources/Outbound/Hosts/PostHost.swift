@@ -10,10 +10,10 @@ final class PostHost: Sendable {
     /// nil for a host without TLS, which speaks HTTP/1.1.
     private let http2: HTTP2Pool?
     private let http1: HTTP1Pool
-    private let speech: Speech
+    private let speech: NegotiatedProtocol
 
     /// The protocol that the host chose on the latest connection.
-    private final class Speech: Sendable {
+    private final class NegotiatedProtocol: Sendable {
         private let value: Atomic<Bool>
 
         init(isHTTP1: Bool) { value = Atomic(isHTTP1) }
@@ -26,7 +26,7 @@ final class PostHost: Sendable {
         _ origin: PostOrigin, tls: NIOSSLContext?, _ options: HostConnections.Configuration, permits: HostPermits,
         on eventLoop: any EventLoop, logger: Logger
     ) {
-        let speech = Speech(isHTTP1: tls == nil)
+        let speech = NegotiatedProtocol(isHTTP1: tls == nil)
         let admitsPeer = options.addresses.map { addresses in { @Sendable in addresses.permits($0) } }
         let http1 = HTTP1Pool(
             HTTP1PoolConfiguration(

@@ -60,7 +60,7 @@ struct SoftphoneServer {
                     allowed: mediators, options: deadTokenStatus.map { ["dead_token_status": $0] } ?? [:],
                     isPlain: !mediators.isEmpty))
         }
-        let router = RecordedServer.router(store, vault, clock, PCFv1.Options())
+        let router = RecordedServer.router(store, vault, clock, PCF.Options())
         let app = Hummingbird.Application(
             router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)))
         let all = platforms

@@ -15,7 +15,7 @@ import Testing
         let resources = try await server.resources("hurt")
         server.routes = AdminRoutes(
             store: UnreadableStore(base: server.store), vault: server.vault, clock: server.clock,
-            credentials: PlaintextCredentials(vault: server.vault), shares: ShareLimiter())
+            credentials: PlaintextCredentials(vault: server.vault), shares: ConcurrencyLimiter())
         let application = "apps/\(resources.application.uuid.lowercased)"
         for path in [
             "schedules/\(resources.schedule.key.id)", "geofences/\(resources.geofence.key)",

@@ -27,7 +27,7 @@ struct TestAdminServer {
         let credentials = PlaintextCredentials(vault: vault, end: credentialsEnd.map { [now = clock.now] in now + $0 })
         routes = AdminRoutes(
             store: store, vault: vault, clock: clock, credentials: credentials, passwords: PlainPasswords(),
-            shares: ShareLimiter(), server: FakeServer())
+            shares: ConcurrencyLimiter(), server: FakeServer())
         admin = AdminService(
             store: store, vault: vault, credentials: credentials, hash: SecretHash.of, clock: clock)
         channels = ChannelService(store: store, provider: credentials.channels)
@@ -40,7 +40,7 @@ struct TestAdminServer {
     func routes(verdictDeadline: Duration) -> AdminRoutes {
         AdminRoutes(
             store: store, vault: vault, clock: clock, credentials: PlaintextCredentials(vault: vault, end: nil),
-            shares: ShareLimiter(), verdictDeadline: verdictDeadline)
+            shares: ConcurrencyLimiter(), verdictDeadline: verdictDeadline)
     }
 
     /// Settles a push with this text to one device, once it was accepted.

@@ -47,7 +47,7 @@ struct CarmaServer {
         let app = try await store.createCarmaApp(customerID: customerID, appID: appID, for: application.key)
         let trigger = try await store.createCarmaTrigger(
             try CarmaTemplate(try JSONValue(json: template.utf8)), of: app)
-        let router = RecordedServer.router(store, vault, clock, PCFv1.Options())
+        let router = RecordedServer.router(store, vault, clock, PCF.Options())
         let server = Hummingbird.Application(
             router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)))
         let all = platforms

@@ -44,7 +44,7 @@ struct RecordedServer {
         let vault = PlaintextVault()
         let (application, platforms) =
             isMovedIn ? try await moveIn(to: store, vault, clock) : try await make(in: store, vault)
-        var options = PCFv1.Options()
+        var options = PCF.Options()
         options.verifiesCustomUserIDs = verifiesCustomUserIDs
         let router = router(isMovedIn ? MovedInStore(base: store) : store, vault, clock, options)
         let app = Hummingbird.Application(
@@ -61,24 +61,25 @@ struct RecordedServer {
 
     /// Every path of every API.
     static func router(
-        _ store: any Store, _ vault: any Vault, _ clock: any WallClock, _ options: PCFv1.Options
+        _ store: any Store, _ vault: any Vault, _ clock: any WallClock, _ options: PCF.Options
     ) -> Router<APIContext> {
         let router = ResponseMiddleware.router(clock: clock)
-        let part = PCFv1.Health.Part(isHealthy: true, message: "well")
+        let part = PCF.Health.Part(isHealthy: true, message: "well")
         PCFRoutes(
-            store: store, vault: vault, clock: clock, options: options, shares: ShareLimiter(),
-            health: { PCFv1.Health(database: part, queue: part, scheduler: part) }
+            store: store, vault: vault, clock: clock, options: options, shares: ConcurrencyLimiter(),
+            health: { PCF.Health(database: part, queue: part, scheduler: part) }
         ).add(to: router)
         AdminRoutes(
             store: store, vault: vault, clock: clock, credentials: AnyCredentials(), passwords: PlainPasswords(),
-            shares: ShareLimiter(), events: EventHub(store: store, clock: clock, logger: Logger(label: "events")),
+            shares: ConcurrencyLimiter(), events: EventHub(store: store, clock: clock, logger: Logger(label: "events")),
             server: FakeServer()
         ).add(to: router)
         BrokerRoutes(store: store, vault: vault, credentials: AnyCredentials(), clock: clock, options: nil)
             .add(to: router)
-        CarmaRoutes(store: store, clock: clock, passwords: PlainPasswords(), shares: ShareLimiter()).add(to: router)
+        CarmaRoutes(store: store, clock: clock, passwords: PlainPasswords(), shares: ConcurrencyLimiter()).add(
+            to: router)
         AcrobitsRoutes(
-            store: store, vault: vault, clock: clock, shares: ShareLimiter(),
+            store: store, vault: vault, clock: clock, shares: ConcurrencyLimiter(),
             below: PublicPath(of: "https://push.example.org/push")
         ).add(to: router)
         MediatorRoutes(store: store, clock: clock).add(to: router)
@@ -87,7 +88,7 @@ struct RecordedServer {
             store: store, vault: vault, credentials: AnyCredentials(),
             providers: FakeProviders { _ in FakeProvider(clock: clock) }, clock: clock,
             verifiesCustomUserIDs: options.verifiesCustomUserIDs, eventsLateMax: options.eventsLateMax,
-            requestLimiter: RequestLimiter(clock: clock), shares: ShareLimiter()
+            requestLimiter: RequestLimiter(clock: clock), shares: ConcurrencyLimiter()
         ).add(to: router)
         WebSDK().add(to: router)
         Contract().add(to: router)

@@ -28,9 +28,9 @@ struct TestMapServer {
 
     func app() -> Hummingbird.Application<RouterResponder<APIContext>> {
         let router = ResponseMiddleware.router(clock: clock)
-        let routes = PCFRoutes(store: store, vault: vault, clock: clock, shares: ShareLimiter()) {
-            let part = PCFv1.Health.Part(isHealthy: true, message: "")
-            return PCFv1.Health(database: part, queue: part, scheduler: part)
+        let routes = PCFRoutes(store: store, vault: vault, clock: clock, shares: ConcurrencyLimiter()) {
+            let part = PCF.Health.Part(isHealthy: true, message: "")
+            return PCF.Health(database: part, queue: part, scheduler: part)
         }
         routes.add(to: router)
         return Hummingbird.Application(

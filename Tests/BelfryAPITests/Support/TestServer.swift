@@ -18,9 +18,9 @@ struct TestServer {
     let application: BelfryService.Application
     let ios: BelfryService.Platform
     let fcm: BelfryService.Platform
-    var options = PCFv1.Options()
+    var options = PCF.Options()
     var requestLimiter: RequestLimiter?
-    var health = PCFv1.Health(
+    var health = PCF.Health(
         database: .init(isHealthy: true, message: "SQLite"), queue: .init(isHealthy: true, message: "batches flow"),
         scheduler: .init(isHealthy: true, message: "Scheduler is up"))
 
@@ -42,7 +42,7 @@ struct TestServer {
         let health = health
         PCFRoutes(
             store: store, vault: vault, clock: clock, options: options, requestLimiter: requestLimiter,
-            shares: ShareLimiter(), health: { health }
+            shares: ConcurrencyLimiter(), health: { health }
         ).add(to: router)
         Contract().add(to: router)
         return router

@@ -42,7 +42,7 @@ struct WebRig {
             store: store, vault: PlaintextVault(), credentials: WebCredentials(),
             providers: FakeProviders { _ in service }, clock: clock, verifiesCustomUserIDs: false,
             eventsLateMax: .seconds(86_400), requestLimiter: limiter ?? RequestLimiter(clock: clock),
-            shares: ShareLimiter()
+            shares: ConcurrencyLimiter()
         ).add(to: router)
         return try await Hummingbird.Application(router: router).test(.router) { client in
             var headers: HTTPFields = [:]

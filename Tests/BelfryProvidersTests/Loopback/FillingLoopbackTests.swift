@@ -8,11 +8,11 @@ import Testing
 
 /// One push that says something else to each device, as the providers' own servers get it.
 @Suite struct FillingLoopbackTests {
-    private static func filling(_ name: String, badge: Int64 = 0) -> Filling {
-        var values = Filling.Values(badge: badge)
+    private static func filling(_ name: String, badge: Int64 = 0) -> PersonalizedValues {
+        var values = PersonalizedValues.Values(badge: badge)
         values.userID = "\(name)&co"
         values.attributes = ["name": .text(name)]
-        return Filling(values)
+        return PersonalizedValues(values)
     }
 
     private static let names = ["Anna \"A\"", "Bén\\n", "", String(repeating: "long ", count: 900)]

@@ -174,11 +174,11 @@ import Testing
             let content = Push.Content(
                 body: "b", shared: SharedFields([.title: "{{user.name}}, {{badge}}"]), badge: .add(1), isTemplate: true)
             let recipients = ["Ann \"A\"", "Bén"].enumerated().map { place, name in
-                var values = Filling.Values(badge: Int64(place) + 7)
+                var values = PersonalizedValues.Values(badge: Int64(place) + 7)
                 values.attributes = ["name": .text(name)]
                 return Recipient(
                     device: Key(Int64(place) + 1), token: DeviceToken(bytes: Array("t\(place)".utf8)),
-                    filling: Filling(values))
+                    filling: PersonalizedValues(values))
             }
             let outcomes = await fixture.provider.send(Self.push(content, at: .zero), to: recipients)
             #expect(outcomes == [.accepted, .accepted])

@@ -91,7 +91,7 @@ import Testing
             let (store, service) = (fixture.store, PushService(store: fixture.store))
             let device = try await fixture.register("a", topics: .replace(["town"]))
             let strangers = (0..<25).map { _ in UUID() }
-            func unmatched(_ target: Target) async throws -> UnmatchedNames {
+            func unmatched(_ target: Target) async throws -> UnresolvedTargets {
                 let push = try await service.send(
                     PushRequest(content: Push.Content(body: "Hello"), target: target), for: fixture.application.key)
                 return try await store.unmatchedNames(of: push.key)
@@ -101,7 +101,7 @@ import Testing
             let named = try await unmatched(Target(devices: [device.uuid] + strangers + strangers))
             #expect(named.devices.count == 25 && named.devices.uuids == Array(strangers.prefix(20)))
             let topics = try await unmatched(Target(topics: ["Town", "sprots"], customUserIDs: ["nobody"]))
-            #expect(topics == UnmatchedNames(topics: ["sprots"], customUserIDs: ["nobody"]))
+            #expect(topics == UnresolvedTargets(topics: ["sprots"], customUserIDs: ["nobody"]))
         }
     }
 

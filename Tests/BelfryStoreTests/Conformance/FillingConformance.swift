@@ -11,7 +11,7 @@ import Testing
     ) -> FillingRequest {
         FillingRequest(
             batch: batch, applicationKey: fixture.application.key, devices: devices ?? batch.devices, badge: badge,
-            needs: FillingNeeds(placeholders))
+            needs: PersonalizationNeeds(placeholders))
     }
 
     private static func badges(

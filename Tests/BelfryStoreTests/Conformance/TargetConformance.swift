@@ -67,7 +67,7 @@ private struct TargetCrowd {
             members.append(
                 Member(
                     device: device, kind: platform.kind, topics: topics, user: user,
-                    isInteractive: Reach(kind: platform.kind, osVersion: version) == .interactive))
+                    isInteractive: DeviceState(kind: platform.kind, osVersion: version) == .interactive))
             guard dice.chance(0.15) else { continue }
             try await fixture.store.unregister(device.uuid, on: platform.key)
             members[members.count - 1].isActive = false

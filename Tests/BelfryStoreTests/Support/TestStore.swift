@@ -69,7 +69,7 @@ struct TestStore {
     }
 
     /// A push whose devices are known.
-    func push(naming devices: PlacedDevices, lane: Lane = .urgent) async throws -> Push {
+    func push(naming devices: DevicesByPlatform, lane: Lane = .urgent) async throws -> Push {
         let keys = devices.values.flatMap(\.self).sorted()
         return try await store.accept(
             NewPush(

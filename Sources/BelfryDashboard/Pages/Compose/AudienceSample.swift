@@ -4,7 +4,7 @@ import BelfryService
 enum AudienceSample {
     static let size = 5
 
-    static func of(_ push: NewPush, in store: any DeliveryStore & DirectoryStore) async throws -> [Device] {
+    static func of(_ push: NewPush, in store: any DeliveryStore & DeviceSearchStore) async throws -> [Device] {
         var devices: [Device] = []
         for platform in push.platformKeys where devices.count < size {
             for key in try await keys(push, on: platform, in: store).prefix(size - devices.count) {
@@ -18,7 +18,7 @@ enum AudienceSample {
     }
 
     private static func keys(
-        _ push: NewPush, on platform: Key<Platform>, in store: any DeliveryStore & DirectoryStore
+        _ push: NewPush, on platform: Key<Platform>, in store: any DeliveryStore & DeviceSearchStore
     ) async throws -> [Key<Device>] {
         if let placed = push.devices { return placed[platform] ?? [] }
         let fanOut = FanOut(

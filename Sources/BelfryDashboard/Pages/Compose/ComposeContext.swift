@@ -6,7 +6,7 @@ import Hummingbird
 
 /// The application's data that pages of a push need, and the pages themselves.
 struct ComposeContext: Sendable {
-    let visit: Visit
+    let visit: DashboardRequest
     let application: Application
     let platforms: [Platform]
     /// The schedule that is edited; nil for a new push.
@@ -15,7 +15,7 @@ struct ComposeContext: Sendable {
     /// The number of the draft that keeps the form; see `ComposeDraft.Place`.
     var draftNumber: Int64
 
-    init(_ visit: Visit, _ application: Application, _ schedule: Schedule?) async throws {
+    init(_ visit: DashboardRequest, _ application: Application, _ schedule: Schedule?) async throws {
         let store = visit.services.store
         platforms = try await store.platforms(of: application.key)
         var places: [ComposePlace] = []

@@ -13,12 +13,12 @@ struct ComposeForm: Sendable {
     let schedule: Schedule?
 
     private let groups: [ComposeGroup]
-    private static let rest = ComposeRest(
+    private static let rest = ExtraJSONField(
         ["message", "custom"], "Content for other platforms (JSON)",
         hint: #"As the API takes it, such as {"ios": {"category": "news"}}. Fields have precedence."#, name: "custom")
 
     /// The field for messages that no other field can hold, such as a text with line ends that browsers change.
-    private static let whole = ComposeRest(["message"], "Message (JSON)", name: "message")
+    private static let whole = ExtraJSONField(["message"], "Message (JSON)", name: "message")
 
     static let body = ComposeKey(["message", "body"], "Message", .text, name: "body")
     /// Fields that each platform shows in its own way.

@@ -139,7 +139,7 @@ struct ComposeKey: Sendable {
 }
 
 /// A field for the keys below a path that have no field of their own, as JSON.
-struct ComposeRest: Sendable {
+struct ExtraJSONField: Sendable {
     let path: [String]
     let name: String
     let label: String

@@ -5,7 +5,7 @@ struct ComposeGroup: Sendable {
     let title: String
     let text: String
     let keys: [ComposeKey]
-    let rests: [ComposeRest]
+    let rests: [ExtraJSONField]
 }
 
 /// The keys that the API takes for each platform, as groups of fields.
@@ -56,7 +56,7 @@ enum ComposeKeys {
                 ComposeKey(root + ["mutable-content"], "The app may change it before it is shown", .box(.integer(1))),
                 ComposeKey(root + ["content-available"], "Wake the app", .box(.bool(true))),
                 ComposeKey(root + ["extra"], "Data beside aps (JSON)", .json),
-            ], rests: [ComposeRest(root)])
+            ], rests: [ExtraJSONField(root)])
     }()
 
     private static let apns: ComposeGroup = {
@@ -77,7 +77,7 @@ enum ComposeKeys {
                     .choice([("yes", .bool(true)), ("no", .bool(false))])),
                 ComposeKey(
                     root + ["payload"], "Payload (JSON)", .json, hint: #"Such as {"aps": {"alert": "Hello"}}."#),
-            ], rests: [ComposeRest(root)])
+            ], rests: [ExtraJSONField(root)])
     }()
 
     // MARK: Android
@@ -98,9 +98,9 @@ enum ComposeKeys {
                     root + ["priority"], "Priority of data that is not shown", strings("high"),
                     hint: "What is shown is always high."),
             ],
-            rests: [ComposeRest(root, "Data (JSON)", hint: #"Such as {"story": "17"}."#)]
+            rests: [ExtraJSONField(root, "Data (JSON)", hint: #"Such as {"story": "17"}."#)]
                 + own.filter { kinds.contains($0.0) }.map { kind, name in
-                    ComposeRest(custom + [name], "\(kind.title) alone (JSON)", hint: "In place of all of these.")
+                    ExtraJSONField(custom + [name], "\(kind.title) alone (JSON)", hint: "In place of all of these.")
                 })
     }
 
@@ -135,8 +135,8 @@ enum ComposeKeys {
                 ComposeKey(root + ["require_interaction"], "Stays until it is clicked", .box(.bool(true))),
             ],
             rests: [
-                ComposeRest(root),
-                ComposeRest(
+                ExtraJSONField(root),
+                ExtraJSONField(
                     custom + ["web"], "For a worker of your own (JSON)",
                     hint: "Any object, in place of the notification above."),
             ])
@@ -160,7 +160,7 @@ enum ComposeKeys {
                     root + ["options", "audioSrc"], "Sound", hint: "Such as ms-winsoundevent:Notification.Mail."),
                 ComposeKey(root + ["options", "audioLoop"], "Repeat the sound", .box(.bool(true))),
                 ComposeKey(root + ["options", "audioSilent"], "No sound", .box(.bool(true))),
-            ], rests: [ComposeRest(root)])
+            ], rests: [ExtraJSONField(root)])
     }()
 
     private static let windowsPhone: ComposeGroup = {
@@ -174,7 +174,7 @@ enum ComposeKeys {
                 ComposeKey(
                     root + ["template_fields"], "Its fields (JSON)", .json,
                     hint: #"Such as {"subtitle": "Hello", "parameter": "/Page.xaml"}."#),
-            ], rests: [ComposeRest(root)])
+            ], rests: [ExtraJSONField(root)])
     }()
 
     private static let blackBerry = ComposeGroup(

@@ -43,7 +43,9 @@ struct ComposePages {
 
     // MARK: The form
 
-    private func show(_ visit: Visit, _ application: Application, _ schedule: Schedule?) async throws -> PageAnswer {
+    private func show(_ visit: DashboardRequest, _ application: Application, _ schedule: Schedule?) async throws
+        -> PageAnswer
+    {
         var context = try await ComposeContext(visit, application, schedule)
         guard !context.platforms.isEmpty else { return .page(Self.withoutPlatforms(application)) }
         if let schedule {
@@ -117,7 +119,8 @@ struct ComposePages {
     }
 
     /// Keeps a draft of the typed values, if there are any.
-    private func keepDraft(_ visit: Visit, _ application: Application, _ schedule: Schedule?) async throws -> PageAnswer
+    private func keepDraft(_ visit: DashboardRequest, _ application: Application, _ schedule: Schedule?) async throws
+        -> PageAnswer
     {
         if let text = visit.form.draft {
             try await visit.services.store.keepDraft(text, at: visit.draftPlace(application, schedule))
@@ -127,7 +130,7 @@ struct ComposePages {
 
     /// Does work that ends a draft, in one of the tabs that show it. The other tabs get a page that says so.
     private func takingDraft(
-        _ visit: Visit, _ context: ComposeContext, _ work: () async throws -> PageAnswer
+        _ visit: DashboardRequest, _ context: ComposeContext, _ work: () async throws -> PageAnswer
     ) async throws -> PageAnswer {
         let store = visit.services.store
         let place = visit.draftPlace(context.application, context.schedule)
@@ -152,11 +155,11 @@ struct ComposePages {
     }
 
     /// The record that the push of a draft was sent.
-    private static func sentMark(_ number: Int64, _ visit: Visit) -> Reservation {
+    private static func sentMark(_ number: Int64, _ visit: DashboardRequest) -> Reservation {
         SingleUse.mark("draft \(number)", visit)
     }
 
-    private static func sentElsewhere(_ visit: Visit, _ context: ComposeContext) -> PageView {
+    private static func sentElsewhere(_ visit: DashboardRequest, _ context: ComposeContext) -> PageView {
         var page = PageView("Sent in another tab")
         page.lead =
             "The push that you began here was sent in another tab. If you send this too, it is sent a second time."
@@ -182,7 +185,7 @@ struct ComposePages {
     }
 
     /// The push or the schedule that the new one is a copy of.
-    private func earlier(_ visit: Visit, _ application: Application) async throws -> PushRequest? {
+    private func earlier(_ visit: DashboardRequest, _ application: Application) async throws -> PushRequest? {
         if let key = Key<Schedule>(id: visit.query["schedule"]) {
             return try await visit.services.store.schedule(key, of: application.key)?.pushRequest
         }
@@ -194,7 +197,9 @@ struct ComposePages {
 
     // MARK: What is done with it
 
-    private func act(_ visit: Visit, _ application: Application, _ schedule: Schedule?) async throws -> PageAnswer {
+    private func act(_ visit: DashboardRequest, _ application: Application, _ schedule: Schedule?) async throws
+        -> PageAnswer
+    {
         let (form, fault) = DeviceFile.merged(into: visit.form)
         var visit = visit
         visit.form = form
@@ -213,7 +218,7 @@ struct ComposePages {
         }
     }
 
-    private func act(_ visit: Visit, _ context: ComposeContext) async throws -> PageAnswer {
+    private func act(_ visit: DashboardRequest, _ context: ComposeContext) async throws -> PageAnswer {
         let json = try context.form.request(visit.form)
         if visit.form["action"] == "json" {
             guard visit.form["audience"] != "place" else {
@@ -252,7 +257,9 @@ struct ComposePages {
         return .page(try await context.review(written, audience))
     }
 
-    private func send(_ visit: Visit, _ context: ComposeContext, _ written: ComposedPush) async throws -> PageAnswer {
+    private func send(_ visit: DashboardRequest, _ context: ComposeContext, _ written: ComposedPush) async throws
+        -> PageAnswer
+    {
         let (application, pushes) = (context.application, visit.services.pushes)
         if let schedule = context.schedule {
             let change = try written.change(of: schedule, readAt: visit.form["version"])
@@ -275,7 +282,8 @@ struct ComposePages {
 
     /// Sends it to the person's own device, and comes back with the provider's verdict.
     private func test(
-        _ visit: Visit, _ context: ComposeContext, _ written: ComposedPush, _ audience: ComposeContext.Audience
+        _ visit: DashboardRequest, _ context: ComposeContext, _ written: ComposedPush,
+        _ audience: ComposeContext.Audience
     ) async throws -> PageAnswer {
         let deadline = ContinuousClock.now + visit.services.options.verdictDeadline
         let answer: Answer
@@ -301,7 +309,9 @@ struct ComposePages {
     }
 
     /// Makes a geofence that shows the push on the device, or shows the geofence before that.
-    private func fence(_ visit: Visit, _ context: ComposeContext, _ written: ComposedPush) async throws -> PageAnswer {
+    private func fence(_ visit: DashboardRequest, _ context: ComposeContext, _ written: ComposedPush) async throws
+        -> PageAnswer
+    {
         let application = context.application
         try visit.require(.change, on: Permission.Subject(application), called: "app")
         guard let place = context.form.places.first(where: { $0.id == visit.form["place"] }) else {
@@ -318,7 +328,7 @@ struct ComposePages {
     }
 }
 
-extension Visit {
+extension DashboardRequest {
     fileprivate func draftPlace(_ application: Application, _ schedule: Schedule?) -> ComposeDraft.Place {
         ComposeDraft.Place(person.key, application.key, schedule?.key, number: form.draftNumber ?? 0)
     }

@@ -21,7 +21,7 @@ struct GeofencePages {
         let groups: [LocationGroup]
     }
 
-    private func offer(_ visit: Visit, _ application: Application) async throws -> Offer {
+    private func offer(_ visit: DashboardRequest, _ application: Application) async throws -> Offer {
         try await visit.searching(application) {
             Offer(
                 locations: try await PlaceMap(of: application.key, in: visit.services.store).locations,
@@ -124,13 +124,13 @@ struct GeofencePages {
 
     // MARK: Pages
 
-    @Sendable private func new(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func new(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let offer = try await offer(visit, application)
         return .page(
             page(application, "New geofence", form(application, offer, nil, now: visit.services.clock.now)))
     }
 
-    @Sendable private func create(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func create(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let offer = try await offer(visit, application)
         return try await visit.trying(
             form(application, offer, nil, now: visit.services.clock.now), names: Self.names,
@@ -142,20 +142,21 @@ struct GeofencePages {
         }
     }
 
-    private func geofence(_ visit: Visit, _ application: Application) async throws -> Geofence {
+    private func geofence(_ visit: DashboardRequest, _ application: Application) async throws -> Geofence {
         guard let number = Int64(visit.text("geofence_id")),
             let fence = try await visit.services.store.geofence(Key(number), of: application.key)
         else { throw APIError.none("geofence") }
         return fence
     }
 
-    @Sendable private func show(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func show(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let fence = try await geofence(visit, application)
         return .page(try await page(visit, application, fence, try await offer(visit, application)))
     }
 
     private func page(
-        _ visit: Visit, _ application: Application, _ fence: Geofence, _ offer: Offer, form filled: Form? = nil
+        _ visit: DashboardRequest, _ application: Application, _ fence: Geofence, _ offer: Offer,
+        form filled: Form? = nil
     ) async throws -> PageView {
         let map = try await visit.searching(application) {
             try await PlaceMap(of: application.key, in: visit.services.store)
@@ -193,7 +194,7 @@ struct GeofencePages {
         return page
     }
 
-    @Sendable private func update(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func update(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let fence = try await geofence(visit, application)
         let offer = try await offer(visit, application)
         return try await visit.trying(
@@ -209,7 +210,7 @@ struct GeofencePages {
         }
     }
 
-    @Sendable private func delete(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func delete(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let fence = try await geofence(visit, application)
         let question = visit.question(
             "Delete this geofence?", "Devices forget it when they next ask for what has changed.", [], yes: "Delete it",
@@ -239,7 +240,7 @@ private struct GeofenceTexts {
     }
 
     static func data(_ form: FormData) throws(InvalidInput) -> GeofenceData {
-        if let value = try ComposeRest(["data"], "").value(in: form), case .object(let parts) = value {
+        if let value = try ExtraJSONField(["data"], "").value(in: form), case .object(let parts) = value {
             return try GeofenceData(parts)
         }
         guard !form["body"].isEmpty else { throw InvalidInput(field: "body", "is missing") }

@@ -56,17 +56,17 @@ struct GroupPages {
         return page
     }
 
-    private func locations(_ visit: Visit, _ application: Application) async throws -> [Location] {
+    private func locations(_ visit: DashboardRequest, _ application: Application) async throws -> [Location] {
         try await visit.searching(application) {
             try await PlaceMap(of: application.key, in: visit.services.store).locations
         }
     }
 
-    @Sendable private func new(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func new(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         .page(page(application, "New group", form(application, try await locations(visit, application))))
     }
 
-    @Sendable private func create(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func create(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let locations = try await locations(visit, application)
         return try await visit.trying(
             form(application, locations), names: Self.names, on: { page(application, "New group", $0) }
@@ -77,20 +77,20 @@ struct GroupPages {
         }
     }
 
-    private func group(_ visit: Visit, _ application: Application) async throws -> LocationGroup {
+    private func group(_ visit: DashboardRequest, _ application: Application) async throws -> LocationGroup {
         guard let number = Int64(visit.text("group_id")),
             let group = try await visit.services.store.locationGroup(Key(number), of: application.key)
         else { throw APIError.none("group") }
         return group
     }
 
-    @Sendable private func show(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func show(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let group = try await group(visit, application)
         return .page(try await page(visit, application, group))
     }
 
     private func page(
-        _ visit: Visit, _ application: Application, _ group: LocationGroup, form filled: Form? = nil,
+        _ visit: DashboardRequest, _ application: Application, _ group: LocationGroup, form filled: Form? = nil,
         problem: String = ""
     ) async throws -> PageView {
         let mayChange = visit.may(.change, Permission.Subject(application))
@@ -136,7 +136,7 @@ struct GroupPages {
         return page
     }
 
-    @Sendable private func update(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func update(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let group = try await group(visit, application)
         let others = try await locations(visit, application)
         let locations = (group.locations + others).withoutRepeats
@@ -153,7 +153,7 @@ struct GroupPages {
         }
     }
 
-    @Sendable private func delete(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func delete(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let group = try await group(visit, application)
         let question = visit.question(
             "Delete the group \(group.name)?", "Its places stay.", [], yes: "Delete it",

@@ -117,7 +117,7 @@ extension LocationGroup {
     func address(in application: Application) -> String { Address.of(application, "groups", "\(key)") }
 }
 
-extension Visit {
+extension DashboardRequest {
     /// The part of the world that the page's map shows; nil where the address does not say it.
     var mapFrame: MapFrame? {
         guard let latitude = Double(query["lat"]), let longitude = Double(query["lon"]) else { return nil }

@@ -17,11 +17,12 @@ struct PlacePages {
 
     // MARK: The map and the lists
 
-    @Sendable private func list(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func list(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         .page(try await page(visit, application))
     }
 
-    private func page(_ visit: Visit, _ application: Application, form: Form? = nil) async throws -> PageView {
+    private func page(_ visit: DashboardRequest, _ application: Application, form: Form? = nil) async throws -> PageView
+    {
         let store = visit.services.store
         let point = MapPoint(visit.query["q"])
         let number = Int(visit.number("page") ?? 1)
@@ -211,7 +212,7 @@ struct PlacePages {
         return number
     }
 
-    @Sendable private func create(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func create(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         try await visit.trying(
             Self.form(application, nil), names: Self.names, on: { try await page(visit, application, form: $0) }
         ) {
@@ -225,20 +226,21 @@ struct PlacePages {
         .redirect(Address.query(Address.of(application, "places"), [("done", what)]))
     }
 
-    private func location(_ visit: Visit, _ application: Application) async throws -> Location {
+    private func location(_ visit: DashboardRequest, _ application: Application) async throws -> Location {
         guard let number = Int64(visit.text("location_id")),
             let location = try await visit.services.store.location(Key(number), of: application.key)
         else { throw APIError.none("location") }
         return location
     }
 
-    @Sendable private func show(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func show(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let location = try await location(visit, application)
         return .page(try await page(visit, application, location))
     }
 
     private func page(
-        _ visit: Visit, _ application: Application, _ location: Location, form: Form? = nil, problem: String = ""
+        _ visit: DashboardRequest, _ application: Application, _ location: Location, form: Form? = nil,
+        problem: String = ""
     ) async throws -> PageView {
         let place = location.place
         let map = try await visit.searching(application) {
@@ -282,7 +284,7 @@ struct PlacePages {
         return frame
     }
 
-    @Sendable private func update(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func update(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let location = try await location(visit, application)
         return try await visit.trying(
             Self.form(location, application), names: Self.names,
@@ -297,7 +299,7 @@ struct PlacePages {
         }
     }
 
-    @Sendable private func delete(_ visit: Visit, _ application: Application) async throws -> PageAnswer {
+    @Sendable private func delete(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let location = try await location(visit, application)
         let question = visit.question(
             "Delete the place \(location.place.name)?", "A place that a geofence or a group has is not deleted.", [],

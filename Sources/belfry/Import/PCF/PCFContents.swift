@@ -202,7 +202,7 @@ struct PCFContents {
             else { continue }
             var json: [UInt8] = []
             json.append(json: push)
-            let request = try PCFv1.PushBody.parse(json, .ignored).pushRequest
+            let request = try PCF.PushBody.parse(json, .ignored).pushRequest
             guard !known.contains(request) else { continue }
             if !isDryRun {
                 _ = try await service.pushes.schedule(request, at: dueAt, for: application, by: service.author)

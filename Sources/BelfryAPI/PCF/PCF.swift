@@ -3,7 +3,7 @@ package import BelfryService
 /// The wire format of PCF Push Notification Service, versions 1.6 to 1.10, as its SDKs and senders actually use it.
 ///
 /// `docs/compatibility/pcf.md` says what its clients may rely on.
-package enum PCFv1 {
+package enum PCF {
     /// The version of the API that is served. SDKs up to 1.8 send analytics only to 1.3.2 or later.
     static let version = "1.9.0"
 

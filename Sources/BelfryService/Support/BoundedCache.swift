@@ -2,7 +2,7 @@
 ///
 /// Two generations: a key that is set moves to the young one; when that is full it becomes the old one, and keys that were
 /// not set since the last change are gone. So the last `countMax / 2` keys set are always known, where each counts as one.
-package struct Generations<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+package struct BoundedCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private var young: [Key: Value] = [:]
     private var old: [Key: Value] = [:]
     private var youngWeight = 0

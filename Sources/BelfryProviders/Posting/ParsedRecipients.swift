@@ -1,7 +1,7 @@
 import BelfryService
 
 /// The recipients of a batch whose tokens are addresses, and their positions in it.
-struct Addressed<Address> {
+struct ParsedRecipients<Address> {
     let addresses: [Address]
     private let places: [Int]
     private let count: Int

@@ -1,5 +1,5 @@
 /// Devices as operators look them up, and their custom user ids. Lists are in the order of registration.
-package protocol DirectoryStore: Sendable {
+package protocol DeviceSearchStore: Sendable {
     /// A page of the matching devices, and the number of all that match.
     func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> ListPage<Device>
     /// The next matching devices after a device, for readers of the whole list.

@@ -4,7 +4,7 @@ import Synchronization
 /// All applications and platforms, in memory: there are few, and each request needs one.
 ///
 /// Changes by other nodes are announced (`ChangeNotifier`), or seen at the latest when the entries are too old.
-final class RegistryCache: Sendable {
+final class ApplicationCache: Sendable {
     struct Entries: Sendable {
         let applications: [Application]
         let applicationByUUID: [UUID: Application]
@@ -51,7 +51,7 @@ final class RegistryCache: Sendable {
     }
 }
 
-extension RegistryCache.Entries {
+extension ApplicationCache.Entries {
     /// Reads applications and platforms, without unreadable rows, which must not fail the others.
     init(of db: some SQLConnection, _ damaged: DamagedRows) throws {
         var bindings: [UUID: [[UInt8]]] = [:]

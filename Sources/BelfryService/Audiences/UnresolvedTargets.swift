@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
 /// The names in a push's target that no device has.
-package struct UnmatchedNames: Sendable, Hashable {
+package struct UnresolvedTargets: Sendable, Hashable {
     package var devices: UnknownDevices
     package var topics: [String]
     package var customUserIDs: [String]
@@ -56,7 +56,7 @@ extension Audience {
     }
 }
 
-extension UnmatchedNames {
+extension UnresolvedTargets {
     /// Adds a topic or a user without devices.
     package mutating func add(_ list: PostingList) {
         switch list {

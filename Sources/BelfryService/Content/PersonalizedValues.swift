@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
 /// The values of a push's placeholders on one device.
-package final class Filling: Sendable {
+package final class PersonalizedValues: Sendable {
     package let values: Values
     private let links: LinkSigner?
 
@@ -48,7 +48,7 @@ package final class Filling: Sendable {
 }
 
 /// The kinds of values that the placeholders of a push need.
-package struct FillingNeeds: Sendable, Hashable {
+package struct PersonalizationNeeds: Sendable, Hashable {
     /// The kept number, whether the push counts or not.
     package private(set) var badge = false
     package private(set) var device = false
@@ -85,11 +85,11 @@ package struct FillingRequest: Sendable {
     package let devices: [Key<Device>]
     /// The change that the push makes to the number kept for each.
     package let badge: BadgeChange?
-    package let needs: FillingNeeds
+    package let needs: PersonalizationNeeds
 
     package init(
         batch: Batch, applicationKey: Key<Application>, devices: [Key<Device>], badge: BadgeChange?,
-        needs: FillingNeeds
+        needs: PersonalizationNeeds
     ) {
         self.batch = batch
         self.applicationKey = applicationKey
@@ -104,7 +104,7 @@ extension Push.Content {
     package var isPersonal: Bool { isTemplate || countsBadges }
 
     /// The content that one device gets.
-    package func filled(with filling: Filling) throws(InvalidInput) -> Push.Content {
+    package func filled(with filling: PersonalizedValues) throws(InvalidInput) -> Push.Content {
         try replacingPlaceholders { filling.text(of: $0) }.showing(badge: filling.badge)
     }
 

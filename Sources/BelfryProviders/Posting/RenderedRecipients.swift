@@ -1,7 +1,7 @@
 import BelfryService
 
 /// The recipients whose message is not too large, with the payload of each where those differ, and where they stand among all.
-struct Fitting {
+struct RenderedRecipients {
     let recipients: [Recipient]
     /// Payloads, one for each of the recipients; nil where all get the same.
     let payloads: [[UInt8]]?
@@ -13,7 +13,7 @@ struct Fitting {
     ///   - payload: returns nil where it would be too large.
     init(
         _ recipients: [Recipient], _ template: PayloadTemplate?,
-        payload: (PayloadTemplate, Filling) -> [UInt8]?
+        payload: (PayloadTemplate, PersonalizedValues) -> [UInt8]?
     ) {
         count = recipients.count
         guard let template else {
@@ -25,7 +25,7 @@ struct Fitting {
         var fitting: [Recipient] = []
         var payloads: [[UInt8]] = []
         var places: [Int] = []
-        let empty = Filling(Filling.Values())
+        let empty = PersonalizedValues(PersonalizedValues.Values())
         for (place, recipient) in recipients.enumerated() {
             guard let own = payload(template, recipient.filling ?? empty) else { continue }
             fitting.append(recipient)

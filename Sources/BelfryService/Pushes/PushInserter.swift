@@ -24,7 +24,7 @@ final class PushDraft: Sendable {
 
     /// The draft with those of the named devices that are on its platforms.
     fileprivate func finding(_ platformOf: [Key<Device>: Key<Platform>]) -> PushDraft {
-        var placed: PlacedDevices = [:]
+        var placed: DevicesByPlatform = [:]
         var unknown: [UUID] = []
         for (uuid, key) in zip(push.named, named) {
             if let key, let platform = platformOf[key], platforms.contains(platform) {
@@ -61,7 +61,7 @@ extension SQLStore {
 ///
 /// A push whose devices are known, or few, is *whole*: it is written with all its batches, each due at once, and has no other rows. Its
 /// counts are read from its batches. Any other push gets a row of counters, and a fan-out for each platform.
-struct Acceptance<Session: WriteSession> {
+struct PushInserter<Session: WriteSession> {
     let session: Session
     /// Whether the pushes were promised before, so that their content is not checked against its quota now.
     var arePromised = false
@@ -138,11 +138,11 @@ struct Acceptance<Session: WriteSession> {
     }
 
     /// nil where there are many, or a person may wait for a while.
-    private func devices(of draft: PushDraft) throws -> PlacedDevices? {
+    private func devices(of draft: PushDraft) throws -> DevicesByPlatform? {
         let push = draft.push
         if let devices = push.devices { return devices }
         guard push.lane == .urgent else { return nil }
-        var placed: PlacedDevices = [:]
+        var placed: DevicesByPlatform = [:]
         for platform in draft.platforms {
             let postings = session.db.postings(of: platform, application: push.applicationKey, now: session.now)
             let scan = AudienceScan(push.audience, reader: postings)

@@ -7,7 +7,7 @@ import Synchronization
 /// Limits each caller to a part of the resources that all callers share, so that none can exhaust them.
 ///
 /// Limits are for this node. A refusal is a 429 when the caller's own part is used up, and a 503 when all of it is.
-package final class ShareLimiter: Sendable {
+package final class ConcurrencyLimiter: Sendable {
     package typealias Limits = [Share: ShareLimit]
 
     private let limits: Limits

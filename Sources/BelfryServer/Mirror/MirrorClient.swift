@@ -5,7 +5,7 @@ import NIOSSL
 package import Outbound
 
 /// The PCF push service that an installation takes over from, as devices speak to it.
-package struct OldServer: MirrorServer {
+package struct MirrorClient: MirrorServer {
     private let configuration: MirrorConfiguration
     /// nil trusts what the system trusts.
     private let tls: TLSConfiguration?

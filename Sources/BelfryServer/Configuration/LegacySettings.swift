@@ -1,5 +1,5 @@
 /// The settings of the PCF Push Notification Service, as its operators have them in the environment.
-package enum OldNames {
+package enum LegacySettings {
     /// Settings of PCF that do not begin with `push_`.
     private static let others: Set = ["crypto_applicationKey", "liquibase_runMigrations"]
 

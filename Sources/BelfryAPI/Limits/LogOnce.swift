@@ -3,7 +3,7 @@ import Synchronization
 /// Tells what happened before, so that the log has a line for each of many like events.
 ///
 /// It remembers a bounded number: then it forgets all, and the log gets a line again.
-final class FirstTimes<Value: Hashable & Sendable>: Sendable {
+final class LogOnce<Value: Hashable & Sendable>: Sendable {
     private let seen = Mutex<Set<Value>>([])
     private let countMax: Int
 

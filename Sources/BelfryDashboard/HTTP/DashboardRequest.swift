@@ -5,7 +5,7 @@ import HTTPTypes
 import Hummingbird
 
 /// A request of a person who is logged in.
-struct Visit: Sendable {
+struct DashboardRequest: Sendable {
     let request: Request
     let context: APIContext
     let login: PersonService.Login
@@ -118,7 +118,7 @@ struct PageRoute: Sendable {
     let method: Method
     /// The path below `/dashboard`.
     let path: String
-    let answer: @Sendable (Visit) async throws -> PageAnswer
+    let answer: @Sendable (DashboardRequest) async throws -> PageAnswer
     /// The longest body.
     var bodyBytesMax = 256 << 10
 

@@ -1,5 +1,5 @@
 /// Changes to existing applications and platforms.
-package protocol RegistryUpkeep: Sendable {
+package protocol ApplicationAdminStore: Sendable {
     func edit(_ application: Key<Application>, _ edit: ApplicationEdit) async throws
     /// - Parameter graceEnd: the end of the time in which the old key is accepted too; nil refuses it at once.
     func replaceAPIKey(of application: Key<Application>, with hash: [UInt8], graceEnd: Instant?) async throws

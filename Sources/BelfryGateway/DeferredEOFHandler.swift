@@ -3,7 +3,7 @@ import NIOCore
 /// Keeps from TLS that the sender has closed its side until the handshake is over: a sender that does so at once sends its end
 /// together with the last of the handshake, and TLS would take it for a broken one. Nor is a sender read while its certificate is
 /// looked up.
-final class HeldInputEnd: ChannelDuplexHandler {
+final class DeferredEOFHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
 

@@ -4,7 +4,7 @@ import Synchronization
 package struct TurnShareExceeded: Error {}
 
 /// Makes callers wait for their turn, by rules such as `FairTurns`. A cancelled task leaves the queue at once.
-package final class TurnQueue<Rules: TurnRules>: Sendable {
+package final class FairQueue<Rules: TurnRules>: Sendable {
     /// The end of a wait.
     private enum Ending { case served, displaced, left }
 

@@ -1,0 +1,1 @@
+../../../Sources/BelfryAPI/PCF/PCF.swift
