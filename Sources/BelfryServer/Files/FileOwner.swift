@@ -1,4 +1,6 @@
 import BelfryService
+// The C library's `stat` counts as a part of it where GRDB is loaded first.
+import CDispatch
 import Foundation
 import SystemPackage
 

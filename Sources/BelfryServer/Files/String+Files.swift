@@ -1,3 +1,5 @@
+// The C library's `stat` counts as a part of it where GRDB is loaded first.
+import CDispatch
 package import Foundation
 import SystemPackage
 
