@@ -109,7 +109,7 @@ extension HostileTests {
 
         @Test(arguments: Engine.allCases)
         func `of passwords that are released together a few are checked`(engine: Engine) async throws {
-            try await TestServer.with(engine) { server in
+            try await TestServer.with(engine, ["http.request.seconds": "300"]) { server in
                 var owner = try server.firstOperator()
                 var thief = Visitor(server)
                 let token = try thief.token(on: "/dashboard/login")
