@@ -79,7 +79,7 @@ private final class MaintenanceJob: Sendable {
             let session = try store.begin(on: connection)
             guard try session.prepared(lock).first(as: { $0.bool(0) }) ?? false else { return }
             try work(session)
-            try connection.prepared(PostgresSessionStatements.commit).run()
+            try session.commit()
             store.publish(session.effects)
         } then: { [self] result in
             isUnderWay.store(false, ordering: .releasing)

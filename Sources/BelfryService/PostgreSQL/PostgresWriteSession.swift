@@ -28,6 +28,15 @@ final class PostgresWriteSession: WriteSession {
         self.sharedUse = sharedUse
     }
 
+    /// Commits. The accounts that it changed are not recounted before the effects are published.
+    func commit() throws {
+        quotaCounts.beginCommit(effects.quotas)
+        do { try prepared(PostgresSessionStatements.commit).run() } catch {
+            quotaCounts.abandon(effects.quotas)
+            throw error
+        }
+    }
+
     func prepared(_ sql: String) -> Statement { db.prepared(sql) }
 
     func registryChanged() { effects.registryChanged = true }

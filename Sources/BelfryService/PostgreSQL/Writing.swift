@@ -158,11 +158,7 @@ private final class Transaction<Value: Sendable>: Sendable {
         // What was sent and not answered yet may still fail; a commit would then not be one.
         hasSentCommit.store(true, ordering: .releasing)
         store.observer.transactionEnded(after: begun.duration(to: .now))
-        store.quotaCounts.beginCommit(session.effects.quotas)
-        do { try connection.prepared(PostgresSessionStatements.commit).run() } catch {
-            store.quotaCounts.abandon(session.effects.quotas)
-            throw error
-        }
+        try session.commit()
         signature?.noteCommit()
         if let found = session.found { session.topicCache.learn(found.topics, since: found.topicDeletions) }
         return (value, session.effects)
