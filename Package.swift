@@ -33,7 +33,6 @@ let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swi
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
-let mustache: Target.Dependency = .product(name: "Mustache", package: "swift-mustache")
 let asyncHTTP: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
@@ -42,8 +41,66 @@ let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 /// What a provider client needs that posts to hosts.
 let outbound: [Target.Dependency] = ["Outbound", "HTTP2Client", nioSSL]
 
+/// A folder of `Sources/Providers`: the client, a target and a product of its own, with what is said of its platforms, the adapter and the
+/// simulator, which are parts of `BelfryService`, `BelfryProviders` and `BelfrySimulators`.
+struct Provider {
+    let name: String
+    /// Dependencies of the client.
+    let needs: [Target.Dependency]
+    /// Targets whose types callers of the client meet.
+    var interface = ["Outbound", "HTTP2Client"]
+    /// Files, which begin with the name of the provider.
+    var client = ["Client"]
+    var platform = ["Platform"]
+    var adapter = ["Provider"]
+    var simulator = ["Simulator"]
+
+    var target: Target {
+        part(
+            name, of: "Sources/Providers/\(name)", dependencies: needs, files: files(client),
+            others: files(platform + adapter + simulator))
+    }
+
+    func files(_ parts: [String], in folder: String = "") -> [String] { parts.map { "\(folder)\(name)\($0).swift" } }
+}
+
+let providers = [
+    Provider(
+        name: "APNs", needs: ["HTTP2Client", "KeyFiles", nioCore, nioSSL, logging, crypto, x509, asn1], interface: [],
+        client: ["Client", "Credentials", "Message", "Answer", "Channels"],
+        adapter: ["Provider", "PlatformCredentials", "BroadcastChannels"],
+        simulator: ["Simulator", "SimulatorConnection", "SimulatorRequest", "SimulatorChannels"]),
+    Provider(
+        name: "FCM", needs: ["HTTP2Client", "KeyFiles", "Outbound", nioCore, nioSSL, logging, cryptoExtras],
+        client: ["Client", "Message", "Answer"], simulator: ["Simulator", "SimulatorMessage"]),
+    Provider(
+        name: "WebPush", needs: outbound + ["KeyFiles", nioCore, nioPosix, nioHTTP1, crypto],
+        client: ["Client", "Message", "VAPID"], simulator: ["Simulator", "SimulatorMessage"]),
+    Provider(name: "HMS", needs: outbound + ["KeyFiles", cryptoExtras], client: ["Client", "Message"]),
+    Provider(name: "WNS", needs: outbound + [nioHTTP1]),
+    Provider(name: "MPNS", needs: outbound + [nioHTTP1]),
+    Provider(name: "Webhook", needs: outbound + ["KeyFiles", crypto]),
+    Provider(name: "ADM", needs: outbound),
+    Provider(name: "PAP", needs: outbound),
+    Provider(name: "GCM", needs: outbound),
+]
+let clients = providers.map { Target.Dependency(stringLiteral: $0.name) }
+
 func module(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+/// A target that shares its folder with others.
+func part(
+    _ name: String, of path: String, dependencies: [Target.Dependency], files: [String], others: [String]
+) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: path, exclude: others, sources: files, swiftSettings: settings)
+}
+
+/// The files of all providers that are such parts.
+func files(_ parts: (Provider) -> [String], in folder: String = "") -> [String] {
+    providers.flatMap { $0.files(parts($0), in: "\(folder)\($0.name)/") }
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []) -> Target {
@@ -57,18 +114,8 @@ let package = Package(
         .executable(name: "belfry", targets: ["belfry"]),
         .library(name: "HTTP2Client", targets: ["HTTP2Client", "Tunnel"]),
         .library(name: "Tunnel", targets: ["Tunnel"]),
-        .library(name: "APNs", targets: ["APNs"]),
-        .library(name: "WebPush", targets: ["WebPush", "Outbound", "HTTP2Client"]),
-        .library(name: "WNS", targets: ["WNS", "Outbound", "HTTP2Client"]),
-        .library(name: "MPNS", targets: ["MPNS", "Outbound", "HTTP2Client"]),
-        .library(name: "ADM", targets: ["ADM", "Outbound", "HTTP2Client"]),
-        .library(name: "PAP", targets: ["PAP", "Outbound", "HTTP2Client"]),
-        .library(name: "Webhook", targets: ["Webhook", "Outbound", "HTTP2Client"]),
-        .library(name: "FCM", targets: ["FCM", "Outbound"]),
-        .library(name: "GCM", targets: ["GCM", "Outbound", "HTTP2Client"]),
-        .library(name: "HMS", targets: ["HMS", "Outbound", "HTTP2Client"]),
         .library(name: "PostgreSQL", targets: ["PostgreSQL"]),
-    ],
+    ] + providers.map { .library(name: $0.name, targets: [$0.name] + $0.interface) },
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.37.0"),
@@ -84,7 +131,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-configuration.git", from: "1.4.0"),
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.0"),
-        .package(url: "https://github.com/hummingbird-project/swift-mustache.git", from: "2.1.0"),
         .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-docc-plugin.git", from: "1.5.0"),
@@ -107,7 +153,7 @@ let package = Package(
 
         // The SDK for web pages, likewise.
         .target(name: "CWebSDK"),
-        // The dashboard's templates, style sheet and script as bytes.
+        // The dashboard's style sheet, script and pictures as bytes.
         .target(name: "CDashboard"),
 
         // Layer 1: clients a stranger can use alone, and what they are made of.
@@ -115,42 +161,22 @@ let package = Package(
         module("Tunnel", [nioCore, nioPosix]),
         module("HTTP2Client", ["CNghttp2", "Tunnel", nioCore, nioPosix, nioTLS, nioSSL, logging]),
         module("KeyFiles", [nioSSL, crypto]),
-        module("APNs", ["HTTP2Client", "KeyFiles", nioCore, nioSSL, logging, crypto, x509, asn1]),
         module(
             "Outbound",
             ["DNS", "HTTP2Client", "KeyFiles", "Tunnel", nioCore, nioPosix, nioHTTP1, nioSSL, logging]),
-        module("WebPush", outbound + ["KeyFiles", nioCore, nioPosix, nioHTTP1, crypto]),
-        module("WNS", outbound + [nioHTTP1]),
-        module("MPNS", outbound + [nioHTTP1]),
-        module("ADM", outbound),
-        module("PAP", outbound),
-        module("Webhook", outbound + [crypto]),
-        module("FCM", ["HTTP2Client", "KeyFiles", "Outbound", nioCore, nioSSL, logging, cryptoExtras]),
-        module("GCM", outbound),
-        module("HMS", outbound + ["KeyFiles", cryptoExtras]),
         module("PostgreSQL", ["CPostgreSQL"]),
 
-        // Layer 2: the service, a folder for each feature: its nouns, rules, services and tables.
-        module(
-            "BelfryService",
-            ["PostgreSQL", logging, grdb, .product(name: "GRDBSQLite", package: "GRDB.swift")]),
-        module(
-            "BelfryProviders",
-            [
-                "BelfryService", "DNS", "HTTP2Client", "Tunnel", "APNs", "Outbound", "WebPush", "WNS", "MPNS", "ADM",
-                "PAP", "Webhook", "FCM", "GCM", "HMS", "KeyFiles", nioCore, nioPosix, nioSSL, logging,
-            ]),
+        // Layer 2: the service, which is below, and the adapters.
+        part(
+            "BelfryProviders", of: "Sources/Providers",
+            dependencies: [
+                "BelfryService", "DNS", "HTTP2Client", "Tunnel", "Outbound", "KeyFiles", nioCore, nioPosix, nioSSL,
+                logging,
+            ] + clients,
+            files: ["Shared"] + files(\.adapter),
+            others: ["Simulators"] + files { $0.client + $0.platform + $0.simulator }),
 
-        // Layer 3: the flows and the HTTP APIs.
-        module("BelfryDelivery", ["BelfryService", logging, metrics, lifecycle]),
-        module(
-            "BelfryAPI",
-            [
-                "BelfryService", "CContract", "CWebSDK", nioCore, httpTypes, hummingbird, logging, metrics, crypto,
-                x509,
-                asn1,
-            ]),
-
+        // Layer 3: what speaks Apple's binary protocol, and the server.
         module(
             "BelfryGateway",
             [
@@ -159,19 +185,9 @@ let package = Package(
                 asn1, lifecycle,
             ]),
         module(
-            "BelfryDashboard",
-            [
-                "BelfryService", "BelfryAPI", "CDashboard", "CQrencode", nioCore, nioPosix, httpTypes, hummingbird,
-                mustache,
-                logging, crypto, cryptoExtras,
-            ]),
-
-        // Layer 4: wires the layers below into a server.
-        module(
             "BelfryServer",
             [
-                "BelfryService", "BelfryProviders", "BelfryDelivery", "BelfryAPI", "BelfryGateway",
-                "BelfryDashboard", "HTTP2Client", "KeyFiles", "Outbound", "Tunnel",
+                "BelfryService", "BelfryProviders", "BelfryGateway", "HTTP2Client", "KeyFiles", "Outbound", "Tunnel",
                 nioCore, nioPosix, nioHTTP1, nioSSL, httpTypes, nioHTTPTypes, hummingbird, logging, metrics,
                 coreMetrics, crypto, lifecycle,
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -181,25 +197,17 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
 
-        // Layer 5.
-        .executableTarget(
-            name: "belfry",
-            dependencies: [
-                "BelfryServer", "BelfryAPI", "BelfryGateway", "BelfryProviders", "BelfrySimulators", "BelfryService",
-                "KeyFiles", "Outbound", "CMalloc",
-                nioCore, nioPosix, nioHTTP1, nioSSL, asyncHTTP, logging, metrics,
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: settings),
-
         // Beside the server.
-        module(
-            "BelfrySimulators",
-            [
-                "CNghttp2", nioCore, nioPosix, nioHTTP1, nioTLS, nioSSL, crypto,
-                cryptoExtras, x509, asn1,
-            ]),
-        module("BelfryTesting", ["BelfryService", logging]),
+        part(
+            "BelfrySimulators", of: "Sources/Providers",
+            dependencies: [
+                "CNghttp2", nioCore, nioPosix, nioHTTP1, nioTLS, nioSSL, crypto, cryptoExtras, x509, asn1,
+            ],
+            files: ["Simulators"] + files(\.simulator),
+            others: ["Shared"] + files { $0.client + $0.platform + $0.adapter }),
+        .target(
+            name: "BelfryTesting", dependencies: ["BelfryService", logging], path: "Tests/BelfryTesting",
+            swiftSettings: settings),
 
         tests("DNSTests", ["DNS", nioCore, nioPosix]),
         tests("TunnelTests", ["Tunnel", nioCore, nioEmbedded]),
@@ -211,12 +219,13 @@ let package = Package(
         tests(
             "OutboundTests",
             [
-                "Outbound", "DNS", "HTTP2Client", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook", nioCore, nioPosix,
+                "KeyFiles", "Outbound", "DNS", "HTTP2Client", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook",
+                nioCore, nioPosix,
                 nioHTTP1, crypto,
             ]),
         tests("FCMTests", ["FCM", "HTTP2Client", cryptoExtras]),
         tests("GCMTests", ["GCM", "Outbound", nioHTTP1]),
-        tests("HMSTests", ["HMS", "Outbound", cryptoExtras]),
+        tests("HMSTests", ["HMS", "KeyFiles", "Outbound", cryptoExtras]),
         tests(
             "BelfryProvidersTests",
             [
@@ -228,41 +237,58 @@ let package = Package(
             "BelfrySimulatorsTests",
             ["BelfrySimulators", "BelfryService", "BelfryTesting", "CNghttp2", nioCore, nioPosix, nioSSL, crypto]),
         tests("ArchitectureTests", []),
-        tests("BelfryCoreTests", ["BelfryService", "BelfryTesting"]),
         tests(
-            "BelfryStoreTests",
-            ["BelfryService", "PostgreSQL", "PostgresRig", "BelfryTesting", logging, grdb]),
+            "BelfryServiceTests",
+            [
+                "BelfryService", "BelfryTesting", "KeyFiles", "PostgreSQL", "PostgresRig", nioCore, nioPosix, httpTypes,
+                hummingbird,
+                .product(name: "HummingbirdTesting", package: "hummingbird"), logging, crypto, cryptoExtras, x509, asn1,
+                lifecycle, grdb,
+            ], resources: [.copy("Recorded/Examples")]),
         // A PostgreSQL of the tests' own, which those of several targets use.
         .target(
             name: "PostgresRig", dependencies: ["BelfryTesting"], path: "Tests/PostgresRig", swiftSettings: settings),
         tests("PostgreSQLTests", ["PostgreSQL", "PostgresRig"]),
-        tests("BelfryDeliveryTests", ["BelfryService", "BelfryDelivery", "BelfryTesting", logging, lifecycle]),
         tests(
             "BelfryGatewayTests",
             ["BelfryGateway", "BelfryService", "BelfryTesting", nioCore, nioTLS, nioSSL, nioEmbedded]),
         tests(
-            "BelfryAPITests",
-            [
-                "BelfryService", "BelfryAPI", "BelfryTesting", nioCore, nioPosix, httpTypes, hummingbird,
-                .product(name: "HummingbirdTesting", package: "hummingbird"), logging, crypto, x509, asn1,
-            ], resources: [.copy("Recorded/Examples")]),
-        tests(
-            "BelfryDashboardTests",
-            [
-                "BelfryService", "BelfryAPI", "BelfryDashboard", "BelfryTesting", nioCore, httpTypes, hummingbird,
-                .product(name: "HummingbirdTesting", package: "hummingbird"), logging, crypto, cryptoExtras, mustache,
-            ]),
-        tests(
             "BelfryServerTests",
             [
-                "BelfryService", "PostgreSQL", "BelfryProviders", "BelfryDelivery", "BelfryAPI",
+                "BelfryService", "PostgreSQL", "BelfryProviders",
                 "BelfryServer", "Tunnel", "BelfrySimulators", "BelfryTesting", "PostgresRig", nioCore, nioPosix,
                 nioHTTP1, nioEmbedded, nioSSL, httpTypes, nioHTTPTypes, asyncHTTP, logging, coreMetrics, grdb,
             ]),
         // Knows the program from outside alone, and shares no code with it but the way to start it.
         tests("HostileTests", ["PostgresRig", "BelfryTesting", "BelfryService", grdb, crypto]),
-    ]
+    ] + providers.map(\.target)
 )
+
+// The service, a folder for each feature: its nouns, rules, tables, services, routes and pages. What a provider says of its
+// type of platform is in the provider's folder, so the target's folder is that of all targets.
+let platforms = files(\.platform, in: "Providers/")
+let ofProviders =
+    ["Providers/Shared", "Providers/Simulators"]
+    + files({ $0.client + $0.adapter + $0.simulator }, in: "Providers/")
+let otherTargets = package.targets.filter { $0.path == nil && $0.type != .test }.map(\.name)
+package.targets += [
+    part(
+        "BelfryService", of: "Sources",
+        dependencies: [
+            "KeyFiles", "PostgreSQL", "CContract", "CDashboard", "CQrencode", "CWebSDK", grdb,
+            .product(name: "GRDBSQLite", package: "GRDB.swift"), hummingbird, nioCore, nioPosix, httpTypes, logging,
+            metrics, crypto, cryptoExtras, x509, asn1, lifecycle,
+        ],
+        files: ["BelfryService"] + platforms, others: otherTargets + ofProviders + ["belfry"]),
+    .executableTarget(
+        name: "belfry",
+        dependencies: [
+            "BelfryServer", "BelfryGateway", "BelfryProviders", "BelfrySimulators", "BelfryService", "HTTP2Client",
+            "KeyFiles", "Outbound", "CMalloc", nioCore, nioPosix, nioHTTP1, nioSSL, logging, metrics,
+            .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        ],
+        swiftSettings: settings),
+]
 
 if fuzzing != nil {
     package.targets.append(.target(name: "Allocations", path: "Fuzzers/Allocations"))
@@ -271,7 +297,7 @@ if fuzzing != nil {
             name: "Fuzzer",
             dependencies: [
                 "Allocations",
-                "BelfryServer", "BelfryAPI", "BelfryGateway", "BelfryService", "BelfryTesting", "APNs", "KeyFiles",
+                "BelfryServer", "BelfryGateway", "BelfryService", "BelfryTesting", "APNs", "KeyFiles",
                 "Outbound",
                 "WebPush", "WNS",
                 "MPNS", "ADM", "PAP", "Webhook", "FCM", "GCM", "HMS", "Tunnel", nioCore, nioHTTP1, nioEmbedded,
@@ -294,9 +320,8 @@ if isCounting {
 /// Set by `make tsan`: only the targets that share state between threads, and their tests, are built.
 if Context.environment["BELFRY_SANITIZING"] != nil {
     let modules: Set = [
-        "CNghttp2", "CPostgreSQL", "PostgreSQL", "BelfryService", "Tunnel", "HTTP2Client", "BelfryDelivery",
-        "BelfrySimulators", "BelfryTesting",
-        "BelfryCoreTests", "HTTP2ClientTests", "BelfryDeliveryTests",
+        "CNghttp2", "CPostgreSQL", "PostgreSQL", "BelfryService", "Tunnel", "HTTP2Client",
+        "BelfrySimulators", "BelfryTesting", "PostgresRig", "BelfryServiceTests", "HTTP2ClientTests",
     ]
     package.targets.removeAll { !modules.contains($0.name) }
     package.products.removeAll { $0.name != "HTTP2Client" }

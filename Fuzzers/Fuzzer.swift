@@ -5,6 +5,7 @@ struct Fuzzer {
     /// checks itself.
     private static let targets: [String: @Sendable ([UInt8]) -> Void] = [
         "APNsAnswers": apnsAnswers,
+        "Audiences": audiences,
         "ChannelAnswers": channelAnswers,
         "HTTPConnections": httpConnections,
         "FCMAnswers": fcmAnswers,
@@ -29,8 +30,10 @@ struct Fuzzer {
 
     /// The cost allowed for a byte, where it is not the usual. Each piece of a connection, even of one byte, goes through all of its
     /// handlers and a turn of the event loop, and may be answered by a piece that does so too. A name is brought into its forms a
-    /// dozen times, also character by character.
-    private static let nanosecondsPerByte = ["GatewayHTTP2": 300_000, "HTTPConnections": 300_000, "Names": 100_000]
+    /// dozen times, also character by character. A request may write to a database.
+    private static let nanosecondsPerByte = [
+        "GatewayHTTP2": 300_000, "HTTPConnections": 300_000, "Names": 100_000, "Requests": 100_000,
+    ]
 
     nonisolated(unsafe) fileprivate static var judge = CostJudge { _ in }
 
@@ -39,7 +42,10 @@ struct Fuzzer {
             return print(targets.keys.sorted().joined(separator: "\n"))
         }
         let price = Self.nanosecondsPerByte[CommandLine.arguments[1]] ?? CostJudge.nanosecondsPerByte
-        Self.judge = CostJudge(nanosecondsPerByte: price, target)
+        let isOfRequests = CommandLine.arguments[1] == "Requests"
+        let prepare: @Sendable () -> Void = { if isOfRequests { prepareRequests() } }
+        Self.judge = CostJudge(
+            nanosecondsPerByte: price, keptByDatabase: isOfRequests ? 1 << 17 : 0, prepare: prepare, target)
         var count = CommandLine.argc - 1
         var arguments = CommandLine.unsafeArgv + 1
         _ = runDriver(&count, &arguments, fuzz)

@@ -1,4 +1,4 @@
-import BelfryAPI
+import BelfryService
 import Configuration
 import Foundation
 import Hummingbird

@@ -1,7 +1,6 @@
-import BelfryService
 import FoundationEssentials
 
-@testable import BelfryAPI
+@testable import BelfryService
 
 /// Whatever bytes a client sends as the body of any request, the target answers with a value or an `InvalidInput`.
 ///
@@ -20,7 +19,7 @@ func pcfBodies(_ bytes: [UInt8]) {
 private func read(_ body: [UInt8], as request: UInt8) throws {
     switch request {
     case UInt8(ascii: "r"): _ = try PCF.RegistrationRequest.parse(body)
-    case UInt8(ascii: "s"): _ = try PCF.ScheduleRequest.parse(body).change(at: .zero)
+    case UInt8(ascii: "s"): _ = try PCF.PushBody.parse(body, isChange: true).change(at: .zero)
     case UInt8(ascii: "t"): _ = try PCF.TopicRequest.parse(body).topic(at: .zero)
     case UInt8(ascii: "b"): _ = try PCF.TopicBatchRequest.parse(body)
     case UInt8(ascii: "d"): _ = try PCF.TopicDeletion.parse(body)
@@ -35,6 +34,6 @@ private func read(_ body: [UInt8], as request: UInt8) throws {
     case UInt8(ascii: "a"): _ = try PCF.AnalyticsRequest.parse(body)
     default:
         let push = try PCF.PushBody.parse(body)
-        try push.message.check(for: Set(PlatformKind.allCases), receiptID: UUID())
+        try push.content?.check(for: Set(PlatformKind.allCases), receiptID: UUID())
     }
 }

@@ -1,4 +1,5 @@
 import ADM
+import KeyFiles
 import MPNS
 import NIOHTTP1
 import Outbound
@@ -46,5 +47,5 @@ private func addresses(_ text: String, _ body: [UInt8]) {
     if let subscription = try? WebPushSubscription(json: body) {
         precondition(subscription.origin.hasPrefix("https://") && subscription.publicKey.count == 65)
     }
-    if let decoded = Base64URL.decode(body) { precondition(decoded.count <= body.count) }
+    if let decoded = Base64.decode(body, isExact: true) { precondition(decoded.count <= body.count) }
 }

@@ -1,7 +1,6 @@
-import BelfryService
 import FoundationEssentials
 
-@testable import BelfryAPI
+@testable import BelfryService
 
 /// Whatever a caller has the server keep, it is read back as what it was; and what stands in a column is read as a value that is
 /// written in the same words again, or is refused.
@@ -20,9 +19,9 @@ func storedContent(_ bytes: [UInt8]) {
 private func keep(_ text: [UInt8], as kind: UInt8) throws(InvalidInput) {
     switch kind {
     case UInt8(ascii: "P"):
-        let push = try PCF.PushBody.parse(text)
-        try push.message.check(for: [], receiptID: UUID())
-        expectKept(push.message)
+        let push = try PCF.PushBody.parse(text).pushRequest()
+        try push.content.check(for: [], receiptID: UUID())
+        expectKept(push.content)
         expectKept(push.target)
     case UInt8(ascii: "A"):
         var reader = JSONReader(text)

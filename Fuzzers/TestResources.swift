@@ -1,9 +1,8 @@
-import BelfryService
 import BelfryTesting
 import Crypto
 import FoundationEssentials
 
-@testable import BelfryAPI
+@testable import BelfryService
 
 /// One thing of every kind in a store, and the credentials of each kind of caller.
 struct TestResources {
@@ -15,7 +14,7 @@ struct TestResources {
     private static let secret = "secret"
     private static let hash = Array(SHA256.hash(data: Data(secret.utf8)))
 
-    init(in store: MemoryStore, vault: PlaintextVault, channels: any BroadcastChannels, clock: ManualClock) async throws
+    init(in store: SQLiteStore, vault: PlaintextVault, channels: any BroadcastChannels, clock: ManualClock) async throws
     {
         let uuid = UUID(words: 1, 1)
         let application = try await store.create(
@@ -74,7 +73,7 @@ struct TestResources {
 
     /// Makes what softphones of Acrobits and apps of Carma need.
     private static func otherClients(
-        of application: Application, _ platforms: [Platform], in store: MemoryStore
+        of application: Application, _ platforms: [Platform], in store: SQLiteStore
     ) async throws -> CarmaTrigger {
         for platform in platforms where [.ios, .androidFCM].contains(platform.kind) {
             try await store.set(

@@ -72,13 +72,14 @@ struct PushParts {
         let store = installation.store
         let fanOuts = try await store.claimFanOuts(atMost: targets.count, lanes: Lane.allCases, for: .seconds(60))
         guard let first = fanOuts.first else { return nil }
-        let devices = try await store.devices(in: first, after: nil, limit: .max)
+        let devices = try await store.devices(
+            of: first.audience, on: first.platformKey, after: nil, limit: .max)
         let batches = stride(from: 0, to: devices.count, by: Batch.devicesMax).map { start in
             Array(devices[start..<min(start + Batch.devicesMax, devices.count)])
         }
         return try await part(figure("fan-out"), of: devices.count * fanOuts.count) {
             for fanOut in fanOuts {
-                _ = try await store.devices(in: fanOut, after: nil, limit: .max)
+                _ = try await store.devices(of: fanOut.audience, on: fanOut.platformKey, after: nil, limit: .max)
                 let isWritten = try await store.advance(FanOutStep(fanOut: fanOut, batches: batches, isLast: true))
                 precondition(isWritten, "a claimed fan-out is written")
             }
@@ -92,10 +93,10 @@ struct PushParts {
         return try await part(figure("claim"), of: devices) {
             var bursts: [[Batch]] = []
             while true {
-                let burst = try await store.claimBatches(
+                let claimed = try await store.claimBursts(
                     BatchClaim(burstsMax: 1, roomElsewhere: .max, lease: .seconds(60)))
-                guard !burst.isEmpty else { return bursts }
-                bursts.append(burst)
+                guard !claimed.isEmpty else { return bursts }
+                bursts += claimed
             }
         }
     }

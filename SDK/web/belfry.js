@@ -38,13 +38,13 @@ export class Belfry {
     return "serviceWorker" in navigator && "PushManager" in window && "Notification" in window
   }
 
-  subscribe({ topics, user, welcome } = {}) {
+  subscribe({ topics, user, welcome, attributes, appVersion } = {}) {
     // Asked before anything is waited for: browsers want the click to be fresh.
     const asked = this.isSupported && Notification.requestPermission()
     return this.#alone(async () => {
       if (!asked) return this.#is("unsupported")
       if ((await asked) !== "granted") return this.#is("blocked")
-      await this.#sync({ ...(await read()), welcome }, { topics, custom_user_id: user })
+      await this.#sync({ ...(await read()), welcome }, { topics, custom_user_id: user, attributes, app_version: appVersion })
     })
   }
 
@@ -58,6 +58,11 @@ export class Belfry {
 
   setUser(user) {
     return this.#change({ custom_user_id: user })
+  }
+
+  // Values by name: a text, a number, true or false, or a list; null removes one.
+  setAttributes(attributes) {
+    return this.#change({ attributes })
   }
 
   #change(wish) {
@@ -99,7 +104,10 @@ export class Belfry {
       subscription = null
     }
     subscription ??= await answered(registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes(vapid) }))
-    const wish = { ...record.wish, device_model: /(Firefox|Edg|Chrome|Safari)\//.exec(navigator.userAgent)?.[1] }
+    const wish = {
+      ...record.wish, device_model: /(Firefox|Edg|Chrome|Safari)\//.exec(navigator.userAgent)?.[1], language: navigator.language,
+      time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    }
     for (const name in changes) wish[name] = changes[name] ?? wish[name]
     if (wish.subscription && wish.subscription.endpoint !== subscription.endpoint) wish.previous = wish.subscription
     wish.subscription = subscription

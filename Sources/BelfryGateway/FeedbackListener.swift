@@ -9,7 +9,7 @@ import ServiceLifecycle
 package struct FeedbackListener: Service {
     private let address: GatewayAddress
     private let options: GatewayOptions
-    private let store: any GatewayStore
+    private let store: any Store
     private let senders: GatewaySenders
     private let logger: Logger
 
@@ -18,7 +18,7 @@ package struct FeedbackListener: Service {
 
     package init(
         _ address: GatewayAddress, options: GatewayOptions = GatewayOptions(),
-        store: any GatewayStore & ApplicationStore, clock: any WallClock, logger: Logger
+        store: any Store, clock: any WallClock, logger: Logger
     ) {
         self.address = address
         self.options = options

@@ -6,20 +6,17 @@ import FoundationEssentials
 /// Records that are given together share transactions: their tokens are looked up at once, and their pushes are accepted side by
 /// side.
 package struct GatewayIntake: Sendable {
-    package typealias Stores = DeviceStore & PushStore & DeviceDetailStore
-
-    private let store: any Stores
-    private let observer: any PushObserver
+    private let services: Services
+    private var store: any Store { services.store }
     private let verdicts: GatewayVerdicts
     /// How long a record is tried to be written while the database is unreachable or busy.
     private let patience: Duration
 
     package init(
-        store: any Stores, verdicts: GatewayVerdicts, observer: any PushObserver, patience: Duration = .seconds(30)
+        _ services: Services, verdicts: GatewayVerdicts, patience: Duration = .seconds(30)
     ) {
-        self.store = store
+        self.services = services
         self.verdicts = verdicts
-        self.observer = observer
         self.patience = patience
     }
 
@@ -35,35 +32,34 @@ package struct GatewayIntake: Sendable {
     package func take(
         _ records: [GatewayRecord], on platform: Platform, tell: @escaping @Sendable (GatewayError) -> Void
     ) async -> Result {
-        var contents: [Push.Content] = []
+        var notifications: [GatewayNotification] = []
         var fault: GatewayError?
         for record in records {
             guard fault == nil else { break }
             do {
-                contents.append(try Push.Content(record, for: platform))
+                notifications.append(try record.notification(for: platform))
             } catch {
                 fault = GatewayError(error, identifier: record.identifier)
             }
         }
-        let good = Array(records.prefix(contents.count))
-        let taken = await accept(zip(good, contents).map { $0 }, on: platform, tell)
+        let taken = await accept(zip(notifications, records).map { ($0, $1.identifier) }, on: platform, tell)
         let missing = taken.firstIndex(of: false)
-        if let missing { fault = GatewayError(.processingError, identifier: good[missing].identifier) }
-        return Result(accepted: missing ?? good.count, fault: fault)
+        if let missing { fault = GatewayError(.processingError, identifier: records[missing].identifier) }
+        return Result(accepted: missing ?? notifications.count, fault: fault)
     }
 
     private func accept(
-        _ records: [(GatewayRecord, Push.Content)], on platform: Platform,
+        _ notifications: [(GatewayNotification, identifier: UInt32)], on platform: Platform,
         _ tell: @escaping @Sendable (GatewayError) -> Void
     ) async -> [Bool] {
-        let devices = await devices(of: Set(records.map { DeviceToken(bytes: $0.0.token) }), on: platform)
+        let devices = await devices(of: Set(notifications.map(\.0.token)), on: platform)
         return await withTaskGroup(of: (Int, Bool).self) { group in
-            for (index, (record, content)) in records.enumerated() {
-                guard let device = devices[DeviceToken(bytes: record.token)] else { continue }
-                let push = NewPush(record, content, to: device, on: platform)
-                group.addTask { (index, await accept(push, record.identifier, tell)) }
+            for (index, (notification, identifier)) in notifications.enumerated() {
+                guard let device = devices[notification.token] else { continue }
+                let push = NewPush(notification, to: device, on: platform)
+                group.addTask { (index, await accept(push, identifier, tell)) }
             }
-            var taken = [Bool](repeating: false, count: records.count)
+            var taken = [Bool](repeating: false, count: notifications.count)
             for await (index, isTaken) in group { taken[index] = isTaken }
             return taken
         }
@@ -86,7 +82,7 @@ package struct GatewayIntake: Sendable {
             verdicts.forget(push.receiptID)
             return false
         }
-        observer.accepted(accepted.head)
+        services.pushObserver.accepted(accepted.head)
         return true
     }
 
@@ -123,7 +119,7 @@ package struct GatewayIntake: Sendable {
         guard let device = await devices(of: [notification.token], on: platform)[notification.token] else {
             throw GatewayResponse(503, "ServiceUnavailable")
         }
-        let push = NewPush(notification.content, expiresAt: notification.expiresAt, to: device, on: platform)
+        let push = NewPush(notification, to: device, on: platform)
         let (stream, verdict) = AsyncStream.makeStream(of: GatewayVerdict.self, bufferingPolicy: .bufferingNewest(1))
         verdicts.watch(push.receiptID) {
             verdict.yield($0)
@@ -164,7 +160,7 @@ package struct GatewayIntake: Sendable {
         await retrying {
             let registration = try Registration(
                 token: token, about: Device.About(), customUserID: .keep, topics: .keep)
-            return try await store.register(registration, as: nil, on: platform).key
+            return try await services.registrations.register(registration, as: nil, on: platform).key
         }
     }
 
@@ -186,35 +182,32 @@ package struct GatewayIntake: Sendable {
 }
 
 extension NewPush {
-    fileprivate init(_ record: GatewayRecord, _ content: Push.Content, to device: Key<Device>, on platform: Platform) {
-        let expiresAt = record.expiry.flatMap { $0 == 0 ? nil : Instant(milliseconds: Int64($0) * 1_000) }
-        self.init(content, expiresAt: expiresAt, to: device, on: platform)
-    }
-
     /// Urgent, to the one device.
-    fileprivate init(_ content: Push.Content, expiresAt: Instant?, to device: Key<Device>, on platform: Platform) {
+    fileprivate convenience init(_ notification: GatewayNotification, to device: Key<Device>, on platform: Platform) {
         self.init(
-            receiptID: IdempotentID.make(), applicationKey: platform.applicationKey, content: content,
+            receiptID: IdempotentID.make(), applicationKey: platform.applicationKey, content: notification.content,
             audience: .all([.list(.devices([device])), .list(.registered)]), platformKeys: [platform.key],
-            lane: .urgent, expiresAt: expiresAt, devices: [platform.key: [device]])
+            lane: .urgent, expiresAt: notification.expiresAt, devices: [platform.key: [device]])
     }
 }
 
-extension Push.Content {
-    /// The payload as the sender wrote it: nothing in it is checked but that it is a JSON object.
-    fileprivate init(_ record: GatewayRecord, for platform: Platform) throws(GatewayStatus) {
-        guard case .object(let payload)? = try? JSONValue(json: record.payload) else {
+extension GatewayRecord {
+    /// The payload is as the sender wrote it: nothing in it is checked but that it is a JSON object.
+    fileprivate func notification(for platform: Platform) throws(GatewayStatus) -> GatewayNotification {
+        guard case .object(let payload)? = try? JSONValue(json: payload) else {
             throw .processingError
         }
         let use: AppleTokenUse = if case .apple(let use) = platform.kind { use } else { .app }
         let apple = ApplePush(
-            verbatim: payload, for: use, isConsiderate: record.priority == .considerate,
-            isStored: record.expiry != 0)
-        self.init(body: nil, apple: apple)
+            verbatim: payload, for: use, isConsiderate: priority == .considerate, isStored: expiry != 0)
+        let content = Push.Content(apple: apple)
         do {
-            try checkStored()
+            try content.checkStored()
         } catch {
             throw .invalidPayloadSize
         }
+        return GatewayNotification(
+            token: DeviceToken(bytes: token), content: content,
+            expiresAt: expiry.flatMap { $0 == 0 ? nil : Instant(milliseconds: Int64($0) * 1_000) })
     }
 }

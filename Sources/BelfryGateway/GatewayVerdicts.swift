@@ -70,3 +70,67 @@ extension GatewayStatus {
             }
     }
 }
+
+/// Why a record was not taken, as the gateway tells it. Source: Apple, "Binary Provider API", codes in error-response packet.
+package enum GatewayStatus: UInt8, Sendable, Hashable, CaseIterable, Error {
+    case processingError = 1
+    case missingToken = 2
+    case missingTopic = 3
+    case missingPayload = 4
+    case invalidTokenSize = 5
+    case invalidTopicSize = 6
+    case invalidPayloadSize = 7
+    case invalidToken = 8
+    /// The gateway goes away: the identifier is that of the last record that was taken.
+    case shutdown = 10
+    /// The bytes cannot be parsed.
+    case protocolError = 128
+    case unknown = 255
+}
+
+/// The only answer of the gateway: six bytes, after which it closes.
+package struct GatewayError: Sendable, Hashable, Error {
+    package let status: GatewayStatus
+    package let identifier: UInt32
+
+    package init(_ status: GatewayStatus, identifier: UInt32 = 0) {
+        self.status = status
+        self.identifier = identifier
+    }
+
+    static let command: UInt8 = 8
+    package static let byteCount = 6
+
+    package var bytes: [UInt8] { [Self.command, status.rawValue] + identifier.octets }
+
+    /// nil unless they are an error packet.
+    package init?(bytes: [UInt8]) {
+        guard bytes.count == Self.byteCount, bytes[0] == Self.command, let status = GatewayStatus(rawValue: bytes[1])
+        else { return nil }
+        self.init(status, identifier: bytes[2...].reduce(0) { $0 << 8 | UInt32($1) })
+    }
+}
+
+/// A device that lost the app, as the feedback service tells of it.
+package struct FeedbackTuple: Sendable, Hashable {
+    /// Seconds since 1970.
+    package let time: UInt32
+    package let token: [UInt8]
+
+    package var bytes: [UInt8] { time.octets + UInt16(truncatingIfNeeded: token.count).octets + token }
+
+    /// The tuples of a whole answer; nil when it ends in the middle of one.
+    package static func list(_ bytes: [UInt8]) -> [FeedbackTuple]? {
+        var tuples: [FeedbackTuple] = []
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            guard rest.count >= 6 else { return nil }
+            let time = rest.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
+            let length = rest.dropFirst(4).prefix(2).reduce(0) { $0 << 8 | Int($1) }
+            guard rest.count >= 6 + length else { return nil }
+            tuples.append(FeedbackTuple(time: time, token: Array(rest.dropFirst(6).prefix(length))))
+            rest = rest.dropFirst(6 + length)
+        }
+        return tuples
+    }
+}

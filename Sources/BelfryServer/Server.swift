@@ -1,4 +1,3 @@
-import BelfryAPI
 import BelfryGateway
 import BelfryProviders
 import BelfryService

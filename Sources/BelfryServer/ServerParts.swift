@@ -1,11 +1,10 @@
-import BelfryAPI
-import BelfryDashboard
-import BelfryDelivery
 import BelfryGateway
 import BelfryProviders
 import BelfryService
+import HTTP2Client
 import Hummingbird
 import Logging
+import Outbound
 import ServiceLifecycle
 
 /// The parts of a running server that its listeners and its delivery share, in the order in which a push uses them.
@@ -16,9 +15,7 @@ struct ServerParts: Sendable {
 
     // Inbound: authentication and limits.
     let certificates: Certificates
-    let requestLimiter: RequestLimiter
-    let shares: ConcurrencyLimiter
-    private let credentials: CredentialsService
+    let services: Services
     private let providers: Providers
 
     // From an accepted push to its answers.
@@ -85,12 +82,14 @@ struct ServerParts: Sendable {
         self.clock = clock
         self.logger = logger
         self.certificates = try Certificates(configuration, obeysSignals: obeysSignals, logger: logger)
-        self.requestLimiter = requestLimiter
         let shares = ConcurrencyLimiter(configuration.shares)
-        self.shares = shares
-        self.credentials = CredentialsService(
+        let credentials = CredentialsService(
             dependencies: resources.dependencies, limit: configuration.shares[.credentials],
             countRefusal: { shares.countRefusal(of: $0) })
+        self.services = Services(
+            store: resources.store, vault: resources.keyRing, clock: clock, credentials: credentials,
+            passwords: ScryptPasswords(purpose: .carma), pushObserver: events, requestLimiter: requestLimiter,
+            shares: shares)
         self.providers = providers
         self.delivery = delivery
         self.verdicts = verdicts
@@ -130,46 +129,27 @@ struct ServerParts: Sendable {
         let router = ResponseMiddleware.router(clock: clock, isSecure: certificates.http != nil)
         // Where the dashboard has a listener of its own, the public URL is that one's.
         if configuration.dashboard.listener == nil { guardHosts(of: router, configuration) }
-        let passwords = ScryptPasswords(purpose: .carma)
-        PCFRoutes(
-            store: resources.store, vault: resources.keyRing, clock: clock, options: configuration.pcf,
-            requestLimiter: requestLimiter, shares: shares, pushObserver: events,
-            health: { [heartbeat] in heartbeat.healthOfPCF }
-        ).add(to: router)
+        PCFRoutes(services, options: configuration.pcf, health: { [heartbeat] in heartbeat.healthOfPCF })
+            .add(to: router)
         AdminRoutes(
-            store: resources.store, vault: resources.keyRing, clock: clock, credentials: credentials,
-            passwords: passwords, requestLimiter: requestLimiter,
-            shares: shares, events: events, server: inspector(configuration),
+            services, events: events, server: inspector(configuration),
             bodyBytesMax: configuration.pcf.bodyBytesMax,
             idempotencyHold: configuration.pcf.idempotencyHold,
             verdictDeadline: max(.seconds(1), configuration.timeouts.request - .seconds(5))
         ).add(to: router)
-        BrokerRoutes(
-            store: resources.store, vault: resources.keyRing, credentials: credentials, clock: clock,
-            options: configuration.broker, requestLimiter: requestLimiter
-        ).add(to: router)
-        CarmaRoutes(
-            store: resources.store, clock: clock, passwords: passwords, options: configuration.carma,
-            requestLimiter: requestLimiter,
-            shares: shares, pushObserver: events
-        ).add(to: router)
-        AcrobitsRoutes(
-            store: resources.store, vault: resources.keyRing, clock: clock, requestLimiter: requestLimiter,
-            shares: shares, below: configuration.dashboard.address.path
-        ).add(to: router)
+        BrokerRoutes(services, options: configuration.broker).add(to: router)
+        CarmaRoutes(services, options: configuration.carma).add(to: router)
+        AcrobitsRoutes(services, below: configuration.dashboard.address.path).add(to: router)
         MediatorRoutes(
-            store: resources.store, clock: clock,
+            services,
             relay: configuration.mediatorRelayURL.map {
                 MediatorClient(url: $0, outbound: resources.dependencies.routes.own)
-            },
-            requestLimiter: requestLimiter, pushObserver: events
+            }
         ).add(to: router)
-        GeneroRoutes(store: resources.store, clock: clock, requestLimiter: requestLimiter).add(to: router)
+        GeneroRoutes(services).add(to: router)
         WebRoutes(
-            store: resources.store, vault: resources.keyRing, credentials: credentials, providers: providers,
-            clock: clock, verifiesCustomUserIDs: configuration.pcf.verifiesCustomUserIDs,
-            eventsLateMax: configuration.pcf.eventsLateMax, requestLimiter: requestLimiter, shares: shares,
-            address: configuration.dashboard.address
+            services, providers: providers, verifiesCustomUserIDs: configuration.pcf.verifiesCustomUserIDs,
+            eventsLateMax: configuration.pcf.eventsLateMax, address: configuration.dashboard.address
         ).add(to: router)
         WebSDK(below: configuration.dashboard.address.path).add(to: router)
         Contract().add(to: router)
@@ -183,7 +163,7 @@ struct ServerParts: Sendable {
     /// The port of its own for Genero's apps.
     func generoRoutes(_ configuration: GeneroConfiguration) -> RouterResponder<APIContext> {
         let store = resources.store
-        return GeneroRoutes(store: store, clock: clock, requestLimiter: requestLimiter)
+        return GeneroRoutes(services)
             .plainRouter { try await store.application(configuration.application) }
             .buildResponder()
     }
@@ -191,7 +171,7 @@ struct ServerParts: Sendable {
     /// The gateway of Apple's binary protocol.
     func gateway(_ address: GatewayAddress, _ verdicts: GatewayVerdicts) -> GatewayListener {
         GatewayListener(
-            address, intake: GatewayIntake(store: resources.store, verdicts: verdicts, observer: events),
+            address, intake: GatewayIntake(services, verdicts: verdicts),
             store: resources.store, clock: clock, logger: logger)
     }
 
@@ -210,7 +190,7 @@ struct ServerParts: Sendable {
 
     private func guardHosts(of router: Router<APIContext>, _ configuration: ServerConfiguration) {
         guard configuration.dashboard.publicURL != nil else { return }
-        router.add(middleware: HostGuard(configuration.dashboard.address, requestLimiter))
+        router.add(middleware: HostGuard(configuration.dashboard.address, services.requestLimiter))
     }
 
     private func inspector(_ configuration: ServerConfiguration) -> RunningServer {
@@ -219,16 +199,11 @@ struct ServerParts: Sendable {
     }
 
     private func dashboard(_ configuration: ServerConfiguration, isSecure: Bool) throws -> DashboardRoutes {
-        let admin = AdminService(
-            store: resources.store, vault: resources.keyRing, credentials: credentials, hash: SecretHash.of,
-            clock: clock)
         let lifetime = configuration.dashboard.lifetime
         return try DashboardRoutes(
             Dashboard.Services(
-                store: resources.store, admin: admin, pushes: PushService(store: resources.store, pushObserver: events),
-                people: resources.people(lifetime: lifetime), clock: clock, requestLimiter: requestLimiter,
-                shares: shares, events: events,
-                server: inspector(configuration), vault: resources.keyRing,
+                services, people: resources.people(lifetime: lifetime), events: events,
+                server: inspector(configuration),
                 options: Dashboard.Options(
                     address: configuration.dashboard.serverAddress(isSecure: isSecure),
                     release: "Belfry \(Release.version)",
@@ -244,16 +219,18 @@ struct ServerParts: Sendable {
     func housekeeping(_ configuration: ServerConfiguration) -> [any Service] {
         let heartbeats = configuration.heartbeatPeriod.map { period in
             HeartbeatMonitor(
-                store: resources.store, pushObserver: events, clock: clock, period: period, logger: logger)
+                store: resources.store, pushes: services.pushes, clock: clock, period: period, logger: logger)
         }
-        let services: [any Service] = [
+        let always: [any Service] = [
             GeofenceNotifier(store: resources.store, clock: clock, poll: configuration.delivery.poll, logger: logger),
             RetentionSweeper(store: resources.store, clock: clock, options: configuration.archive, logger: logger),
-            CredentialsExpiryMonitor(store: resources.store, credentials: credentials, clock: clock, logger: logger),
+            CredentialsExpiryMonitor(
+                store: resources.store, credentials: services.credentials, clock: clock, logger: logger),
             BacklogMonitor(store: resources.store, clock: clock, logger: logger),
+            SegmentCounter(store: resources.store, pushes: services.pushes, clock: clock, logger: logger),
             CommandCountCollector(store: resources.store, clock: clock, logger: logger),
         ]
         let mirror = oldServer.map { MirrorWorker(store: resources.store, server: $0, clock: clock, logger: logger) }
-        return services + [heartbeats].compactMap(\.self) + [mirror].compactMap(\.self)
+        return always + [heartbeats].compactMap(\.self) + [mirror].compactMap(\.self)
     }
 }

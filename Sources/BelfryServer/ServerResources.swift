@@ -1,4 +1,3 @@
-import BelfryDashboard
 package import BelfryProviders
 package import BelfryService
 import Foundation

@@ -43,7 +43,7 @@ package struct PEMFile: Sendable {
                 "line \(line) has END \(label), and no line before it has BEGIN \(label): the first line, "
                     + "-----BEGIN \(label)-----, is missing")
         }
-        guard let bytes = Base64Text.decode(text), bytes.count >= 32 else {
+        guard let bytes = Base64.decode(pasted: text), bytes.count >= 32 else {
             throw KeyFileError(.format, "there is no PEM in it")
         }
         if let label = DERKind(bytes)?.label { return [Block(label: label, bytes: bytes, isHeaded: false)] }
@@ -141,7 +141,7 @@ private struct PEMScanner {
     private mutating func decoded(
         _ body: Range<Int>, of label: String, from first: Int
     ) throws(KeyFileError) -> [UInt8] {
-        let start = text[body].drop(while: Base64Text.isBlank)
+        let start = text[body].drop(while: Base64.isBlank)
         guard !start.starts(with: Array("Proc-Type".utf8)), label != "ENCRYPTED PRIVATE KEY" else {
             // Its key would be derived of a passphrase in as many iterations as it says.
             return []
@@ -151,7 +151,7 @@ private struct PEMScanner {
         move(to: rest.startIndex)
         while let byte = rest.popFirst() {
             if byte == 0x0A { line += 1 }
-            if Base64Text.isBlank(byte) || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") { continue }
+            if Base64.isBlank(byte) || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") { continue }
             if byte >= 0x80, let count = Self.invisible(byte, rest) {
                 rest = rest.dropFirst(count)
                 continue

@@ -43,7 +43,7 @@ package struct PKCS12File: Sendable {
                         + "-inkey key.pem -out push.p12` makes one of a certificate and its key")
             }
         }
-        guard let bytes = Base64Text.decode(file), bytes.first == BERValue.sequence else { throw .malformed }
+        guard let bytes = Base64.decode(pasted: file), bytes.first == BERValue.sequence else { throw .malformed }
         return bytes
     }
 }

@@ -1,5 +1,8 @@
 import DNS
-import HTTP2Client
+import FoundationEssentials
+public import HTTP2Client
+import KeyFiles
+public import NIOHTTP1
 public import NIOSSL
 
 /// Posts to providers over HTTP, by the batch. Each request has a deadline, each answer a limit; no redirect is followed.
@@ -100,5 +103,110 @@ public struct Outbound: Sendable {
         case .unresolved(.unanswered): .unanswered
         case .unresolved(.full): .manyNames
         }
+    }
+}
+
+extension Outbound {
+    /// Many items in their order, `count` at a time.
+    public static func parts<Item>(of items: [Item], count: Int) -> [ArraySlice<Item>] {
+        stride(from: 0, to: items.count, by: count).map { items[$0..<min($0 + count, items.count)] }
+    }
+}
+
+extension HTTPHeaders {
+    /// The wait that an answer asks for.
+    ///
+    /// - Parameter now: Unix seconds.
+    public func retryAfter(now: Int64 = Outbound.now()) -> Duration? {
+        first(name: "retry-after").flatMap { RetryAfter.duration($0, now: now) }
+    }
+}
+
+extension Outbound {
+    /// Seconds since 1970 by the system's clock.
+    public static func now() -> Int64 { Int64(Date().timeIntervalSince1970) }
+}
+
+extension Outbound {
+    /// TLS 1.2 or above, with the roots of the system.
+    public static var standardTLS: TLSConfiguration {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        tls.minimumTLSVersion = .tlsv12
+        return tls
+    }
+
+    /// ``standardTLS`` with other roots than the system's and with a certificate of our own.
+    ///
+    /// - Parameters:
+    ///   - trustRoots: certificates in PEM.
+    ///   - certificate: a chain in PEM, the leaf first.
+    ///   - key: its private key in PEM.
+    /// - Returns: nil when there is nothing to set.
+    public static func tls(trustRoots: String?, certificate: String? = nil, key: String? = nil) throws
+        -> TLSConfiguration?
+    {
+        guard trustRoots != nil || certificate != nil else { return nil }
+        var tls = standardTLS
+        if let trustRoots {
+            tls.trustRoots = .certificates(try PEMFile.certificates(in: Array(trustRoots.utf8)))
+        }
+        if let certificate, let key {
+            tls.certificateChain = try PEMFile.certificates(in: Array(certificate.utf8)).map { .certificate($0) }
+            tls.privateKey = .privateKey(try PEMFile.privateKey(in: Array(key.utf8)))
+        }
+        return tls
+    }
+}
+
+/// One request by itself, such as to a token server.
+public struct OutboundRequest: Sendable {
+    public var method: String
+    public var url: String
+    /// Names in lowercase.
+    public var headers: [HTTP2Header]
+    public var body: [UInt8]
+    /// Instead of the standard.
+    public var tls: TLSConfiguration?
+    /// How much of the answer's body is read.
+    public var answerBytesMax = 64 * 1_024
+
+    public init(
+        _ method: String, _ url: String, headers: [HTTP2Header] = [], body: [UInt8] = [], tls: TLSConfiguration? = nil
+    ) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.tls = tls
+    }
+}
+
+extension Outbound {
+    /// Sends one request that is rare, and reads at most 64 KiB of its answer: a POST of a form as browsers send them, or a GET.
+    ///
+    /// Never throws, and ends when its task is cancelled.
+    ///
+    /// - Parameter tls: nil for the standard.
+    public func ask(
+        _ url: String, form: String?, authorization: String?, tls: TLSConfiguration? = nil, deadline: Duration
+    ) async -> OutboundAnswer {
+        var request = OutboundRequest(form == nil ? "GET" : "POST", url, body: Array((form ?? "").utf8), tls: tls)
+        request.headers = [HTTP2Header("accept", "application/json")]
+        if let authorization { request.headers.append(HTTP2Header("authorization", authorization)) }
+        if form != nil { request.headers.append(HTTP2Header("content-type", "application/x-www-form-urlencoded")) }
+        return await ask(request, deadline: deadline)
+    }
+
+    /// Never throws, and ends when its task is cancelled.
+    ///
+    /// - Parameter deadline: for everything: connecting, waiting, the whole answer.
+    public func ask(_ request: OutboundRequest, deadline: Duration) async -> OutboundAnswer {
+        var shape = OutboundBatch.Shape(
+            headers: request.headers, body: .shared(request.body), answerBytesMax: request.answerBytesMax,
+            tls: request.tls)
+        shape.method = request.method
+        var batch = OutboundBatch(shape)
+        batch.append(url: request.url)
+        return await post(batch, silence: deadline, within: deadline)[0]
     }
 }

@@ -85,3 +85,69 @@ public struct Tunnel: Sendable {
         }
     }
 }
+
+/// Why a proxy opened no connection. Nothing was sent through it.
+public struct TunnelError: Error, Sendable, Hashable, CustomStringConvertible {
+    public struct Code: Sendable, Hashable {
+        private let number: UInt8
+
+        /// The proxy itself cannot be reached.
+        public static let unreachable = Code(number: 1)
+        /// The proxy requires credentials, or others.
+        public static let credentials = Code(number: 2)
+        /// The proxy refuses to connect to the host, or cannot.
+        public static let refused = Code(number: 3)
+        /// The answer is not one of a proxy of its kind, or the proxy ended the connection.
+        public static let garbled = Code(number: 4)
+        /// The proxy took too long.
+        public static let deadline = Code(number: 5)
+    }
+
+    public let code: Code
+    /// A human-readable reason; contains no user and no password.
+    public let reason: String
+
+    public var description: String { reason }
+
+    package init(_ code: Code, _ reason: String) {
+        self.code = code
+        self.reason = reason
+    }
+}
+
+/// Finds the addresses of a host, in the order in which to try them; fails where it has none that may be connected to.
+public typealias HostLookup = @Sendable (_ host: String, _ eventLoop: any EventLoop) -> EventLoopFuture<[SocketAddress]>
+
+extension ClientBootstrap {
+    /// Connects to the addresses that a look-up finds, and to no others.
+    ///
+    /// - Parameters:
+    ///   - lookUp: nil lets the system look the host up.
+    ///   - eventLoop: of the bootstrap.
+    package func resolving(_ host: String, by lookUp: HostLookup?, on eventLoop: any EventLoop) -> ClientBootstrap {
+        lookUp.map { resolver(FoundAddresses(found: $0(host, eventLoop))) } ?? self
+    }
+}
+
+/// The addresses of one host, for one connection.
+private struct FoundAddresses: Resolver, Sendable {
+    let found: EventLoopFuture<[SocketAddress]>
+
+    func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { addresses(.inet, port) }
+
+    func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { addresses(.inet6, port) }
+
+    /// The look-up has a deadline of its own.
+    func cancelQueries() {}
+
+    private func addresses(_ family: NIOBSDSocket.ProtocolFamily, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
+        found.map { found in
+            found.compactMap { address in
+                guard address.protocol == family else { return nil }
+                var address = address
+                address.port = port
+                return address
+            }
+        }
+    }
+}

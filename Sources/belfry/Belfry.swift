@@ -28,7 +28,7 @@ enum Main {
             LogQueue.drainStandardError()
             if StandardStreams.isOutputLost {
                 StandardError.write(
-                    "Error: standard output cannot be written: what was done stands, what it printed is lost\n")
+                    "Error: standard output cannot be written: the command was carried out, but its output is lost\n")
                 exit(1)
             }
         } catch {
@@ -68,7 +68,8 @@ struct Belfry: AsyncParsableCommand {
         version: Release.version,
         subcommands: [
             Demo.self, Serve.self, Check.self, Migrate.self, AppCommand.self, PlatformCommand.self,
-            ChannelCommand.self, DeviceCommand.self, TopicCommand.self, LocationCommand.self, GeofenceCommand.self,
+            ChannelCommand.self, DeviceCommand.self, AudienceCommand.self, SegmentCommand.self, TopicCommand.self,
+            LocationCommand.self, GeofenceCommand.self,
             PushCommand.self, ScheduleCommand.self, ReceiptCommand.self, CancelCommand.self, WriteOffCommand.self,
             TenantCommand.self,
             AdminCommand.self, UserCommand.self, AuditCommand.self, AcrobitsCommand.self, CarmaCommand.self,

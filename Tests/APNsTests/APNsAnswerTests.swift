@@ -34,7 +34,7 @@ import Testing
             ("<html>", "Unstated", nil), ("", "Unstated", nil), ("{", "Unstated", nil), ("{\"", "Unstated", nil),
             ("{\"reason\":\"\\", "Unstated", nil), ("{\"reason\":", "Unstated", nil),
         ] as [(String, String, Int64?)])
-    func `a body is read as far as it can be understood`(body: String, reason: String, timestamp: Int64?) {
+    func `an answer's body is read as far as possible`(body: String, reason: String, timestamp: Int64?) {
         let rejection = rejection(410, body)
         #expect(rejection?.reason.code == reason)
         #expect(rejection?.timestamp == timestamp)

@@ -10,7 +10,7 @@ import Testing
     private static let rc2 = ["-legacy", "-keypbe", "PBE-SHA1-3DES", "-certpbe", "PBE-SHA1-RC2-40"]
 
     @Test(arguments: [modern, tripleDES, rc2])
-    func `a p12 file opens with its passphrase, in new and in old encryption`(encryption: [String]) throws {
+    func `a p12 opens with its passphrase in both encryptions`(encryption: [String]) throws {
         let p12 = try OpenSSL.p12(passphrase: "pass wörd", encryption: encryption)
         let credentials = try APNsCredentials.certificate(p12: p12, passphrase: "pass wörd")
         #expect(credentials.topic == "com.example.app")
@@ -20,7 +20,7 @@ import Testing
 
     /// As Keychain Access exports them, with the authorities' certificates beside the app's own.
     @Test(arguments: [modern, rc2])
-    func `of several certificates the one of the key is presented`(encryption: [String]) throws {
+    func `the certificate of the key is presented among several`(encryption: [String]) throws {
         let p12 = try OpenSSL.p12(passphrase: "x", encryption: encryption, parts: .chain)
         #expect(try APNsCredentials.certificate(p12: p12, passphrase: "x").topic == "com.example.app")
     }
@@ -45,7 +45,7 @@ import Testing
         #expect(code(try OpenSSL.p12(passphrase: "x", parts: .foreignKey), "x") == .keyMismatch)
     }
 
-    @Test func `a file without a key or without a certificate is refused`() throws {
+    @Test func `a file without key or certificate is refused`() throws {
         #expect(code(try OpenSSL.p12(passphrase: "x", parts: .certificateOnly), "x") == .incomplete)
         #expect(code(try OpenSSL.p12(passphrase: "x", parts: .keyOnly), "x") == .incomplete)
     }

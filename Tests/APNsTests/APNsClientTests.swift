@@ -61,7 +61,7 @@ import Testing
             })
     }
 
-    @Test func `a batch is accepted, each answer with the id of its device`() async throws {
+    @Test func `a batch is accepted, with an id for each device`() async throws {
         let simulator = try await simulator { $0.isSandbox = true }
         let client = try client(simulator)
         let batch = try batch(1_200)
@@ -78,7 +78,7 @@ import Testing
         try await shut(client, simulator)
     }
 
-    @Test func `batches of different messages leave together, and each gets its answers`() async throws {
+    @Test func `batches of different messages leave together and keep their answers`() async throws {
         let simulator = try await simulator { $0.listening.ledgerDetail = .payloads }
         let client = try client(simulator)
         let batches = try (0..<60).map { number in
@@ -101,14 +101,14 @@ import Testing
     }
 
     @Test(arguments: APNsPushType.allCases)
-    func `APNs takes every push type with its topic and usual priority`(type: APNsPushType) async throws {
+    func `APNs takes every push type with topic and priority`(type: APNsPushType) async throws {
         let simulator = try await simulator()
         let client = try client(simulator)
         #expect(reasons(await client.send(try batch(1, type))) == ["accepted"])
         try await shut(client, simulator)
     }
 
-    @Test func `payloads and tokens of a device's own arrive as they are`() async throws {
+    @Test func `a device's own payload and token arrive unchanged`() async throws {
         let simulator = try await simulator {
             $0.tokenBytes = 1...100
             $0.listening.ledgerDetail = .payloads
@@ -140,8 +140,7 @@ import Testing
         try await shut(client, simulator)
     }
 
-    @Test func `an expired token is replaced once and its requests are sent again on another connection`() async throws
-    {
+    @Test func `an expired token is replaced once, its requests sent again`() async throws {
         let simulator = try await simulator()
         let client = try client(simulator)
         _ = await client.send(try batch(10))
@@ -164,7 +163,7 @@ import Testing
         try await shut(client, simulator)
     }
 
-    @Test func `a certificate serves from the first request on, with all streams`() async throws {
+    @Test func `a certificate uses all streams from the first request`() async throws {
         let simulator = try await simulator { $0.authentication = .anyCertificate }
         let p12 = try OpenSSL.p12(passphrase: "x")
         let client = try client(simulator, .certificate(p12: p12, passphrase: "x"))

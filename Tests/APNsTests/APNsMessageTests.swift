@@ -12,12 +12,12 @@ import Testing
         (.liveActivity, "app.push-type.liveactivity"), (.pushToTalk, "app.voip-ptt"),
         (.widgets, "app.push-type.widgets"), (.controls, "app.push-type.controls"),
     ])
-    func `each push type has its topic, with or without the suffix given`(type: APNsPushType, topic: String) throws {
+    func `each push type has its topic, suffix given or not`(type: APNsPushType, topic: String) throws {
         #expect(try APNsMessage(topic: "app", pushType: type, payload: payload).topic == topic)
         #expect(try APNsMessage(topic: topic, pushType: type, payload: payload).topic == topic)
     }
 
-    @Test func `the topic of an MDM push is the UID of its certificate`() throws {
+    @Test func `an MDM push has its certificate's UID as topic`() throws {
         let topic = "com.apple.mgmt.External.example"
         #expect(try APNsMessage(topic: topic, pushType: .mdm, payload: payload).topic == topic)
         #expect(throws: APNsMessageError.topicNotForMDM("app")) {
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `the usual priority of a background push is the only one APNs takes`() throws {
+    @Test func `a background push has the one priority APNs takes`() throws {
         #expect(try APNsMessage(topic: "app", pushType: .background, payload: payload).priority == .considerate)
         #expect(try APNsMessage(topic: "app", payload: payload).priority == .immediate)
         #expect(throws: APNsMessageError.priority(.immediate, for: .background)) {

@@ -9,7 +9,7 @@ import Testing
 @Suite struct TokenScheduleTests {
     private let noon: Int64 = 1_750_000_000 / 1_800 * 1_800
 
-    @Test func `nodes that start at different times of a grid step bear the same time of issue`() {
+    @Test func `nodes started within one grid step share an issue time`() {
         let times = ([121, 700, 1_800, 1_919] as [Int64]).map { offset -> Int64? in
             var schedule = TokenSchedule()
             _ = schedule.advance(at: noon + offset)
@@ -18,7 +18,7 @@ import Testing
         #expect(times == [noon, noon, noon, noon])
     }
 
-    @Test func `a token lives between 20 and 60 minutes, whenever it began`() {
+    @Test func `a token lives between 20 and 60 minutes`() {
         for start in stride(from: noon, to: noon + 3_600, by: 370) {
             for expiresAt in [nil, start + 11, start + 1_700] {
                 var schedule = TokenSchedule()
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `of a thousand answers that call a token expired one replaces it`() {
+    @Test func `a thousand expired-token answers replace the token once`() {
         var schedule = TokenSchedule()
         _ = schedule.advance(at: noon + 200)
         let replaced = (0..<1_000).count { _ in schedule.expire(0, at: noon + 300) }
@@ -43,7 +43,7 @@ import Testing
         #expect(schedule.issuedAt == noon + 300)
     }
 
-    @Test func `a clock set back does not leave a token from the future`() {
+    @Test func `a clock set back leaves no token from the future`() {
         var schedule = TokenSchedule()
         _ = schedule.advance(at: noon + 86_400)
         let isDue = schedule.advance(at: noon + 200)
@@ -53,7 +53,7 @@ import Testing
 }
 
 @Suite struct ProviderTokenTests {
-    @Test func `a token is an ES256 JWT that its public key verifies`() throws {
+    @Test func `a token is an ES256 JWT verified by its key`() throws {
         let key = P256.Signing.PrivateKey()
         let signer = try APNsSigningKey(p8: key.pemRepresentation, keyID: "ABCDE12345", teamID: "TEAM123456")
         let parts = String(decoding: try signer.token(issuedAt: 1_750_000_000), as: UTF8.self).split(separator: ".")

@@ -10,7 +10,7 @@ import Testing
     /// Modules that are no product of their package; see docs/decisions/0025-p12-files-have-a-reader-of-our-own.md.
     private static let undeclarable: [String: Set<String>] = ["KeyFiles": ["CNIOBoringSSL"]]
 
-    @Test func `a target imports what the manifest says it depends on, and depends on what it imports`() throws {
+    @Test func `a target imports exactly the dependencies of its manifest`() throws {
         let targets = try Manifest.targets().filter { $0.type != "system" && !$0.files.isEmpty }
         #expect(targets.contains { $0.name == "BelfryService" } && targets.contains { $0.name == "HostileTests" })
         for target in targets {
@@ -23,13 +23,40 @@ import Testing
         }
     }
 
-    @Test func `only the service speaks SQL`() throws {
+    @Test func `every file has one target; simulators and clients share none`() throws {
+        let targets = try Manifest.targets()
+        let files = targets.filter { $0.type != "test" }.flatMap(\.files).map(\.path).filter {
+            $0.contains("/Sources/")
+        }
+        #expect(files.sorted() == Manifest.swiftFiles(beneath: "Sources").map(\.path).sorted())
+        let simulators = try #require(targets.first { $0.name == "BelfrySimulators" })
+        let ours = targets.filter { $0.type != "system" }.map(\.name)
+        #expect(simulators.dependencies.isDisjoint(with: ours))
+    }
+
+    /// See docs/decisions/0036-one-target-for-the-service.md.
+    @Test func `routes, pages and other targets speak no SQL`() throws {
         let statements = #/"""\s*(SELECT|INSERT|UPDATE|DELETE|CREATE)\b/#
-        for target in try Manifest.targets() where target.type == "regular" && target.name != "BelfryService" {
+        for target in try Manifest.targets() where target.type == "regular" {
             for file in target.files {
+                let imports = try Self.imports(of: file)
+                if target.name == "BelfryService" && imports.isDisjoint(with: ["Hummingbird", "HTTPTypes"]) {
+                    continue
+                }
                 let text = try String(contentsOf: file, encoding: .utf8)
                 #expect(text.firstMatch(of: statements) == nil, "\(file.lastPathComponent)")
+                #expect(imports.isDisjoint(with: ["GRDB", "GRDBSQLite"]), "\(file.lastPathComponent)")
             }
+        }
+    }
+
+    /// See docs/decisions/0033-providers-describe-themselves.md.
+    @Test func `only the list of platform types distinguishes all of them`() throws {
+        let cases = #/\bcase\b.*\.(androidBaidu|huawei|amazon)\b/#
+        for file in Manifest.swiftFiles(beneath: "Sources") where !file.path.contains("/Sources/Providers/") {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            let isList = file.lastPathComponent == "PlatformKind.swift"
+            #expect((text.firstMatch(of: cases) != nil) == isList, "\(file.lastPathComponent)")
         }
     }
 
@@ -39,6 +66,22 @@ import Testing
         for file in try #require(command).files where file.lastPathComponent != "Output.swift" {
             let text = try String(contentsOf: file, encoding: .utf8)
             #expect(text.firstMatch(of: doors) == nil, "\(file.lastPathComponent)")
+        }
+    }
+
+    @Test(arguments: ["Architecture", "Testing", "ThreatModel", "AddingAProvider", "Providers", "Simulators"])
+    func `files and folders that a page names exist`(page: String) throws {
+        let name = #/`((?:[A-Z]\w+/)+[A-Z][\w+]*)(?:\.swift)?`/#
+        let known = Set(
+            ["Sources", "Tests", "Fuzzers"].flatMap(Manifest.swiftFiles(beneath:)).flatMap { file in
+                [file.deletingPathExtension().path, file.deletingLastPathComponent().path]
+            })
+        let text = try String(contentsOf: Manifest.root.appending(path: "docs/\(page).md"), encoding: .utf8)
+        for path in text.matches(of: name).map({ String($0.1) }) {
+            let exists =
+                known.contains { $0.hasSuffix("/\(path)") }
+                || FileManager.default.fileExists(atPath: Manifest.root.appending(path: path).path)
+            #expect(exists || path.hasSuffix("/VERSION"), "\(path)")
         }
     }
 
@@ -56,10 +99,12 @@ private enum Manifest {
         /// `regular`, `executable`, `test` or `system`.
         let type: String
         let path: String?
+        private let sources: [String]?
+        private let exclude: [String]
         private let declared: [[String: [Word?]]]
 
         private enum CodingKeys: String, CodingKey {
-            case name, type, path
+            case name, type, path, sources, exclude
             case declared = "dependencies"
         }
 
@@ -76,17 +121,26 @@ private enum Manifest {
 
         var files: [URL] {
             let folder = path ?? "\(type == "test" ? "Tests" : "Sources")/\(name)"
-            let files = FileManager.default.enumerator(
-                at: Manifest.root.appending(path: folder), includingPropertiesForKeys: nil)
-            return (files?.allObjects as? [URL] ?? []).filter { $0.pathExtension == "swift" }
+            let left = exclude.map { Manifest.root.appending(path: "\(folder)/\($0)") }
+            return (sources ?? [""]).flatMap { Manifest.swiftFiles(beneath: "\(folder)/\($0)") }.filter { file in
+                !left.contains { file.path == $0.path || file.path.hasPrefix("\($0.path)/") }
+            }
         }
+    }
+
+    /// A path may name one file.
+    static func swiftFiles(beneath path: String) -> [URL] {
+        let start = root.appending(path: path).standardized
+        guard start.pathExtension != "swift" else { return [start] }
+        let files = FileManager.default.enumerator(at: start, includingPropertiesForKeys: nil)
+        return (files?.allObjects as? [URL] ?? []).filter { $0.pathExtension == "swift" }
     }
 
     private struct Package: Decodable {
         let targets: [Target]
     }
 
-    private static let root = URL(filePath: #filePath).appending(path: "../../..").standardized
+    static let root = URL(filePath: #filePath).appending(path: "../../..").standardized
 
     /// SwiftPM is given a folder of its own: that of the running tests is locked.
     static func targets() throws -> [Target] {

@@ -5,7 +5,7 @@ import Testing
 @testable import BelfryGateway
 
 @Suite struct ClientCertificateTests {
-    @Test func `a certificate and its key come back from the file that only the passphrase opens`() throws {
+    @Test func `the passphrase alone opens the file's certificate and key`() throws {
         let made = try ClientCertificate(name: "sender", validity: .seconds(86_400))
         let p12 = try made.p12(passphrase: "correct hörse")
         let bundle = try NIOSSLPKCS12Bundle(buffer: p12, passphrase: Array("correct hörse".utf8))

@@ -82,7 +82,7 @@ import Testing
         ("020000000b030004deadbeef05000107", .protocolError, 0xDEAD_BEEF, false),
         ("0200000003010005", .protocolError, 0, false), ("0200000000", .missingToken, 0, false),
     ])
-    func `a fault has its status, and the identifier as far as it is known`(
+    func `a fault has its status and any known identifier`(
         bytes: String, status: GatewayStatus, identifier: UInt32, isSilent: Bool
     ) throws {
         var decoder = GatewayDecoder()
@@ -98,7 +98,7 @@ import Testing
         #expect(try decoder.next() == nil && decoder.heldBytes == 0, "nothing is read behind a fault")
     }
 
-    @Test func `however the network splits it, the records are the same, and little is held`() throws {
+    @Test func `network splits change no record and cost little memory`() throws {
         var random = SplitMix64(seed: 7)
         var records: [GatewayRecord] = []
         for number in 0..<200 {

@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `a sender that reads no answers is not read either, and is closed in the end`() throws {
+    @Test func `a sender that reads no answers is throttled and closed`() throws {
         let line = try Line()
         line.channel.read()
         #expect(line.reads.count == 1)
@@ -101,7 +101,7 @@ import Testing
         #expect(!stranger.channel.isActive, "who is not known in time is sent away")
     }
 
-    @Test func `a request that does not end is given up, with what it holds`() throws {
+    @Test func `an endless request is dropped with its memory`() throws {
         let held = HeldBytes(limit: 4 << 20)
         let (share, probe) = (held.share(of: nil), held.share(of: nil))
         let line = try Line(share)
@@ -116,7 +116,7 @@ import Testing
         #expect(try line.requests().map(\.stream) == [2_001])
     }
 
-    @Test func `a block of headers that does not end closes the connection`() throws {
+    @Test func `an endless header block closes the connection`() throws {
         let line = try Line()
         try line.write(HTTP2Frames.headers(1, flags: 1))
         line.pass(.seconds(8))
@@ -125,7 +125,7 @@ import Testing
         #expect(!line.channel.isActive)
     }
 
-    @Test func `streams beyond what one address or all may hold are refused`() throws {
+    @Test func `streams beyond an address's or the total limit are refused`() throws {
         let held = HeldBytes(limit: 1 << 20)
         let address = try SocketAddress(ipAddress: "192.0.2.1", port: 1)
         let (one, two) = (try Line(held.share(of: address)), try Line(held.share(of: address)))
@@ -151,7 +151,7 @@ import Testing
         #expect(!held.share(of: address).isFull)
     }
 
-    @Test func `what is held of a request is free when it is answered`() throws {
+    @Test func `answered requests release their memory`() throws {
         let held = HeldBytes(limit: 64 << 10)
         let line = try Line(held.share(of: nil))
         for round in 0..<50 {
@@ -171,7 +171,7 @@ import Testing
         (HTTP2Frames.frame(2, stream: 1, [0, 0, 0, 0, 1]), 1_100),
         (HTTP2Frames.frame(8, stream: 0, [0, 0, 0, 1]), 1_100),
     ])
-    func `a flood of frames that bring nothing on ends the connection`(frame: [UInt8], count: Int) throws {
+    func `a flood of useless frames ends the connection`(frame: [UInt8], count: Int) throws {
         let line = try Line()
         for _ in 0..<count / 10 { try line.write((0..<10).flatMap { _ in frame }) }
         #expect(!line.channel.isActive)
@@ -186,14 +186,14 @@ import Testing
         #expect(!line.channel.isActive)
     }
 
-    @Test func `a block of headers in very many frames ends the connection`() throws {
+    @Test func `a header block in very many frames ends the connection`() throws {
         let line = try Line()
         try line.write(HTTP2Frames.headers(1, flags: 1))
         for _ in 0..<20 { try line.write(HTTP2Frames.frame(9, stream: 1, [])) }
         #expect(!line.channel.isActive)
     }
 
-    @Test func `headers that grow when they are decoded cost no memory and few tries`() throws {
+    @Test func `headers that grow in decoding cost little`() throws {
         let line = try Line()
         // A value of 3,000 bytes in the table of HPACK, and then one byte for each time that it is meant.
         let value = [UInt8](repeating: UInt8(ascii: "a"), count: 3_000)
@@ -218,7 +218,7 @@ import Testing
         #expect(try line.resets().keys.sorted() == [1])
     }
 
-    @Test func `a sender that works for long is not taken for a flood`() throws {
+    @Test func `a long-working sender is no flood`() throws {
         let line = try Line()
         for number in 0..<5_000 {
             let stream = UInt32(number) * 2 + 1

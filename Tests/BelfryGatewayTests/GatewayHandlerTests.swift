@@ -69,7 +69,7 @@ import Testing
         #expect(try line.records() == [0, 1, 2])
     }
 
-    @Test func `a record that does not end in time closes the connection, however its bytes come`() throws {
+    @Test func `an unfinished record closes the connection, however it comes`() throws {
         let line = try Line()
         line.tell(.admit)
         let record = GatewayRecord(
@@ -88,7 +88,7 @@ import Testing
         #expect(!line.channel.isActive)
     }
 
-    @Test func `no more than a window is passed on and not settled, and then nothing is read`() throws {
+    @Test func `one window may be unsettled, then reading stops`() throws {
         let line = try Line(window: 10)
         line.tell(.admit)
         try line.write(25)
@@ -105,7 +105,7 @@ import Testing
         #expect(line.reads.count == before + 1)
     }
 
-    @Test func `the last word is one write and the end of our side, and what comes behind it is dropped`() throws {
+    @Test func `the last word closes our side and drops the rest`() throws {
         let line = try Line()
         line.tell(.admit)
         line.tell(.end(GatewayError(.invalidToken, identifier: 7)))
@@ -117,7 +117,7 @@ import Testing
         #expect(try line.records() == [])
     }
 
-    @Test func `a stop takes no more records, and is passed on behind those before it`() throws {
+    @Test func `a stop follows the records before it`() throws {
         let line = try Line()
         line.tell(.admit)
         try line.write(2)

@@ -8,20 +8,20 @@ import Testing
 
 @Suite struct GatewayIntakeTests {
     private struct Bench {
-        let store: MemoryStore
+        let store: SQLiteStore
         let platform: Platform
         let verdicts = GatewayVerdicts(next: NoPushObserver())
         let intake: GatewayIntake
 
         init() async throws {
-            store = MemoryStore(clock: ManualClock())
+            store = try SQLiteStore.temporary(clock: ManualClock())
             let application = try await store.create(
                 NewApplication(uuid: UUID(), name: "a", apiKeyHash: [], sharedSecret: Sealed(bytes: [])))
             platform = try await store.create(
                 NewPlatform(
                     uuid: UUID(), applicationKey: application.key, kind: .ios, mode: .production, name: "p",
                     secretHash: [], credentials: Sealed(bytes: [])))
-            intake = GatewayIntake(store: store, verdicts: verdicts, observer: NoPushObserver(), patience: .zero)
+            intake = GatewayIntake(Services(store, clock: ManualClock()), verdicts: verdicts, patience: .zero)
         }
 
         func record(
@@ -32,43 +32,48 @@ import Testing
                 payload: Array(payload.utf8), expiry: expiry)
         }
 
-        var pushes: [Push] { store.contents.pushes.values.map(\.push).sorted { $0.key < $1.key } }
+        var pushes: [Push] {
+            get async throws { try await store.allPushes() }
+        }
     }
 
-    @Test func `records become urgent pushes of one device each, whatever is in their payload`() async throws {
+    @Test func `records become urgent one-device pushes, whatever their payload`() async throws {
         let bench = try await Bench()
         let silent = #"{"aps":{"content-available":1,"odd":{}},"x":[1]}"#
         let records = [bench.record(1), bench.record(2, silent, expiry: 0), bench.record(1, expiry: 4_000_000_000)]
         let result = await bench.intake.take(records, on: bench.platform) { _ in }
         #expect(result == GatewayIntake.Result(accepted: 3, fault: nil))
-        #expect(bench.pushes.count == 3 && bench.store.contents.devices.count == 2)
-        #expect(bench.pushes.allSatisfy { $0.lane == .urgent })
-        let update = try #require(bench.pushes.first { $0.content.apple?.type == .background }?.content.apple)
+        #expect(try await bench.pushes.count == 3)
+        #expect(try await bench.store.allDevices().count == 2)
+        #expect(try await bench.pushes.allSatisfy { $0.lane == .urgent })
+        let update = try #require(try await bench.pushes.first { $0.content.apple?.type == .background }?.content.apple)
         #expect(update.payload["aps"]?["odd"] == .object([:]) && !update.isStored && update.priority == .considerate)
-        #expect(bench.pushes.contains { $0.expiresAt == Instant(milliseconds: 4_000_000_000_000) })
-        let stored = try Push.Content(stored: Array(bench.pushes[0].content.storedText.utf8))
-        #expect(stored == bench.pushes[0].content)
+        #expect(try await bench.pushes.contains { $0.expiresAt == Instant(milliseconds: 4_000_000_000_000) })
+        let stored = try Push.Content(stored: try await Array(bench.pushes[0].content.storedText.utf8))
+        #expect(try await stored == bench.pushes[0].content)
         let payload = try IOSPayload(Push.Content(body: nil, apple: update), receiptID: UUID(), sentAt: .zero)
         #expect(try JSONValue(json: payload.bytes) == JSONValue(json: silent.utf8), "no receipt id is written into it")
     }
 
     @Test(arguments: ["", "x", "[]", "7", #"{"aps":"#])
-    func `no record behind one that cannot be taken becomes a push`(payload: String) async throws {
+    func `nothing behind a refused record becomes a push`(payload: String) async throws {
         let bench = try await Bench()
         let records = [bench.record(1), bench.record(2, payload), bench.record(3)]
         let result = await bench.intake.take(records, on: bench.platform) { _ in }
         #expect(result.accepted == 1 && result.fault == GatewayError(.processingError, identifier: 2))
-        #expect(bench.pushes.count == 1)
+        #expect(try await bench.pushes.count == 1)
     }
 
-    @Test func `a refusal is told once with the identifier, and nothing else is`() async throws {
+    @Test func `a refusal is sent once with its identifier, alone`() async throws {
         let bench = try await Bench()
         let told = Mutex<[GatewayError]>([])
         _ = await bench.intake.take([bench.record(1), bench.record(2)], on: bench.platform) { error in
             told.withLock { $0.append(error) }
         }
-        for (push, answer) in zip(bench.pushes, [Answer.accepted, .refused(.badToken)]) {
-            let batch = try #require(bench.store.contents.batches.values.first { $0.batch.pushKey == push.key }?.batch)
+        let batches = try await bench.store.claimBatches(
+            BatchClaim(burstsMax: 9, roomElsewhere: 9, lease: .seconds(60)))
+        for (push, answer) in zip(try await bench.pushes, [Answer.accepted, .refused(.badToken)]) {
+            let batch = try #require(batches.first { $0.pushKey == push.key })
             for _ in 0..<2 {
                 bench.verdicts.settled(push.head, Settlement(batch: batch, answers: [answer], retryAt: nil))
             }

@@ -60,7 +60,7 @@ import Testing
     ]
 
     @Test(arguments: refused)
-    func `what is wrong with a request is said in APNs' words`(
+    func `a bad request is explained in APNs' words`(
         request: GatewayRequest, status: Int, reason: String
     ) {
         let response = #expect(throws: GatewayResponse.self) { try request.notification(for: Self.platform()) }
@@ -94,7 +94,7 @@ import Testing
         ("prioriyt", "priority", false), ("colapse-id", "collapse-id", false), ("pushtype", "push-type", false),
         ("topics", "topic", false),
     ])
-    func `a misspelt header is told, and refused where it is a time`(name: String, meant: String, isTime: Bool) throws {
+    func `a misspelt header is reported, and refused for times`(name: String, meant: String, isTime: Bool) throws {
         var request = Self.request()
         let isNoted = request.note(unknown: name)
         #expect(isNoted)

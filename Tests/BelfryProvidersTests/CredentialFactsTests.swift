@@ -8,7 +8,7 @@ import Testing
 
 /// Stored credentials are opened once, and the facts shown about them are stored.
 @Suite struct CredentialFactsTests {
-    @Test func `a p12 that is saved is stored opened, with its facts`() async throws {
+    @Test func `a saved p12 is stored opened with its facts`() async throws {
         let p12 = try Self.p12()
         try await TestProviders.run { providers in
             let service = CredentialsService(dependencies: providers.dependencies)
@@ -44,7 +44,7 @@ import Testing
         let p12 = try Self.p12()
         try await TestProviders.run { providers in
             let clock = providers.clock
-            let store = MemoryStore(clock: clock)
+            let store = try SQLiteStore.temporary(clock: clock)
             let application = try await store.create(.numbered(1))
             let uuid = UUID()
             let old = APNsPlatformCredentials(
@@ -65,9 +65,9 @@ import Testing
         }
     }
 
-    @Test func `a stored p12 that cannot be opened is noted as such and is looked at no more`() async throws {
+    @Test func `an unopenable stored p12 is marked and not retried`() async throws {
         try await TestProviders.run { providers in
-            let store = MemoryStore(clock: providers.clock)
+            let store = try SQLiteStore.temporary(clock: providers.clock)
             let application = try await store.create(.numbered(1))
             let uuid = UUID()
             let old = APNsPlatformCredentials(

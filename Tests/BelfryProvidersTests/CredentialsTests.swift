@@ -5,7 +5,7 @@ import Testing
 @testable import BelfryProviders
 
 @Suite struct PlatformCredentialsTests {
-    @Test func `an android platform takes a service account or the key of a gateway, and not both`() throws {
+    @Test func `an Android platform takes service account or gateway key`() throws {
         guard case .gcm = try AndroidPlatformCredentials(entered: ["gcm_api_key": .string("k")]) else {
             Issue.record("a key is for GCM")
             return
@@ -51,7 +51,7 @@ import Testing
             "channels_endpoint has no meaning for type ios,"
         ),
     ])
-    func `what cannot be used is refused with its field`(
+    func `an unusable field is refused by name`(
         kind: PlatformKind, entered: [String: JSONValue], words: String
     ) throws {
         let error = #expect(throws: InvalidInput.self) {
@@ -62,7 +62,7 @@ import Testing
         #expect(error?.description.hasPrefix(words) == true, "\(String(describing: error))")
     }
 
-    @Test func `what was entered makes the same credentials again`() throws {
+    @Test func `entered values make equal credentials again`() throws {
         let entered: [String: JSONValue] = [
             "app_id": .string("1"), "app_secret": .string("s"), "endpoint": .string("https://localhost:1"),
             "token_url": .string("https://localhost:1/t"), "trust_root": .string("pem"),
@@ -95,7 +95,7 @@ import Testing
         #expect(credentials.unguardedAddresses == fields)
     }
 
-    @Test func `a tenant cannot send us to an address within the operator's network`() async throws {
+    @Test func `a tenant cannot direct us into the operator's network`() async throws {
         let entered = ["app_id": "1", "app_secret": "s", "endpoint": "https://10.0.0.1"].mapValues {
             JSONValue.string($0)
         }
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `a tenant may replace the secret beside an address that the operator entered, not the address`()
+    @Test func `a tenant may replace a secret, not the operator's address`()
         async throws
     {
         try await TestProviders.run { providers in
@@ -159,7 +159,7 @@ import Testing
                 ["secret": "abcdef0123456789abcdef01"], ["url"]
             ),
         ] as [(PlatformKind, [String: String], [String: String], [String])])
-    func `what holds no secret stays when credentials are replaced, unless it is named`(
+    func `replacing credentials keeps non-secret fields unless named`(
         kind: PlatformKind, old: [String: String], entered: [String: String], kept: [String]
     ) async throws {
         try await TestProviders.run { providers in
@@ -193,7 +193,7 @@ import Testing
         document.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""),
         Data(document.utf8).base64EncodedString(),
     ])
-    func `a document is read as shells and consoles hand it over`(text: String) throws {
+    func `a document is read as shells and consoles paste it`(text: String) throws {
         let read = try EnteredDocument(text).json(field: "service_account")
         let expected = try JSONValue(json: Self.document.utf8)
         #expect(try JSONValue(json: read.utf8) == expected, "\(read)")
@@ -220,7 +220,7 @@ import Testing
         #expect(credentials.published()["warning"]?.contains(words ?? "-") == (words == nil ? nil : true))
     }
 
-    @Test func `the ids of a key are written as Apple writes them`() throws {
+    @Test func `key ids are written as Apple writes them`() throws {
         let credentials = try APNsPlatformCredentials(
             entered: Self.key.merging(["key_id": .string(" abcde12345 "), "team_id": .string("fghij67890")]) { $1 })
         #expect(credentials.published()["key_id"] == "ABCDE12345" && credentials.published()["team_id"] == "FGHIJ67890")

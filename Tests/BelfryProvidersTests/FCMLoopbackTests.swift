@@ -66,7 +66,7 @@ import Testing
         (ScriptedAnswer(status: 503, retryAfter: "Wed, 21 Oct 2015 07:28:00 GMT"), .failed(retryAfter: .zero)),
     ]
 
-    @Test func `each answer has its outcome, and a batch's other devices are not touched by it`() async throws {
+    @Test func `each answer has its outcome and affects one device`() async throws {
         try await Self.with { simulator, fixture in
             let tokens = Self.rows.indices.map { "token-\($0)" }
             for (token, row) in zip(tokens, Self.rows) {
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `a batch arrives as it was meant, with one token for all`() async throws {
+    @Test func `a batch with one token arrives as intended`() async throws {
         try await Self.with { simulator, fixture in
             let tokens = (0..<500).map { "token-\($0)" }
             let content = Push.Content(
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `an installation is sent to by its ID, and a dead one is gone`() async throws {
+    @Test func `an installation is addressed by ID, a dead one gone`() async throws {
         try await Self.with { simulator, fixture in
             let (alive, dead) = ("fEk9VyTYRuq8_J-Pz3Hl0a", "cEk9VyTYRuq8_J-Pz3Hl0b")
             simulator.script.answer(ScriptedAnswer("UNREGISTERED"), for: [dead])
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `a token that ended before its time is replaced, once, and nothing is lost`() async throws {
+    @Test func `a token ending early is replaced once without loss`() async throws {
         try await Self.with { simulator, fixture in
             #expect(await fixture.send(["a"]) == [.accepted])
             simulator.service.accessTokens.expireAll()
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `a batch beyond the project's own rate is not sent, and told how long to wait`() async throws {
+    @Test func `a batch over the project's rate waits as told`() async throws {
         try await Self.with(change: { $0.fcm.messagesPerMinute = 60 }) { simulator, fixture in
             guard case .throttled(let wait?, _)? = await fixture.send((0..<100).map { "t\($0)" }).first else {
                 Issue.record("it was sent")
@@ -206,7 +206,7 @@ import Testing
         (ScriptedAnswer(status: 408), false), (ScriptedAnswer(status: 429, retryAfter: "9"), false),
         (ScriptedAnswer(status: 500), false), (ScriptedAnswer(status: 200, body: "{}"), false),
     ])
-    func `a token server that refuses parks the platform, one in trouble is failure`(
+    func `a refusing token server parks; a troubled one fails`(
         answer: ScriptedAnswer, isRefusal: Bool
     ) async throws {
         try await Self.with { simulator, fixture in
@@ -241,7 +241,7 @@ import Testing
         }
     }
 
-    @Test func `a handshake that is refused parks the platform, a closed port is a failure`() async throws {
+    @Test func `a refused handshake parks; a closed port fails`() async throws {
         try await Self.with { simulator, fixture in
             try await simulator.stopListening()
             let outcomes = await fixture.send(["a"])

@@ -5,7 +5,7 @@ import Testing
 @testable import BelfryProviders
 
 @Suite struct FCMQuotasTests {
-    @Test func `platforms of a project share its quota, and so do nodes, those that come later too`() {
+    @Test func `platforms and nodes of a project share its quota`() {
         let quotas = FCMQuotas()
         let system = quotas.quota(of: "bakery", perMinute: 600_000)
         #expect(quotas.quota(of: "bakery", perMinute: 600_000) === system)

@@ -39,7 +39,7 @@ import Testing
         ("Canonical", .moved(to: DeviceToken(bytes: Array("new".utf8)))),
     ]
 
-    @Test func `each result has its outcome, in the order of the batch`() async throws {
+    @Test func `each result has its outcome in batch order`() async throws {
         try await Self.with { simulator, fixture in
             let tokens = Self.rows.indices.map { "token-\($0)" }
             for (token, row) in zip(tokens, Self.rows) {
@@ -74,14 +74,14 @@ import Testing
         (ScriptedAnswer(status: 418), .refused(.other)),
         (ScriptedAnswer(status: 200, body: "{}"), .unanswered),
     ])
-    func `a request that is refused is so for all its devices`(answer: ScriptedAnswer, expected: Outcome) async throws {
+    func `a refused request is refused for all its devices`(answer: ScriptedAnswer, expected: Outcome) async throws {
         try await Self.with { simulator, fixture in
             simulator.script.add(ServiceFault(then: .answer(answer)))
             #expect(await fixture.send(["a", "b"]) == [expected, expected])
         }
     }
 
-    @Test func `a key that is wrong parks the platform, and is found so without a device`() async throws {
+    @Test func `a wrong key parks and is found without devices`() async throws {
         try await Self.with(key: "AIzaWrong") { simulator, fixture in
             #expect(await fixture.send(["a"]) == [.credentialsRefused("GCM answered 401", by: .request)])
             #expect(await fixture.provider.test() == .refused("GCM answered 401"))
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `silence leaves a batch unanswered, a closed port is a failure`() async throws {
+    @Test func `silence leaves a batch unanswered; a closed port fails`() async throws {
         try await Self.with { simulator, fixture in
             simulator.script.add(ServiceFault(times: 1, then: .close(told: true)))
             #expect(await fixture.send(["a"]) == [.unanswered])

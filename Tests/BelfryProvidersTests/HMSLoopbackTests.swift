@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `over v3 a push with a title is shown by the system, and any other is for the app`() async throws {
+    @Test func `v3 shows titled pushes and leaves others to apps`() async throws {
         try await Self.with(.v3) { simulator, fixture in
             let titled = Push.Content(
                 body: "hello", custom: ["huawei": .object(["title": .string("News"), "category": .string("IM")])])
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `over v3 one message with every field is in Huawei's words`() async throws {
+    @Test func `v3 carries every field in Huawei's words`() async throws {
         try await Self.with(.v3) { simulator, fixture in
             #expect(await fixture.send(["a"], content: SharedFieldsLoopbackTests.content) == [.accepted])
             let payload = simulator.ledger.token(Array("a".utf8))?.lastRequest?.payload
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `over v3 what Huawei refuses us bars, what it refuses a device is the device's`() async throws {
+    @Test func `v3 refusals of us bar, refusals of devices stay theirs`() async throws {
         try await Self.with(.v3) { simulator, fixture in
             for (cause, expected) in [
                 ("noRight", Outcome.credentialsRefused("HMS answered noRight")),
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `a service account is tried with a token that no device has`() async throws {
+    @Test func `a service account is tested with a token nobody has`() async throws {
         try await Self.with(.v3) { simulator, fixture in
             simulator.script.answer(ScriptedAnswer("illegal"), for: ["belfry-credentials-test"])
             #expect(await fixture.provider.test() == .works)
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `a batch arrives in one request, and its illegal tokens are refused`() async throws {
+    @Test func `a batch is one request and illegal tokens are refused`() async throws {
         try await Self.with { simulator, fixture in
             simulator.script.answer(ScriptedAnswer("illegal"), for: ["b"])
             let outcomes = await fixture.send(["a", "b", "c"], expiresIn: .seconds(60))
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `a token that ended before its time is replaced, once, and nothing is lost`() async throws {
+    @Test func `a token ending early is replaced once without loss`() async throws {
         try await Self.with { simulator, fixture in
             #expect(await fixture.send(["a"]) == [.accepted])
             simulator.service.accessTokens.expireAll()
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func `silence leaves a batch unanswered, a closed port is a failure`() async throws {
+    @Test func `silence leaves a batch unanswered; a closed port fails`() async throws {
         try await Self.with { simulator, fixture in
             simulator.script.add(ServiceFault(when: .init(path: "/v1/"), then: .close(told: true)))
             #expect(await fixture.send(["a"]) == [.unanswered])

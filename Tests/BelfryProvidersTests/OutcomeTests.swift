@@ -34,17 +34,17 @@ import Testing
         #expect(Outcome(.rejected(rejection), sentAt: Self.sentAt) == expected)
     }
 
-    @Test func `FCM without a figure is given a minute where its quota is used up`() {
+    @Test func `FCM's used-up quota without a figure waits a minute`() {
         let rejection = FCMRejection(status: 429, code: .quotaExceeded)
         #expect(Outcome(.rejected(rejection), sentAt: Self.sentAt) == .throttled(retryAfter: .seconds(60)))
     }
 
-    @Test func `a token that FCM calls malformed is refused and never pruned`() {
+    @Test func `a token FCM calls malformed is refused, never pruned`() {
         let rejection = FCMRejection(status: 400, code: .invalidArgument, fields: ["message.token"])
         #expect(Outcome(.rejected(rejection), sentAt: Self.sentAt) == .refused(.badToken))
     }
 
-    @Test func `what was not sent is told with the connection that failed`() {
+    @Test func `an unsent batch is reported with its failed connection`() {
         let fault = ConnectionFault(.timeout, "no SETTINGS within the connect deadline")
         let unsent = HTTP2Fault(.circuitOpen)
         #expect(Outcome(FCMAnswer.unprocessed(unsent), sentAt: Self.sentAt, fault: fault) == .unreachable(fault))

@@ -30,7 +30,7 @@ import Testing
             (.amazon, ["client_id": "a", "client_secret": "b"]),
             (.webhook, ["url": "https://hooks.example/x?y", "secret": "0123456789abcdef01234567"]),
         ] as [(PlatformKind, [String: String])])
-    func `what a provider needs is taken`(kind: PlatformKind, entered: [String: String]) throws {
+    func `a provider's required fields are accepted`(kind: PlatformKind, entered: [String: String]) throws {
         try credentialsService(kind, entered)
     }
 
@@ -54,7 +54,7 @@ import Testing
             (.webhook, ["url": "https://hooks.example", "secret": "short"], "secret"),
             (.webhook, ["secret": "x"], "url"),
         ] as [(PlatformKind, [String: String], String)])
-    func `what it cannot use is named`(kind: PlatformKind, entered: [String: String], field: String) {
+    func `an unusable provider field is named`(kind: PlatformKind, entered: [String: String], field: String) {
         do {
             try credentialsService(kind, entered)
             Issue.record("it was taken")
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a key pair is made when none is entered, and its public half may be known`() throws {
+    @Test func `a missing key pair is made, its public half shown`() throws {
         let first = try WebPushPlatformCredentials(entered: [:])
         for entered: [String: JSONValue] in [["subject": .string("mailto:a@a.example")], ["vapid_key": .null]] {
             let kept = WebPushPlatformCredentials.kept(beside: entered, of: first)
@@ -79,7 +79,7 @@ import Testing
         #expect(kept["vapid_public_key"] != first.entered["vapid_key"]?.stringValue)
     }
 
-    @Test func `a contact that Apple refuses is refused when it is saved, and a doubtful one is warned of`()
+    @Test func `a contact Apple refuses is refused; doubtful ones warn`()
         async throws
     {
         try await TestProviders.run { providers in
@@ -125,7 +125,7 @@ import Testing
     private static let point = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
 
     /// As older versions stored it.
-    @Test func `the test of a web platform names the services that refuse its contact`() async throws {
+    @Test func `a web platform's test names services refusing its contact`() async throws {
         try await TestProviders.run { providers in
             for (subject, isRefused) in [("mailto:a@host.local", true), (nil, false), ("mailto:a@b.example", false)] {
                 let uuid = UUID()

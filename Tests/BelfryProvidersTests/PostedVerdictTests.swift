@@ -43,7 +43,7 @@ import Webhook
         #expect(Outcome(answer, isApple: false, sentAt: Self.sentAt) == outcome)
     }
 
-    @Test func `only Apple's own word for a bad token parks a web platform`() {
+    @Test func `only Apple's own bad-token word parks a web platform`() {
         let answer = WebPushAnswer(Self.response(403, [], #"{"reason":"BadJwtToken"}"#))
         guard case .credentialsRefused = Outcome(answer, isApple: true, sentAt: Self.sentAt) else {
             Issue.record("it should bar")
@@ -57,7 +57,7 @@ import Webhook
         }
     }
 
-    @Test func `a wait that a stranger asks for is an hour at most`() {
+    @Test func `a stranger's requested wait is an hour at most`() {
         let answer = WebPushAnswer(Self.response(429, [("Retry-After", "31536000")]))
         #expect(Outcome(answer, isApple: false, sentAt: Self.sentAt) == .throttled(retryAfter: .seconds(3_600)))
         let short = WebPushAnswer(Self.response(503, [("Retry-After", "7")]))
@@ -72,7 +72,7 @@ import Webhook
             (.unresolved, .unreachable(ConnectionFault(.dns, ""))), (.tls, .unreachable(ConnectionFault(.tls, ""))),
             (.deadline, .failed(retryAfter: nil)),
         ] as [(OutboundFault.Code, Outcome)])
-    func `what was never sent is tried again, or refused for its address`(code: OutboundFault.Code, outcome: Outcome) {
+    func `an unsent push is retried, or refused for its address`(code: OutboundFault.Code, outcome: Outcome) {
         #expect(Outcome(unprocessed: OutboundFault(code, "")) == outcome)
         #expect(Outcome(WNSAnswer.unprocessed(OutboundFault(code, "")), sentAt: Self.sentAt) == outcome)
     }
@@ -191,7 +191,7 @@ import Webhook
             (429, .throttled(retryAfter: nil)),
             (500, .failed(retryAfter: nil)), (400, .refused(.other)),
         ] as [(Int, Outcome)])
-    func `an answer of the gateway without a code is judged by its status`(status: Int, outcome: Outcome) {
+    func `a gateway answer without code is judged by status`(status: Int, outcome: Outcome) {
         #expect(Outcome(PAPAnswer(Self.response(status)), sentAt: Self.sentAt) == outcome)
     }
 
@@ -218,11 +218,11 @@ import Webhook
             (.rejected(status: 429, retryAfter: .seconds(3)), .throttled(retryAfter: .seconds(3))),
             (.rejected(status: 500, retryAfter: nil), .failed(retryAfter: nil)),
         ] as [(WebhookAnswer, Outcome)])
-    func `any other answer of a webhook is one for the batch`(answer: WebhookAnswer, outcome: Outcome) {
+    func `any other webhook answer applies to the batch`(answer: WebhookAnswer, outcome: Outcome) {
         #expect(Outcome.table(answer, devices: 2, sentAt: Self.sentAt) == [outcome, outcome])
     }
 
-    @Test func `a refused client secret parks the platform, a token service in trouble does not`() {
+    @Test func `a refused client secret parks; a troubled token service fails`() {
         #expect(Outcome(AccessTokenError(isRefusal: true, "no")) == .credentialsRefused("no", by: .shared))
         let trouble = AccessTokenError(isRefusal: false, "down", retryAfter: .seconds(4))
         #expect(Outcome(trouble) == .failed(retryAfter: .seconds(4)))

@@ -44,8 +44,7 @@ import Testing
             credentialsVersion: version, parked: nil, createdAt: .zero)
     }
 
-    @Test func `a provider is made while others are asked for, once for each version of its credentials`() async throws
-    {
+    @Test func `a provider is made once per credentials version, concurrently`() async throws {
         let (clock, vault) = (ManualClock(), AskingVault())
         let logger = Logger(label: "providers") { _ in SwiftLogNoOpLogHandler() }
         let group = MultiThreadedEventLoopGroup.singleton
@@ -66,7 +65,7 @@ import Testing
         await routes.close()
     }
 
-    @Test func `an issuer at a private address is asked only where the operator says that it has one`() async throws {
+    @Test func `an issuer's private address needs the operator's permission`() async throws {
         let logger = Logger(label: "providers") { _ in SwiftLogNoOpLogHandler() }
         let routes = OutboundRoutes.open(
             ProviderOptions(), clock: ManualClock(), on: MultiThreadedEventLoopGroup.singleton, logger: logger)
@@ -84,7 +83,7 @@ import Testing
         await routes.close()
     }
 
-    @Test func `an issuer is trusted by the certificates that the operator names, and by no others`() async throws {
+    @Test func `an issuer is trusted by named certificates only`() async throws {
         let logger = Logger(label: "providers") { _ in SwiftLogNoOpLogHandler() }
         let routes = OutboundRoutes.open(
             ProviderOptions(), clock: ManualClock(), on: MultiThreadedEventLoopGroup.singleton, logger: logger)

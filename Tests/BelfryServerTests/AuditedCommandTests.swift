@@ -1,8 +1,9 @@
 import BelfryServer
-import BelfryService
 import BelfrySimulators
 import Foundation
 import Testing
+
+@testable import BelfryService
 
 /// Lines in the audit log from commands on the server's machine.
 extension CommandTests {
@@ -14,7 +15,7 @@ extension CommandTests.AuditedCommandTests {
     private static let reading: Set = [
         "check", "app list", "app show", "platform list", "platform show", "channel list", "channel show", "receipt",
         "tenant list", "admin list", "admin user list", "keys list", "nodes", "backup", "device list", "device show",
-        "topic list",
+        "topic list", "audience count", "audience sample", "segment list", "segment show",
         "topic show", "schedule list", "schedule show", "location list", "location show", "geofence list",
         "geofence show", "user list", "user show", "acrobits reporter list",
         "acrobits app-id list", "acrobits selector", "carma account list", "carma app list", "carma trigger list",
@@ -23,7 +24,7 @@ extension CommandTests.AuditedCommandTests {
     /// They are servers, and what is changed through them is audited there.
     private static let serving: Set = ["serve", "demo"]
 
-    @Test func `every command that changes something leaves a line with the system user's name`() async throws {
+    @Test func `every changing command audits the system user's name`() async throws {
         try await TestInstallation.with { installation in
             let runner = AuditedCommandRunner(installation: installation)
             let all = try await Self.commands(in: installation.scratch)
@@ -179,6 +180,9 @@ extension CommandTests.AuditedCommandTests {
         try await runner.run("device delete", device, "--app", app, leaves: "device.deactivate")
         try await runner.run("device erase", device, "--app", app, leaves: "device.erase")
 
+        try await runner.run("segment create", "loyal", "seen:P7D", "--app", app, leaves: "segment.create")
+        try await runner.run("segment edit", "loyal", "seen:P8D", "--app", app, leaves: "segment.update")
+        try await runner.run("segment delete", "loyal", "--app", app, leaves: "segment.delete")
         try await runner.run("topic create", "Größe & mehr", "--app", app, leaves: "topic.create")
         try await runner.run(
             "topic edit", "Größe & mehr", "--app", app, "--expires-at", "2090-01-31T08:30:00Z", leaves: "topic.update")
@@ -201,6 +205,18 @@ extension CommandTests.AuditedCommandTests {
             #expect(other.status != 0 && other.err.contains("belfry schedule cancel \(schedule)"), "\(other)")
         }
         try await runner.run("schedule cancel", schedule, leaves: "schedule.cancel")
+        let weekly = try id(
+            "schedule_id",
+            try await runner.run(
+                "schedule create", "--app", app, "--body", "Weekly", "--everyone", "--every", "MO,TH", "--start",
+                "2090-01-02T09:00", "--time-zone", "Europe/Vienna", "--json", leaves: "schedule.create"))
+        try await runner.run("schedule pause", weekly, leaves: "schedule.pause")
+        try await runner.run("schedule resume", weekly, leaves: "schedule.resume")
+        try await runner.run("schedule skip-next", weekly, leaves: "schedule.skip_next")
+        let recurring = try await runner.installation.run("schedule", "show", weekly)
+        #expect(
+            recurring.out.contains("every Monday and Thursday at 09:00, Europe/Vienna, except on 2090-01-02"),
+            "\(recurring)")
         let unknown = try await runner.installation.run("schedule", "cancel", "0123456789abcdef")
         #expect(unknown.status != 0 && unknown.err.contains("0123456789abcdef"), "\(unknown)")
 

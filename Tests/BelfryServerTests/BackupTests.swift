@@ -55,7 +55,7 @@ extension ServerTests.BackupTests {
         }
     }
 
-    @Test func `behind a link the file itself is put aside and restored`() async throws {
+    @Test func `a linked file itself is replaced and restored`() async throws {
         try await TestInstallation.with { installation in
             let (files, scratch) = (FileManager.default, installation.scratch)
             let copy = scratch.file("copy")
@@ -114,7 +114,7 @@ extension ServerTests.BackupTests {
         }
     }
 
-    @Test func `a restored database that does not know the key in admin.key says so, and what is no backup is named`()
+    @Test func `a restored database names a foreign admin.key; non-backups are refused`()
         async throws
     {
         try await TestInstallation.with { installation in
@@ -130,7 +130,7 @@ extension ServerTests.BackupTests {
         }
     }
 
-    @Test func `a backup that is damaged, of a newer version, or without its keys is refused and nothing is changed`()
+    @Test func `a damaged, newer or keyless backup changes nothing`()
         async throws
     {
         try await TestInstallation.with { installation in
@@ -160,7 +160,7 @@ extension ServerTests.BackupTests {
         }
     }
 
-    @Test func `a database whose seals its ring does not open is not backed up`() async throws {
+    @Test func `a database with seals unknown to its ring isn't saved`() async throws {
         try await TestInstallation.with { installation in
             let ring = installation.data + "/key-ring"
             try FileManager.default.removeItem(atPath: ring)
@@ -180,7 +180,7 @@ extension ServerTests.BackupTests {
 
 extension ServerTests.BackupTests {
     @Test(.enabled(if: SmallDisk.canBeMounted, "mounting takes root"))
-    func `on a disk that cannot be written the server does not start and says why, and nothing is lost`() async throws {
+    func `an unwritable disk stops the start with words, losing nothing`() async throws {
         try await TestInstallation.with { installation in
             let crowd = try await installation.crowd(20)
             try await SmallDisk.with(megabytes: 64) { disk in

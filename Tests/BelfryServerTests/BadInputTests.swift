@@ -1,4 +1,3 @@
-import BelfryAPI
 import BelfryServer
 import BelfryService
 import BelfrySimulators
@@ -15,7 +14,7 @@ extension CommandTests {
 // MARK: - Bodies
 
 extension CommandTests.BadInputTests {
-    @Test func `what is no push is refused with what is wrong`() async throws {
+    @Test func `an invalid push is refused with its fault`() async throws {
         try await TestServer.open { server in
             _ = try await server.crowd(3, topics: ["town"])
             for body in Self.noPushes {
@@ -27,7 +26,7 @@ extension CommandTests.BadInputTests {
         }
     }
 
-    @Test func `what is no registration is refused with what is wrong`() async throws {
+    @Test func `an invalid registration is refused with its fault`() async throws {
         try await TestServer.open { server in
             for body in Self.noRegistrations {
                 let reply = try await server.app.send("POST", "/v1/registration", body)
@@ -69,7 +68,7 @@ extension CommandTests.BadInputTests {
         #"{"registration_token":"abcd","device_alias":"\#(String(repeating: "x", count: 1_025))"}"#,
     ]
 
-    @Test func `a body over the limit is refused, whether it says so first or not`() async throws {
+    @Test func `a body over the limit is refused, announced or not`() async throws {
         try await TestServer.open(configure: { $0.pcf.bodyBytesMax = 4_096 }) { server in
             let long = String(repeating: "x", count: 100_000)
             #expect(try await server.sender.send("POST", "/v1/push", long).status == 413)
@@ -101,7 +100,7 @@ extension CommandTests.BadInputTests {
         }
     }
 
-    @Test func `wrong credentials get one and the same answer, whatever is wrong with them`() async throws {
+    @Test func `wrong credentials all get one answer`() async throws {
         try await TestServer.open { server in
             let known = server.sender
             let wrong = [
@@ -155,7 +154,7 @@ extension CommandTests.BadInputTests {
 // MARK: - HTTP that is none, or slow
 
 extension CommandTests.BadInputTests {
-    @Test func `garbage is refused or closed, and the next caller is served`() async throws {
+    @Test func `garbage is refused and the next caller served`() async throws {
         try await TestServer.open(configure: { $0.timeouts.idle = .seconds(1) }) { server in
             var dice = SplitMix64(seed: 42)
             let noise = (0..<4_096).map { _ in UInt8(truncatingIfNeeded: dice.next()) }
@@ -209,7 +208,7 @@ extension CommandTests.BadInputTests {
     @Test(arguments: [
         ("", "nothing"), ("G", "a head"), ("GET /v1/version HTTP/1.1\r\nHost: a\r\nx", "a head"),
     ])
-    func `a client that sends nothing, or its head byte by byte, is closed`(start: String, what: String) async throws {
+    func `a client sending nothing or single bytes is closed`(start: String, what: String) async throws {
         try await TestServer.open(configure: { $0.timeouts.idle = .seconds(1) }) { server in
             let connection = try await RawConnection.open(to: server.addresses.http)
             try await connection.send(start)
@@ -220,7 +219,7 @@ extension CommandTests.BadInputTests {
         }
     }
 
-    @Test func `a client that sends its body byte by byte is closed`() async throws {
+    @Test func `a client sending its body byte by byte is closed`() async throws {
         try await TestServer.open(configure: { $0.timeouts.request = .seconds(1) }) { server in
             let connection = try await RawConnection.open(to: server.addresses.http)
             try await connection.send(
@@ -244,7 +243,7 @@ extension CommandTests.BadInputTests {
         }
     }
 
-    @Test func `a connection that is used again and again outlives the deadline of each request`() async throws {
+    @Test func `a reused connection outlives each request's deadline`() async throws {
         try await TestServer.open(configure: { $0.timeouts.request = .seconds(1) }) { server in
             let connection = try await RawConnection.open(to: server.addresses.http)
             for count in 1...15 {
@@ -263,7 +262,7 @@ extension CommandTests.BadInputTests {
 // MARK: - The log
 
 extension CommandTests.BadInputTests {
-    @Test func `the log holds no token, no secret and no payload, even at its most talkative`() async throws {
+    @Test func `the most verbose log holds no token, secret or payload`() async throws {
         try await TestServer.open(mayLogErrors: true) { server in
             let token = String(repeating: "c0ffee00", count: 8)
             let registered = try await server.app.send(

@@ -12,7 +12,7 @@ extension CommandTests {
 extension CommandTests.ChannelCommandTests {
     private struct Channel: Decodable { let channel_id: String }
 
-    @Test func `a channel is made elsewhere, seen here, and gone once deleted`() async throws {
+    @Test func `a channel made elsewhere is seen, then gone when deleted`() async throws {
         try await TestInstallation.with { installation in
             let key = APNsSimulator.IssuedKey()
             var management = APNsChannelsConfiguration()

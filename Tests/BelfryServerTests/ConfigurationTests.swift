@@ -66,7 +66,7 @@ extension CommandTests.ConfigurationTests {
                     "dashboard.sso.corp.roles gives the role `king`, it has to be one of: operator, tenant-admin",
                     "dashboard.sso.last.client.id is not set",
                     "dashboard.sso.third.trust.root.file cannot be used: /nowhere/ca.pem is missing",
-                    "dashboard.password.login is false, and dashboard.sso.issuers names nobody",
+                    "dashboard.password.login is false, and dashboard.sso.issuers is empty",
                     "dashboard.public.url is `belfry.example`, it has to begin with https://",
                 ]
             )
@@ -136,7 +136,7 @@ extension CommandTests.ConfigurationTests {
     ]
 
     @Test(arguments: faulty)
-    func `check tells every fault at once, and serve refuses what check refuses`(_ faulty: Faulty) async throws {
+    func `check names all faults, and serve refuses them`(_ faulty: Faulty) async throws {
         try await Scratch.with { scratch in
             let (text, words) = try await faulty.make(scratch)
             let file = try scratch.write(text, to: "belfry.json")
@@ -153,7 +153,7 @@ extension CommandTests.ConfigurationTests {
         }
     }
 
-    @Test func `a file says the same with keys within one another and with dots, and lists are taken`() async throws {
+    @Test func `nested and dotted keys mean the same, lists included`() async throws {
         try await Scratch.with { scratch in
             let nested = try scratch.write(
                 #"{"http": {"port": 1234, "trusted": {"proxies": ["10.0.0.0/8", "::1"]}}, "database": {"migrate": false}}"#,
@@ -169,7 +169,7 @@ extension CommandTests.ConfigurationTests {
         }
     }
 
-    @Test func `a port that is taken is named with its settings, and nothing else is said`() async throws {
+    @Test func `a taken port is named with its settings, nothing else`() async throws {
         try await Scratch.with { scratch in
             let first = try Program.start(
                 ["serve", "--data-directory", scratch.file("one")],
@@ -196,7 +196,7 @@ extension CommandTests.ConfigurationTests {
 // MARK: - The demo
 
 extension CommandTests.ConfigurationTests {
-    @Test func `the demo reads no configuration and touches no database but its own`() async throws {
+    @Test func `the demo uses no configuration and only its own database`() async throws {
         try await TestInstallation.with { installation in
             let file = try installation.scratch.write(
                 #"{"data": {"directory": "\#(installation.data)"}}"#, to: "production.json")
@@ -218,7 +218,7 @@ extension CommandTests.ConfigurationTests {
         }
     }
 
-    @Test func `a push names its recipients, and one to everyone is asked for twice`() async throws {
+    @Test func `a push names recipients, and everyone needs two requests`() async throws {
         try await TestInstallation.with { installation in
             let push = ["push", "--app", installation.application, "--body", "Hello"]
             let unnamed = try await installation.run(push)
@@ -237,7 +237,7 @@ extension CommandTests.ConfigurationTests {
 }
 
 extension CommandTests.ConfigurationTests {
-    @Test func `every setting tells its value and where that comes from, and secrets tell neither`() async throws {
+    @Test func `every setting shows value and source, except secrets`() async throws {
         let configuration = try await ServerConfiguration.load(
             flags: ["http.port": "8443"],
             environment: [
@@ -259,7 +259,7 @@ extension CommandTests.ConfigurationTests {
 }
 
 extension CommandTests.ConfigurationTests {
-    @Test func `variables of a service are passed over, and empty ones are unset`() async throws {
+    @Test func `a service's variables are skipped and empty ones unset`() async throws {
         let injected = [
             "BELFRY_PORT": "tcp://10.0.0.7:8080", "BELFRY_SERVICE_HOST": "10.0.0.7", "BELFRY_SERVICE_PORT": "8080",
             "BELFRY_SERVICE_PORT_HTTP": "8080", "BELFRY_PORT_8080_TCP": "tcp://10.0.0.7:8080",

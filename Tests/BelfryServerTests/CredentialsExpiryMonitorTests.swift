@@ -24,7 +24,7 @@ import Testing
     @Test(arguments: [(nil, nil), (31, nil), (30, "30"), (0, "0"), (-2, "-2")] as [(Int64?, String?)])
     func `credentials that end within thirty days are warned of`(days: Int64?, told: String?) async throws {
         let clock = ManualClock()
-        let store = MemoryStore(clock: clock)
+        let store = try SQLiteStore.temporary(clock: clock)
         let application = try await store.create(.numbered(1))
         let platform = try await store.create(.numbered(1, of: application.key))
         let log = CapturedLog()

@@ -11,7 +11,7 @@ extension CrashTests {
 }
 
 extension CrashTests.DatabaseCopyTests {
-    @Test func `a copy that is killed again and again is whole in the end, and can be served from`() async throws {
+    @Test func `a repeatedly killed copy completes and can be served`() async throws {
         try await PostgresServer.with { database in
             try await TestInstallation.with { installation in
                 let crowd = try await installation.crowd(3_000)
@@ -36,7 +36,7 @@ extension CrashTests.DatabaseCopyTests {
         }
     }
 
-    @Test func `a database that holds something takes no copy, and one that is half a copy serves no request`()
+    @Test func `full databases take no copy; half copies serve nothing`()
         async throws
     {
         try await PostgresServer.with { database in
@@ -60,7 +60,7 @@ extension CrashTests.DatabaseCopyTests {
         }
     }
 
-    @Test func `on PostgreSQL too, a database that was copied away is refused until it is reopened`() async throws {
+    @Test func `PostgreSQL also refuses a copied-away database until reopened`() async throws {
         try await PostgresServer.with { database in
             let url = database.url(of: "postgres")
             try await TestInstallation.with(database: url) { installation in

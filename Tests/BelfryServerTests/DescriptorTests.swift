@@ -57,7 +57,7 @@ extension CommandTests.DescriptorTests {
         }
     }
 
-    @Test func `callers who take all they can leave health and database alive`() async throws {
+    @Test func `greedy callers leave health and database alive`() async throws {
         try await Scratch.with { scratch in
             let server = try serve("-n 300", in: scratch)
             defer { server.endAtOnce() }
@@ -80,7 +80,7 @@ extension CommandTests.DescriptorTests {
         }
     }
 
-    @Test func `descriptors that run out all the same are named, and accept backs off`() async throws {
+    @Test func `exhausted descriptors are named and accepting backs off`() async throws {
         try await Scratch.with { scratch in
             let server = try serve("-n 2000", in: scratch)
             defer { server.endAtOnce() }

@@ -1,4 +1,3 @@
-import BelfryAPI
 import BelfryServer
 import BelfryService
 import BelfryTesting
@@ -17,7 +16,7 @@ extension ServerTests.EventTests {
         "\(line) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(key.text)\r\n\(more)\r\n"
     }
 
-    @Test func `a stream tells of each push, outlives the deadline of a request, and ends with the server`()
+    @Test func `a stream reports pushes, outlives deadlines, ends with the server`()
         async throws
     {
         let streams = Streams()
@@ -103,7 +102,7 @@ extension ServerTests.EventTests {
         }
     }
 
-    @Test func `what is made under a key is made once, and its secret is told again`() async throws {
+    @Test func `an object is made once per key, its secret repeatable`() async throws {
         try await TestServer.open { server in
             let key = try await server.adminKey()
             let body = #"{"name":"Grocer"}"#

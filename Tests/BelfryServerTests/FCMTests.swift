@@ -9,8 +9,7 @@ import Testing
 /// A push to Android devices through the whole server.
 extension ServerTests {
     @Suite struct FCMTests {
-        @Test func `a push reaches Android through FCM; the dead token's device is deactivated, no other`() async throws
-        {
+        @Test func `FCM delivers on Android and deactivates only dead tokens' devices`() async throws {
             let simulator = try await FCMSimulator.start()
             let result = await Result {
                 try await TestServer.open { server in

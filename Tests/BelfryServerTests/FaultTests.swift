@@ -24,7 +24,7 @@ private let few = 60
 // MARK: - Verdicts on tokens
 
 extension OutageTests.FaultTests {
-    @Test func `a token that died after the device registered deactivates the device`() async throws {
+    @Test func `a token that died after registration deactivates the device`() async throws {
         try await TestServer.open { server in
             let crowd = try await server.crowd(few, topics: ["town"])
             let dead = Array(crowd.devices.prefix(5))
@@ -45,7 +45,7 @@ extension OutageTests.FaultTests {
         ScriptedAnswer(.unregistered, timestamp: 1_000_000_000_000), ScriptedAnswer(.unregistered),
         ScriptedAnswer(.badDeviceToken), ScriptedAnswer(.deviceTokenNotForTopic),
     ])
-    func `a verdict older than the registration, or not on the token, leaves the device active`(
+    func `an older or unrelated verdict leaves the device active`(
         verdict: ScriptedAnswer
     ) async throws {
         try await TestServer.open { server in
@@ -88,7 +88,7 @@ extension OutageTests.FaultTests {
         }
     }
 
-    @Test func `a device that is refused again and again holds up no other`() async throws {
+    @Test func `a repeatedly refused device delays no other`() async throws {
         try await TestServer.open { server in
             let crowd = try await server.crowd(few, topics: ["town"])
             let token = crowd.tokens[7]
@@ -110,7 +110,7 @@ extension OutageTests.FaultTests {
 
 extension OutageTests.FaultTests {
     @Test(arguments: [ServiceFault.LastStream.all, .half, .before, .none], [false, true])
-    func `a connection that is told to go loses and repeats nothing`(
+    func `a connection told to go loses and repeats nothing`(
         last: ServiceFault.LastStream, noticeFirst: Bool
     ) async throws {
         try await TestServer.open { server in
@@ -128,7 +128,7 @@ extension OutageTests.FaultTests {
         }
     }
 
-    @Test func `streams refused before they were looked at are sent again and told once`() async throws {
+    @Test func `streams refused unprocessed are resent and notified once`() async throws {
         try await TestServer.open { server in
             let crowd = try await server.crowd(many, topics: ["town"])
             server.simulator.script.add(ServiceFault(when: When(after: 10), times: 100, then: .reset(code: 7)))
@@ -138,7 +138,7 @@ extension OutageTests.FaultTests {
     }
 
     @Test(arguments: [true, false])
-    func `streams reset with an error are told again, whether they were told or not`(told: Bool) async throws {
+    func `streams reset with an error are resent, notified or not`(told: Bool) async throws {
         try await TestServer.open { server in
             let crowd = try await server.crowd(many, topics: ["town"])
             server.simulator.script.add(
@@ -149,7 +149,7 @@ extension OutageTests.FaultTests {
         }
     }
 
-    @Test func `a provider that takes one stream at a time, and then many again, is followed`() async throws {
+    @Test func `changing stream limits of a provider are followed`() async throws {
         try await TestServer.open { server in
             let crowd = try await server.crowd(many, topics: ["town"])
             server.simulator.script.set(
@@ -164,7 +164,7 @@ extension OutageTests.FaultTests {
         }
     }
 
-    @Test func `answers that begin and never end are given up and told again`() async throws {
+    @Test func `answers that never end are given up and resent`() async throws {
         try await TestServer.open(configure: { $0.providers.apns.deadline = .seconds(10) }) { server in
             let crowd = try await server.crowd(many, topics: ["town"])
             server.simulator.script.add(ServiceFault(when: When(after: 10), times: 20, then: .stall()))
@@ -174,7 +174,7 @@ extension OutageTests.FaultTests {
         }
     }
 
-    @Test func `a connection that falls silent is given up, and what it may have told is told again`() async throws {
+    @Test func `a silent connection is dropped and its doubtful sends repeated`() async throws {
         // A ping finds out sooner than the batches' own deadline.
         try await TestServer.open(configure: { $0.providers.apns.deadline = .seconds(30) }) { server in
             let crowd = try await server.crowd(many, topics: ["town"])
@@ -202,7 +202,7 @@ extension OutageTests.FaultTests {
         }
     }
 
-    @Test func `devices whose answers were lost are told again, and no others`() async throws {
+    @Test func `only devices with lost answers are notified again`() async throws {
         try await TestServer.open { server in
             let crowd = try await server.crowd(many, topics: ["town"])
             server.simulator.script.add(ServiceFault(when: When(after: 300), times: 1, then: .loseAnswers(count: 100)))
@@ -231,7 +231,7 @@ extension OutageTests.FaultTests {
 // MARK: - Credentials
 
 extension OutageTests.FaultTests {
-    @Test func `a handshake that fails for no reason of ours is tried again`() async throws {
+    @Test func `a handshake failing by chance is retried`() async throws {
         try await TestServer.open { server in
             let crowd = try await server.crowd(few, topics: ["town"])
             server.simulator.script.add(ServiceFault(times: 2, then: .refuseHandshake(alert: 40)))
@@ -242,7 +242,7 @@ extension OutageTests.FaultTests {
     }
 
     @Test(arguments: [42, 44, 45] as [UInt8])
-    func `a refused certificate parks the platform, touches no device, and goes on when resumed`(
+    func `a refused certificate parks, spares devices and resumes by command`(
         alert: UInt8
     ) async throws {
         try await TestServer.open(mayLogErrors: true) { server in
@@ -264,7 +264,7 @@ extension OutageTests.FaultTests {
         (403, APNsReason.invalidProviderToken), (400, .badTopic), (400, .topicDisallowed), (403, .badCertificate),
         (403, .badCertificateEnvironment), (403, .missingProviderToken),
     ])
-    func `a provider that refuses us parks the platform, touches no device, and goes on with new credentials`(
+    func `a refusing provider parks, spares devices and resumes when fixed`(
         status: Int, reason: APNsReason
     ) async throws {
         try await TestServer.open(mayLogErrors: true) { server in
@@ -287,7 +287,7 @@ extension OutageTests.FaultTests {
     @Test(arguments: [
         (403, APNsReason.invalidProviderToken), (400, .badTopic), (400, .topicDisallowed), (403, .missingProviderToken),
     ])
-    func `one device that is refused for our credentials parks nothing, and is tried again`(
+    func `one device refused for credentials parks nothing, retries`(
         status: Int, reason: APNsReason
     ) async throws {
         try await TestServer.open { server in
@@ -310,7 +310,7 @@ extension OutageTests.FaultTests {
         }
     }
 
-    @Test func `a key that the provider does not know parks the platform until another is given`() async throws {
+    @Test func `an unknown key parks the platform until replaced`() async throws {
         try await TestServer.open(mayLogErrors: true) { server in
             let crowd = try await server.crowd(few, topics: ["town"])
             let stranger = APNsSimulator.IssuedKey(keyID: "STRANGEKEY", teamID: "STRANGETEA")
@@ -325,7 +325,7 @@ extension OutageTests.FaultTests {
         }
     }
 
-    @Test func `a provider token that expired is replaced once, and no device is told twice`() async throws {
+    @Test func `an expired provider token is replaced without duplicate pushes`() async throws {
         try await TestServer.open { server in
             let crowd = try await server.crowd(many, topics: ["town"])
             server.simulator.script.add(
@@ -339,7 +339,7 @@ extension OutageTests.FaultTests {
         }
     }
 
-    @Test func `a platform whose devices all seem dead is parked before they are believed dead`() async throws {
+    @Test func `a platform with all devices dead parks before believing`() async throws {
         try await TestServer.open(mayLogErrors: true) { server in
             let crowd = try await server.crowd(2 * many, topics: ["town"])
             server.simulator.script.add(

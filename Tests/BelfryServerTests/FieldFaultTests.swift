@@ -21,7 +21,7 @@ extension ServerTests.FieldFaultTests {
     }
 
     /// The push waits in the database while its node ends and another starts.
-    @Test func `data of the command reach the device as written, after a restart and retries`() async throws {
+    @Test func `custom data arrive as written after restart and retries`() async throws {
         try await TestInstallation.with(simulate: { simulation in
             simulation.listening.ledgerDetail = .payloads
         }) { installation in
@@ -62,7 +62,7 @@ extension ServerTests.FieldFaultTests {
     }
 
     /// The server has read before that nothing was imported on the platform.
-    @Test func `UUIDs imported beside a server are known as the command ends`() async throws {
+    @Test func `imported UUIDs are known when the command ends`() async throws {
         try await TestInstallation.with { installation in
             let server = try await installation.serve()
             defer { server.endAtOnce() }

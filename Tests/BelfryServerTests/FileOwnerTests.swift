@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `what root's commands replace stays the server's`() async throws {
+    @Test func `files replaced by root's commands stay the server's`() async throws {
         try await withData { scratch in
             let backup = scratch.file("backup")
             let commands = [
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `what SQLite makes beside root's server is the database owner's`() async throws {
+    @Test func `SQLite's files beside root's server keep the database owner`() async throws {
         try await withData { scratch in
             let server = try Program.start(
                 ["serve", "--data-directory", scratch.file("data")],
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `a ring that may not be read is never called missing`() async throws {
+    @Test func `an unreadable ring is never called missing`() async throws {
         try await withData { scratch in
             let ring = scratch.file("data/key-ring")
             chown(ring, 0, 0)

@@ -1,9 +1,10 @@
 import BelfryServer
-import BelfryService
 import BelfryTesting
 import Foundation
 import PostgresRig
 import Testing
+
+@testable import BelfryService
 
 /// Messages of the program for an operator who mistypes something on the first day.
 extension CommandTests {
@@ -19,7 +20,7 @@ extension CommandTests.FirstDayCommandTests {
         (["frobnicate"], "There is no command 'belfry frobnicate'"),
         (["push", "--topics", "dairy", "--body", "x"], "Unknown option '--topics'. Did you mean '--topic'?"),
         (["app", "create", "--nam=x"], "Unknown option '--nam'. Did you mean '--name'?"),
-        (["push", "--body", "x"], "give exactly one of --everyone, --topic, --user, --device and --channel"),
+        (["push", "--body", "x"], "give exactly one of --everyone, --topic, --user, --device, --channel and --where"),
     ])
     func `a misspelt command or option is named with the nearest`(arguments: [String], words: String) async throws {
         try await Scratch.with { scratch in
@@ -44,7 +45,7 @@ extension CommandTests.FirstDayCommandTests {
 // MARK: - The key ring of another database
 
 extension CommandTests.FirstDayCommandTests {
-    @Test func `a node with the key ring of another database is refused, and changes nothing`() async throws {
+    @Test func `a node with a foreign key ring changes nothing`() async throws {
         try await TestInstallation.with { installation in
             try await Self.expectForeignRingRefused(installation)
         }
@@ -93,7 +94,7 @@ extension CommandTests.FirstDayCommandTests {
 // MARK: - Metrics
 
 extension CommandTests.FirstDayCommandTests {
-    @Test func `what commands do is counted on the server's metrics page`() async throws {
+    @Test func `commands count on the server's metrics page`() async throws {
         try await TestInstallation.with { installation in
             let server = try await installation.serve()
             defer { server.endAtOnce() }
@@ -119,7 +120,7 @@ extension CommandTests.FirstDayCommandTests {
         }
     }
 
-    @Test func `a platform that is parked is counted, and its push says that devices are not looked up yet`()
+    @Test func `a parked platform counts and its push reports no look-up`()
         async throws
     {
         try await TestInstallation.with { installation in
@@ -156,7 +157,7 @@ extension CommandTests.FirstDayCommandTests {
 // MARK: - Options and files
 
 extension CommandTests.FirstDayCommandTests {
-    @Test func `a file that is not there is named with its option`() async throws {
+    @Test func `a missing file is named with its option`() async throws {
         try await TestInstallation.with { installation in
             let create = ["platform", "create", "--app", installation.application, "--name", "x", "--type"]
             let scratch = installation.scratch
@@ -194,7 +195,7 @@ extension CommandTests.FirstDayCommandTests {
         }
     }
 
-    @Test func `a certificate in PEM where PKCS #12 is wanted, and a passphrase that is missing, are named`()
+    @Test func `PEM instead of PKCS #12 and missing passphrases are named`()
         async throws
     {
         try await TestInstallation.with { installation in
@@ -232,7 +233,7 @@ extension CommandTests.FirstDayCommandTests {
         }
     }
 
-    @Test func `the wrong JSON and the wrong key for FCM are named, and how its endpoint is given`() async throws {
+    @Test func `wrong FCM JSON and keys are named, endpoint syntax shown`() async throws {
         try await TestInstallation.with { installation in
             let openSSL = OpenSSL(scratch: installation.scratch)
             let key = try String(contentsOfFile: try await openSSL.key("wide", curve: "P-384"), encoding: .utf8)
@@ -266,7 +267,7 @@ extension CommandTests.FirstDayCommandTests {
         }
     }
 
-    @Test func `what is taken although it is hardly meant is warned of`() async throws {
+    @Test func `a doubtful value is accepted with a warning`() async throws {
         try await TestInstallation.with { installation in
             _ = try await installation.crowd(1)
             let server = try await installation.serve()
@@ -365,7 +366,7 @@ extension CommandTests.FirstDayCommandTests {
         }
     }
 
-    @Test func `rotating the first admin key tells of the file that holds its old secret`() async throws {
+    @Test func `rotating the first admin key names its old file`() async throws {
         try await TestInstallation.with { installation in
             let server = try await installation.serve()
             defer { server.endAtOnce() }
@@ -393,7 +394,7 @@ extension CommandTests.FirstDayCommandTests {
         ("import devices", "belfry import devices [<options>] --format <format> <file>"),
         ("tenant", "belfry tenant <subcommand>"),
     ])
-    func `the usage of a command is a line that fits, in errors and in help`(command: String, usage: String)
+    func `a command's usage fits one line everywhere`(command: String, usage: String)
         async throws
     {
         try await Scratch.with { scratch in
@@ -409,7 +410,7 @@ extension CommandTests.FirstDayCommandTests {
 // MARK: - Tables
 
 extension CommandTests.FirstDayCommandTests {
-    @Test func `columns of a table stand below one another, whatever a name begins with`() async throws {
+    @Test func `table columns align, whatever a name begins with`() async throws {
         try await TestInstallation.with { installation in
             for name in ["7up", "寿司"] {
                 #expect(try await installation.run("app", "create", "--name", name).status == 0)
@@ -430,7 +431,7 @@ extension CommandTests.FirstDayCommandTests {
 // MARK: - Devices and the audit log
 
 extension CommandTests.FirstDayCommandTests {
-    @Test func `the line of a push in the audit log has its receipt id`() async throws {
+    @Test func `a push's audit line has its receipt id`() async throws {
         try await TestInstallation.with { installation in
             let answer = try await installation.run(
                 "push", "--app", installation.application, "--topic", "town", "--body", "Hello", "--json"
@@ -441,7 +442,7 @@ extension CommandTests.FirstDayCommandTests {
         }
     }
 
-    @Test func `a device is erased with all that is kept of it`() async throws {
+    @Test func `a device is erased with all its data`() async throws {
         try await TestInstallation.with { installation in
             let app = installation.application
             let made: [String: JSON] = try await installation.run(
@@ -543,12 +544,12 @@ extension CommandTests.FirstDayCommandTests {
             let restored = try await installation.run("restore", "--from", copy, "--force")
             #expect(
                 restored.status == 0
-                    && restored.out.contains("What was there is in \(installation.data)/before-restore-"),
+                    && restored.out.contains("The old files are in \(installation.data)/before-restore-"),
                 "\(restored)")
         }
     }
 
-    @Test func `a refused request names the field that was meant, and a wrong system is warned of`() async throws {
+    @Test func `a refusal names the intended field and wrong systems warn`() async throws {
         try await TestInstallation.with { installation in
             let server = try await installation.serve()
             defer { server.endAtOnce() }
@@ -585,7 +586,7 @@ extension CommandTests.FirstDayCommandTests {
 // MARK: - The callers of the APIs
 
 extension CommandTests.FirstDayCommandTests {
-    @Test func `a browser registers its subscription as an object or as a text, and is one device`() async throws {
+    @Test func `a browser subscription as object or text is one device`() async throws {
         try await TestInstallation.with { installation in
             let server = try await installation.serve()
             defer { server.endAtOnce() }
@@ -634,7 +635,7 @@ extension CommandTests.FirstDayCommandTests {
         }
     }
 
-    @Test func `times in seconds are refused by both APIs, and misspelt fields are warned of`() async throws {
+    @Test func `both APIs refuse seconds and warn of misspelt fields`() async throws {
         try await TestInstallation.with { installation in
             let server = try await installation.serve()
             defer { server.endAtOnce() }

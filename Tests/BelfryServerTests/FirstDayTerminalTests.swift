@@ -9,7 +9,7 @@ extension CommandTests {
 }
 
 extension CommandTests.FirstDayTerminalTests {
-    @Test func `a push to everyone tells how many that is and asks, and goes only with a yes`() async throws {
+    @Test func `a push to everyone shows the count and needs yes`() async throws {
         try await TestInstallation.with { installation in
             _ = try await installation.crowd(3)
             let push =
@@ -48,7 +48,7 @@ extension CommandTests.FirstDayTerminalTests {
         }
     }
 
-    @Test func `the progress of a push is one line that is written over, and gone at the end`() async throws {
+    @Test func `a push's progress is one vanishing line`() async throws {
         try await TestInstallation.with { installation in
             _ = try await installation.crowd(3)
             let server = try await installation.serve()

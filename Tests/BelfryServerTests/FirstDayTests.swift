@@ -1,11 +1,11 @@
-import BelfryAPI
 import BelfryServer
-import BelfryService
 import BelfrySimulators
 import BelfryTesting
 import Foundation
 import Logging
 import Testing
+
+@testable import BelfryService
 
 /// Answers of the program to an operator who asks why a device got nothing.
 extension CommandTests {
@@ -13,7 +13,7 @@ extension CommandTests {
 }
 
 extension CommandTests.FirstDayTests {
-    @Test func `a device's story has the provider's words, what comes next and what helps`() async throws {
+    @Test func `a device's story shows provider words, next step, remedy`() async throws {
         try await TestInstallation.with { installation in
             let crowd = try await installation.crowd(2)
             installation.simulator.script.answer(ScriptedAnswer(.badDeviceToken), for: [crowd.tokens[0]])
@@ -45,7 +45,7 @@ extension CommandTests.FirstDayTests {
         }
     }
 
-    @Test func `a parked platform is named everywhere, and following a push ends with 2`() async throws {
+    @Test func `a parked platform is named everywhere; following exits 2`() async throws {
         try await TestInstallation.with { installation in
             let crowd = try await installation.crowd(1)
             installation.simulator.script.add(
@@ -75,7 +75,7 @@ extension CommandTests.FirstDayTests {
         }
     }
 
-    @Test func `names that nothing has are told, and following a push ends with 3`() async throws {
+    @Test func `unknown names are reported; following exits 3`() async throws {
         try await TestInstallation.with { installation in
             _ = try await installation.crowd(1)
             let server = try await installation.serve()
@@ -83,8 +83,9 @@ extension CommandTests.FirstDayTests {
             _ = try await server.addresses()
             let stranger = UUID().uuidString.lowercased()
             for (target, words) in [
-                (["--topic", "sprots"], #/topics nobody has +sprots/#), (["--device", stranger], #/unknown devices/#),
-                (["--user", "nobody"], #/users nobody is +nobody/#),
+                (["--topic", "sprots"], #/topics without subscribers +sprots/#),
+                (["--device", stranger], #/unknown devices/#),
+                (["--user", "nobody"], #/unknown users +nobody/#),
             ] {
                 let push = ["push", "--app", installation.application, "--body", "Hello", "--follow"]
                 let ended = try await installation.run(push + target)
@@ -97,7 +98,7 @@ extension CommandTests.FirstDayTests {
         }
     }
 
-    @Test func `what a command makes is known to a running server at its first request`() async throws {
+    @Test func `a running server knows a command's objects at first request`() async throws {
         try await TestInstallation.with { installation in
             let server = try await installation.serve()
             defer { server.endAtOnce() }
@@ -118,7 +119,7 @@ extension CommandTests.FirstDayTests {
         }
     }
 
-    @Test func `what was changed, by whom, and what each key is for, is printed`() async throws {
+    @Test func `changes, their authors and each key's use are printed`() async throws {
         try await TestInstallation.with { installation in
             let app = installation.application
             let bound: [String: String] = try await installation.run(
@@ -133,7 +134,7 @@ extension CommandTests.FirstDayTests {
         }
     }
 
-    @Test func `a node is listed with its address, and every documented metric is there from the start`() async throws {
+    @Test func `a node shows its address and all documented metrics`() async throws {
         try await TestInstallation.with { installation in
             let server = try await installation.serve()
             defer { server.endAtOnce() }
@@ -169,7 +170,7 @@ extension CommandTests.FirstDayTests {
         }
     }
 
-    @Test func `a private CA is trusted for a server elsewhere, and distrust is told in our words`() async throws {
+    @Test func `a private CA is trusted remotely, and distrust is explained`() async throws {
         try await TestInstallation.with { installation in
             let openSSL = OpenSSL(scratch: installation.scratch)
             let pair = try await openSSL.pair("door")
@@ -194,7 +195,7 @@ extension CommandTests.FirstDayTests {
         }
     }
 
-    @Test func `a key of the wrong kind is named, and a date is a date`() async throws {
+    @Test func `a wrong kind of key is named; dates are validated`() async throws {
         try await TestInstallation.with { installation in
             let openSSL = OpenSSL(scratch: installation.scratch)
             let wide = try await openSSL.key("wide", curve: "P-384")
@@ -219,7 +220,7 @@ extension CommandTests.FirstDayTests {
         }
     }
 
-    @Test func `a data directory that is not there yet is no fault, wherever it is named from`() async throws {
+    @Test func `a future data directory is no fault`() async throws {
         try await Scratch.with { scratch in
             let ended = try await Program.run(
                 ["check", "--data-directory", "not-there-\(UUID().uuidString)"], in: scratch)
@@ -227,7 +228,7 @@ extension CommandTests.FirstDayTests {
         }
     }
 
-    @Test func `commands say where no server runs, and a second server on the same data is refused`() async throws {
+    @Test func `commands report a missing server and refuse a second`() async throws {
         try await TestInstallation.with { installation in
             _ = try await installation.crowd(1)
             let push = ["push", "--app", installation.application, "--body", "x"]
@@ -267,7 +268,7 @@ extension CommandTests.FirstDayTests {
         }
     }
 
-    @Test func `a device that a verdict leaves active is told why, and its platform shows topic and endpoint`()
+    @Test func `a device kept active says why, with topic and endpoint`()
         async throws
     {
         try await TestInstallation.with { installation in
@@ -292,7 +293,7 @@ extension CommandTests.FirstDayTests {
         }
     }
 
-    @Test func `following a push tells once why its provider cannot be reached`() async throws {
+    @Test func `following a push explains an unreachable provider once`() async throws {
         // Nothing listens at port 1.
         try await TestInstallation.with(reachingProviderBy: { _ in 1 }) { installation in
             _ = try await installation.crowd(1)
@@ -348,7 +349,7 @@ extension CommandTests.FirstDayTests {
         }
     }
 
-    @Test func `the way back from a copy is refused once the new database has been used`() async throws {
+    @Test func `a used new database refuses the way back`() async throws {
         try await TestInstallation.with { installation in
             let folder = installation.scratch.file("moved")
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -396,8 +397,7 @@ extension TestInstallation {
     /// The answer of the admin API, through the backend of the commands.
     func ask(_ path: String) async throws -> String {
         try await withResources { resources in
-            let api = LocalAdminAPI(
-                service: resources.operatorService, clock: resources.clock, logger: Logger(label: "test"))
+            let api = LocalAdminAPI(service: resources.operatorService, logger: Logger(label: "test"))
             return try await api.answer("GET", path)?.flat ?? ""
         }
     }

@@ -19,7 +19,7 @@ extension CrashTests.GatewayKillTests {
     enum Engine: CaseIterable { case sqlite, postgresql }
 
     @Test(arguments: Engine.allCases)
-    func `a kill amid 50,000 records loses at most a window of each connection, and a stop names the last one taken`(
+    func `a kill amid 50,000 records loses one window per connection`(
         engine: Engine
     ) async throws {
         switch engine {
@@ -86,8 +86,8 @@ private struct GatewayKillScenario: Sendable {
         async let counting: Void = badges.count(until: end)
         async let sending = send(shares, to: ports.gateway)
         // Those that are accepted are ahead of them, and not all.
-        try await eventually("a fifth of the records are told") {
-            gateway.simulator.ledger.totals().told > Self.records / 5
+        try await eventually("some of the records are told") {
+            gateway.simulator.ledger.totals().told > Self.records / 25
         }
         try await first.end(SIGKILL)
         for ended in try await sending {

@@ -20,7 +20,7 @@ extension ServerTests.GatewayTests {
     /// For senders that hear something: it comes as soon as the machine lets it.
     private static let patiently = ["--silence", "60"]
 
-    @Test func `a provider of Genero hears nothing for two seconds, and its device is told just what it wrote`()
+    @Test func `a Genero provider gets silence for success, devices exact bytes`()
         async throws
     {
         try await TestGateway.with { gateway in
@@ -56,7 +56,7 @@ extension ServerTests.GatewayTests {
         }
     }
 
-    @Test func `a bad record is named, and none behind it is delivered`() async throws {
+    @Test func `a bad record is named and nothing behind it delivered`() async throws {
         try await TestGateway.with { gateway in
             let (program, ports) = try await gateway.serve()
             defer { program.endAtOnce() }
@@ -78,7 +78,7 @@ extension ServerTests.GatewayTests {
         }
     }
 
-    @Test func `what APNs refuses is told while the sender is there, and a dead token by the feedback service, once`()
+    @Test func `APNs refusals return while connected, dead tokens once later`()
         async throws
     {
         try await TestGateway.with { gateway in
@@ -111,7 +111,7 @@ extension ServerTests.GatewayTests {
         }
     }
 
-    @Test func `a sender that closed its side is told of refusals all the same`() async throws {
+    @Test func `a half-closed sender still gets its refusals`() async throws {
         try await TestGateway.with { gateway in
             let (program, ports) = try await gateway.serve()
             defer { program.endAtOnce() }
@@ -128,7 +128,7 @@ extension ServerTests.GatewayTests {
         }
     }
 
-    @Test func `a feedback client that closes its side at once is answered, every time`() async throws {
+    @Test func `a half-closed feedback client is always answered`() async throws {
         try await TestGateway.with { gateway in
             let (program, ports) = try await gateway.serve()
             defer { program.endAtOnce() }
@@ -140,7 +140,7 @@ extension ServerTests.GatewayTests {
         }
     }
 
-    @Test func `a sender of HTTP/2 is answered as APNs answers, on the same port`() async throws {
+    @Test func `an HTTP/2 sender gets APNs answers on one port`() async throws {
         try await TestGateway.with { gateway in
             let (program, ports) = try await gateway.serve()
             defer { program.endAtOnce() }
@@ -184,7 +184,7 @@ extension ServerTests.GatewayTests {
         }
     }
 
-    @Test func `a certificate that nobody entered, or that was revoked, opens nothing`() async throws {
+    @Test func `an unknown or revoked certificate opens nothing`() async throws {
         try await TestGateway.with { gateway in
             let (program, ports) = try await gateway.serve()
             defer { program.endAtOnce() }

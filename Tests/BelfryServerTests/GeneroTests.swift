@@ -36,7 +36,7 @@ extension ServerTests.GeneroTests {
 
     private static let token = "00112233445566778899AABBCCDDEEFF0123456789abcdeffedcba9876543210"
 
-    @Test func `every row of the status table is as the original has it, on both ports`() async throws {
+    @Test func `every status row matches the original on both ports`() async throws {
         try await TestInstallation.with { installation in
             let enabled = try await installation.run(
                 "genero", "enable", "--app", installation.application, "--json")
@@ -78,7 +78,7 @@ extension ServerTests.GeneroTests {
         }
     }
 
-    @Test func `an app of the days of GCM, a wrong key and a caller of another network get what they should`()
+    @Test func `GCM-era apps, wrong keys and foreign networks are answered`()
         async throws
     {
         try await TestInstallation.with { installation in

@@ -37,8 +37,7 @@ extension ServerTests.GeofenceTests {
         return (answer.last_modified, answer.geofences.map(\.id))
     }
 
-    @Test func `a change reaches every device as one silent push, and what it fetches then is the change`() async throws
-    {
+    @Test func `a change reaches every device as one silent push`() async throws {
         try await TestServer.open(simulate: { $0.listening.ledgerDetail = .payloads }) { server in
             let crowd = try await server.crowd(3)
             let before = try await fetched(server.app, since: 0)
@@ -61,7 +60,7 @@ extension ServerTests.GeofenceTests {
         }
     }
 
-    @Test func `a server that is killed after a change tells devices when it is back`() async throws {
+    @Test func `a server killed after a change notifies devices on return`() async throws {
         try await TestInstallation.with { installation in
             let first = try await installation.serve()
             defer { first.endAtOnce() }

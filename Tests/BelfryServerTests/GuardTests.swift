@@ -1,4 +1,3 @@
-import BelfryAPI
 import BelfryServer
 import BelfryService
 import BelfrySimulators
@@ -21,7 +20,7 @@ extension ServerTests.GuardTests {
         configuration.requestLimiter.guesses = LoginThrottle(name: policy)
     }
 
-    @Test func `a guesser waits, and the secret is not looked at meanwhile`() async throws {
+    @Test func `a guesser waits and the secret is not checked`() async throws {
         try await TestServer.open(configure: Self.strict) { server in
             let wrong = Caller(base: server.addresses.http, user: server.sender.user, secret: "wrong")
             #expect(try await wrong.send("POST", "/v1/push", "{}").status == 401)
@@ -74,7 +73,7 @@ extension ServerTests.GuardTests {
     private static let get = "GET /v1/version HTTP/1.1\r\nHost: a\r\n\r\n"
 
     @Test(arguments: [(3, 100), (100, 3)])
-    func `a connection too many is told so and closed, and one that ends makes room`(
+    func `a connection too many is refused until one closes`(
         total: Int, perAddress: Int
     ) async throws {
         try await TestServer.open(configure: { configuration in
@@ -108,7 +107,7 @@ extension ServerTests.GuardTests {
         }
     }
 
-    @Test func `the connections of a trusted proxy are limited by the total alone`() async throws {
+    @Test func `a trusted proxy's connections count only towards the total`() async throws {
         try await TestServer.open(configure: { configuration in
             configuration.connections.perAddressMax = 1
             configuration.requestLimiter.proxies = TrustedProxies([NetworkBlock("127.0.0.0/8")].compactMap(\.self))
@@ -126,7 +125,7 @@ extension ServerTests.GuardTests {
         "GET /v1/version HTTP/1.1\r\nHost: a\r\n\((0..<200).map { "x\($0): y\r\n" }.joined())\r\n",
         "GET /\(String(repeating: "x", count: 40_000)) HTTP/1.1\r\nHost: a\r\n\r\n",
     ])
-    func `a head over the limit is a 431, and the connection is closed`(request: String) async throws {
+    func `a head over the limit is a 431 and closes`(request: String) async throws {
         try await TestServer.open { server in
             let said = try await RawConnection.exchange(Array(request.utf8), with: server.addresses.http)
             #expect(said.hasPrefix("HTTP/1.1 431 "), "\(said)")
@@ -149,7 +148,7 @@ extension ServerTests.GuardTests {
 // MARK: - Repeated requests
 
 extension ServerTests.GuardTests {
-    @Test func `a push repeated under its key after kill -9 is answered as before and sent once`() async throws {
+    @Test func `a push repeated after kill -9 is sent once`() async throws {
         try await TestInstallation.with { installation in
             let crowd = try await installation.crowd(20)
             let push = #"{"message":{"body":"Hello"},"target":{"topics":["town"]}}"#

@@ -20,12 +20,12 @@ import Testing
         #expect(written == ["HTTP/1.1 201 Created\r\nContent-Type: a/b\r\nContent-Length: 2\r\n\r\n{}"])
     }
 
-    @Test func `an answer that does not tell its length is given one`() throws {
+    @Test func `an answer without a length gets one`() throws {
         let written = try Self.write([.whole(HTTPResponse(status: .ok), ByteBuffer(string: "123"))])
         #expect(written == ["HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n123"])
     }
 
-    @Test func `an answer to HEAD tells the length of what it leaves out`() throws {
+    @Test func `a HEAD answer states the omitted length`() throws {
         let head = HTTPResponse(status: .ok, headerFields: [.contentLength: "17"])
         #expect(
             try Self.write([.bodiless(head)]) == ["HTTP/1.1 200 OK\r\nContent-Length: 17\r\n\r\n"])
@@ -39,13 +39,13 @@ import Testing
         #expect(try Self.write([.head(head), .end]).joined() == line)
     }
 
-    @Test func `a stream is chunked, and nothing but its end is an empty chunk`() throws {
+    @Test func `a stream is chunked and only its end is empty`() throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nTransfer-Encoding: chunked\r\n\r\n"
         let chunks = ["", "1a\r\ntwenty-six characters long\r\n", "1\r\n!\r\n", "0\r\n\r\n"]
         #expect(try Self.write(Self.stream) == [head] + chunks)
     }
 
-    @Test func `a client of HTTP 1.0 gets a stream as it is`() throws {
+    @Test func `an HTTP 1.0 client gets a stream unchunked`() throws {
         let old = HTTPRequestHead(version: .http1_0, method: .GET, uri: "/", headers: ["Expect": "100-continue"])
         let written = try Self.write(Self.stream, after: old) { request in
             #expect(request.headerFields[.connection] == "close")
@@ -55,14 +55,14 @@ import Testing
         #expect(written == [head, "", "twenty-six characters long", "!", ""])
     }
 
-    @Test func `a client that is told to go on gets its answer behind that`() throws {
+    @Test func `a client told to continue gets its answer afterwards`() throws {
         let written = try Self.write([
             .head(HTTPResponse(status: .continue)), .whole(HTTPResponse(status: .ok), ByteBuffer(string: "x")),
         ])
         #expect(written == ["HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"])
     }
 
-    @Test func `what no header can say is not written as two`() throws {
+    @Test func `an impossible header cannot be written as two`() throws {
         let head = HTTPResponse(status: .ok, headerFields: [.contentType: "a\r\nSet-Cookie: b"])
         let written = try Self.write([.whole(head, ByteBuffer())])
         #expect(!written.joined().contains("\r\nSet-Cookie"))

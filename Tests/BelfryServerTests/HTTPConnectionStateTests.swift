@@ -23,7 +23,7 @@ import Testing
         return connection
     }
 
-    @Test func `a request that comes whole is answered with its body, and nothing is read meanwhile`() {
+    @Test func `a complete request is answered without reading meanwhile`() {
         let state = Self.connection(after: [Self.head, Self.body("a"), Self.body("b"), .end(nil)])
         #expect(state.actions == ["answer ab"])
         #expect(state.isAnswering)
@@ -38,7 +38,7 @@ import Testing
         #expect(state.wantsMore)
     }
 
-    @Test func `no request is begun while the client leaves a response untaken`() {
+    @Test func `no request begins while a response is untaken`() {
         let state = Self.connection(after: [Self.head, .end(nil), Self.head, .end(nil)])
         #expect(state.writabilityChanged(to: false) == nil)
         #expect(state.answered() == nil)
@@ -46,7 +46,7 @@ import Testing
         #expect(state.writabilityChanged(to: true) == "answer ")
     }
 
-    @Test func `a request whose rest is under way is answered from its beginning, and its body is handed on`() {
+    @Test func `a request is answered early while its body streams`() {
         let state = Self.connection(after: [Self.head, Self.body("a")])
         #expect(state.readCompleted() == "begin a")
         #expect(state.wantsMore)
@@ -59,7 +59,7 @@ import Testing
         #expect(state.answered() == nil)
     }
 
-    @Test func `the rest of a body that was answered is dropped, and the next request is read`() {
+    @Test func `an answered body's rest is dropped, the next request read`() {
         let state = Self.connection(after: [Self.head, Self.body("a")])
         _ = state.readCompleted()
         #expect(state.answered() == nil)
@@ -70,7 +70,7 @@ import Testing
         #expect(state.received(.end(nil)) == "answer ")
     }
 
-    @Test func `a client that is refused before it is told to send its body is not listened to any more`() {
+    @Test func `a client refused before its body is not read further`() {
         let state = Self.connection(after: [Self.head(.expect, "100-continue")])
         #expect(state.readCompleted() == "begin ")
         #expect(state.responseBegins())
@@ -78,7 +78,7 @@ import Testing
         #expect(state.discards)
     }
 
-    @Test func `a client that is told to send its body goes on after it`() {
+    @Test func `a client told to send its body continues`() {
         let state = Self.connection(after: [Self.head(.expect, "100-continue")])
         _ = state.readCompleted()
         #expect(state.continueIfAwaited())
@@ -99,7 +99,7 @@ import Testing
         #expect(state.answered() == "close")
     }
 
-    @Test func `a client that sends no more gets every response, the last one marked`() {
+    @Test func `a half-closed client gets every response, the last marked`() {
         let state = Self.connection(after: [Self.head, .end(nil), Self.head, .end(nil)])
         #expect(state.inputEnded() == nil)
         #expect(!state.responseBegins())
@@ -108,7 +108,7 @@ import Testing
         #expect(state.answered() == "close")
     }
 
-    @Test func `what is no HTTP is refused behind the responses to what was before it`() {
+    @Test func `malformed HTTP is refused after earlier responses`() {
         let state = Self.connection(after: [Self.head, .end(nil)])
         #expect(state.refuse(with: .badRequest) == nil)
         #expect(state.discards)
@@ -124,7 +124,7 @@ import Testing
         #expect(state.received(.end(nil)) == nil)
     }
 
-    @Test func `a server that stops closes an idle connection, and a busy one behind its response`() {
+    @Test func `a stopping server closes idle connections, busy ones after responses`() {
         let idle = Self.connection()
         #expect(idle.leave() == "close")
         let busy = Self.connection(after: [Self.head, Self.body("a")])

@@ -1,4 +1,4 @@
-import BelfryAPI
+import BelfryService
 import Foundation
 import Synchronization
 import Testing
@@ -28,7 +28,7 @@ extension ServerTests {
             said.split(separator: "HTTP/1.1 ").map { $0.contains("Connection: close\r\n") }
         }
 
-        @Test func `a client that says goodbye behind its requests gets all answers first`() async throws {
+        @Test func `a client saying goodbye gets all answers first`() async throws {
             try await TestServer.open { server in
                 let connection = try await RawConnection.open(to: server.addresses.http)
                 try await connection.send(String(repeating: Self.get, count: 50))
@@ -38,7 +38,7 @@ extension ServerTests {
             }
         }
 
-        @Test func `what is no HTTP is refused behind the answers to what was before it`() async throws {
+        @Test func `malformed HTTP is refused after earlier answers`() async throws {
             try await TestServer.open { server in
                 let said = try await RawConnection.exchange(
                     Array((Self.get + Self.get + "nonsense\r\n\r\n").utf8), with: server.addresses.http)
@@ -60,7 +60,7 @@ extension ServerTests {
             "GET /v1/version HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n",
             "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n",
         ])
-        func `a request for another protocol is answered in this one, and nothing behind it is kept`(
+        func `an upgrade request is answered and its rest dropped`(
             request: String
         ) async throws {
             try await TestServer.open { server in
@@ -87,7 +87,7 @@ extension ServerTests {
             }
         }
 
-        @Test func `a server that stops closes who asks for nothing, and answers who is still asking`() async throws {
+        @Test func `a stopping server closes idle clients and answers busy ones`() async throws {
             let asking = Mutex<Task<String, any Error>?>(nil)
             try await TestServer.open { server in
                 let idle = try await RawConnection.open(to: server.addresses.http)
@@ -113,7 +113,7 @@ extension ServerTests {
         }
 
         @Test(arguments: ["close", "Close", "TE, close"])
-        func `a client that wants no more gets its answer and nothing behind it`(word: String) async throws {
+        func `a closing client gets its answer and nothing more`(word: String) async throws {
             try await TestServer.open { server in
                 let last = "GET /v1/version HTTP/1.1\r\nHost: a\r\nConnection: \(word)\r\n\r\n"
                 let said = try await RawConnection.exchange(
@@ -123,7 +123,7 @@ extension ServerTests {
             }
         }
 
-        @Test func `a long body that comes in pieces is read to its end`() async throws {
+        @Test func `a long body in pieces is read to its end`() async throws {
             try await TestServer.open { server in
                 let unknown = String(repeating: "x", count: 400_000)
                 let body = #"{"message":{"body":"x","unknown":"\#(unknown)"},"target":{"platform":"all"}}"#
@@ -141,7 +141,7 @@ extension ServerTests {
             }
         }
 
-        @Test func `a client that asks whether to send its body is told to, if it may`() async throws {
+        @Test func `a client asking to continue is told if it may`() async throws {
             try await TestServer.open { server in
                 let body = #"{"message":{"body":"x"},"target":{"platform":"all"}}"#
                 let rest = "Expect: 100-continue\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
@@ -158,7 +158,7 @@ extension ServerTests {
             }
         }
 
-        @Test func `a client of HTTP 1.0, and one that sends its body at once, are not told to go on`() async throws {
+        @Test func `HTTP 1.0 and immediate bodies get no continue`() async throws {
             try await TestServer.open { server in
                 let body = #"{"message":{"body":"x"},"target":{"platform":"all"}}"#
                 let rest = "Expect: 100-continue\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
@@ -176,7 +176,7 @@ extension ServerTests {
             }
         }
 
-        @Test func `a long body that no handler wants does not stand before the next request`() async throws {
+        @Test func `an unwanted long body does not block the next request`() async throws {
             try await TestServer.open(configure: { $0.pcf.bodyBytesMax = 4_096 }) { server in
                 let connection = try await RawConnection.open(to: server.addresses.http)
                 let head = server.rawHead("POST /v1/push", of: server.sender) + "Content-Length: 1000000\r\n\r\n"
@@ -189,7 +189,7 @@ extension ServerTests {
             }
         }
 
-        @Test func `a client that leaves in the middle of its body takes nothing with it`() async throws {
+        @Test func `a client leaving within its body harms nothing else`() async throws {
             try await TestServer.open { server in
                 let connection = try await RawConnection.open(to: server.addresses.http)
                 try await connection.send(

@@ -9,7 +9,7 @@ extension ServerTests {
 }
 
 extension ServerTests.HealthTests {
-    @Test func `a server is ready on both ports, and says what it lacks when it is not`() async throws {
+    @Test func `a server is ready on both ports or says why`() async throws {
         let ring = NSTemporaryDirectory() + "/belfry-ring-\(UUID().uuidString)"
         try await TestServer.open(mayLogErrors: true, configure: { $0.storage.keyRingFile = ring }) { server in
             defer { try? FileManager.default.removeItem(atPath: ring) }

@@ -19,7 +19,7 @@ extension ServerTests.ImportByServerTests {
         let validated: [String: Int]?
     }
 
-    @Test func `a list is imported through a server elsewhere as it is on this machine`() async throws {
+    @Test func `a list imports remotely as locally`() async throws {
         try await TestInstallation.with { installation in
             let key: [String: String] = try await installation.run("admin", "create", "--json").decoded()
             let keyFile = try installation.scratch.write(try #require(key["key"]), to: "admin.txt")
@@ -66,7 +66,7 @@ extension ServerTests.ImportByServerTests {
         let verdict_rows: Int
     }
 
-    @Test func `an import goes on where a killed server left it, with a verdict on each row`() async throws {
+    @Test func `an import resumes after a kill with verdicts per row`() async throws {
         try await TestInstallation.with { installation in
             let key: [String: String] = try await installation.run("admin", "create", "--json").decoded()
             let headers = ["Authorization": "Bearer \(try #require(key["key"]))", "Content-Type": "text/csv"]
@@ -118,7 +118,7 @@ extension ServerTests.ImportByServerTests {
         }
     }
 
-    @Test func `a sample of the tokens is shown to FCM, which notifies nobody`() async throws {
+    @Test func `a token sample goes to FCM without notifying anyone`() async throws {
         let simulator = try await FCMSimulator.start()
         let result = await Result {
             try await TestInstallation.with { installation in
@@ -144,7 +144,7 @@ extension ServerTests.ImportByServerTests {
         try result.get()
     }
 
-    @Test func `an API key that was replaced is good until its grace ends`() async throws {
+    @Test func `a replaced API key works until its grace ends`() async throws {
         try await TestInstallation.with { installation in
             let server = try await installation.serve()
             defer { server.endAtOnce() }
@@ -174,7 +174,7 @@ extension ServerTests.ImportByServerTests {
         }
     }
 
-    @Test func `an APNs client certificate is simulated, and its absence is told in our words`() async throws {
+    @Test func `an APNs client certificate is simulated and its absence explained`() async throws {
         try await TestInstallation.with { installation in
             let scratch = installation.scratch
             let (pem, ca) = (scratch.file("client.pem"), scratch.file("simulated-ca.pem"))

@@ -23,7 +23,7 @@ extension ServerTests.ImportTests {
     private static let deviceCount =
         ProcessInfo.processInfo.environment["IMPORT_DEVICES"].flatMap(Int.init) ?? 6_000
 
-    @Test func `a PCF service moves in while it serves, whatever kills the import in between`() async throws {
+    @Test func `a PCF service moves in while serving, despite kills`() async throws {
         try await OldPCFServer.with(devices: Self.deviceCount) { old in
             try await TestInstallation.with { installation in
                 let moved = try await MovedIn(to: installation, from: old)
@@ -166,7 +166,7 @@ extension ServerTests.ImportTests {
         try String(contentsOfFile: report.verdicts, encoding: .utf8).split(separator: "\n")
     }
 
-    @Test func `a dry run of a PCF service says what its import then does, and writes nothing`() async throws {
+    @Test func `a PCF dry run predicts its import and writes nothing`() async throws {
         try await OldPCFServer.with(devices: 300) { old in
             try await TestInstallation.with { installation in
                 let moved = try await MovedIn(to: installation, from: old)
@@ -190,7 +190,7 @@ extension ServerTests.ImportTests {
         }
     }
 
-    @Test func `an old server with a certificate of a private CA is read where the CA is given`() async throws {
+    @Test func `an old server's private CA is read where given`() async throws {
         try await TestInstallation.with { installation in
             let pair = try await OpenSSL(scratch: installation.scratch).pair("old")
             try await OldPCFServer.with(devices: 20, tls: pair) { old in
@@ -215,7 +215,7 @@ extension ServerTests.ImportTests {
         }
     }
 
-    @Test func `a list is judged first, then imported, and goes on where a kill stopped it`() async throws {
+    @Test func `a list is judged, imported, and resumed after a kill`() async throws {
         try await TestInstallation.with { installation in
             let lines = (0..<9_000).map { number in
                 // One in 1,000 cannot be read, and one repeats a row far above, with other topics or as it was.
@@ -257,7 +257,7 @@ extension ServerTests.ImportTests {
         }
     }
 
-    @Test func `a packed list and one of standard input are read, and what cannot be read says so`() async throws {
+    @Test func `packed and piped lists are read; unreadable ones say why`() async throws {
         try await TestInstallation.with { installation in
             let list = try installation.scratch.write(
                 "registration_token\n\(String(repeating: "0a", count: 32))\n", to: "devices.csv")
@@ -286,7 +286,7 @@ extension ServerTests.ImportTests {
         }
     }
 
-    @Test func `a UUID that is taken is refused without a word of whose it is`() async throws {
+    @Test func `a taken UUID is refused without naming its owner`() async throws {
         try await TestInstallation.with { installation in
             let tenant: [String: String] = try await installation.run("tenant", "create", "--name", "Dairy", "--json")
                 .decoded()

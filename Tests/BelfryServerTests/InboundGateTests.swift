@@ -21,13 +21,13 @@ import Testing
         channel.pipeline.fireChannelReadComplete()
     }
 
-    @Test func `what is wanted is handed on in slices`() {
+    @Test func `wanted data are passed on in slices`() {
         receive(2_500)
         #expect(inner.slices == [1_024, 1_024, 452])
         #expect(inner.readCompletes == 1)
     }
 
-    @Test func `what comes while nothing is wanted waits, and nothing more is read`() {
+    @Test func `unwanted data wait and reading stops`() {
         inner.onRead = { [gate] in gate.turn(to: .held) }
         receive(2_500)
         #expect(inner.slices == [1_024])
@@ -50,7 +50,7 @@ import Testing
         #expect(inner.slices == [])
     }
 
-    @Test func `the end of the input is told of at once, and again behind what is held back`() {
+    @Test func `end of input is reported early, then after held data`() {
         gate.turn(to: .held)
         receive(10)
         channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
@@ -60,7 +60,7 @@ import Testing
         #expect(inner.events == ["finished", "closed"])
     }
 
-    @Test func `what no handler wants is dropped as it comes`() {
+    @Test func `data without a handler are dropped`() {
         gate.turn(to: .discarding)
         receive(1_000_000)
         #expect(inner.slices == [])
@@ -68,7 +68,7 @@ import Testing
         #expect(inner.events == ["finished", "closed"])
     }
 
-    @Test func `a request of which the end is still to come is told of when the gate opens`() {
+    @Test func `an unfinished request is reported when the gate opens`() {
         gate.turn(to: .held)
         gate.turn(to: .open)
         #expect(inner.readCompletes == 1)

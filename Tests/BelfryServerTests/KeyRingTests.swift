@@ -7,7 +7,7 @@ import Testing
 @Suite struct KeyRingTests {
     private static let key = String(repeating: "ab", count: 32)
 
-    @Test func `a seal opens for its purpose alone, and never without its key`() throws {
+    @Test func `a seal opens only for its purpose with its key`() throws {
         let ring = KeyRing()
         let seal = try ring.seal([1, 2, 3], for: "this")
         #expect(try ring.open(seal, for: "this") == [1, 2, 3])
@@ -24,11 +24,11 @@ import Testing
         ("", KeyRingError.empty), ("1:abc", .badLine(1)), ("1:\(key)\nx:\(key)", .badLine(2)),
         ("1:\(key)\n1:\(key)", .repeatedID(1)), ("-1:\(key)", .badLine(1)), ("\(key)", .badLine(1)),
     ])
-    func `a ring that is no ring is told by its line`(text: String, error: KeyRingError) {
+    func `a malformed ring names its line`(text: String, error: KeyRingError) {
         #expect(throws: error) { try KeyRing(text: text) }
     }
 
-    @Test func `the newest key seals, older ones still open, and dropped ones do not`() throws {
+    @Test func `the newest key seals, older ones open, dropped ones cannot`() throws {
         var ring = KeyRing()
         let old = try ring.seal([1], for: "it")
         #expect(ring.addKey() == 2)
@@ -41,7 +41,7 @@ import Testing
         #expect(throws: VaultError.unknownKey(id: 1)) { try ring.open(old, for: "it") }
     }
 
-    @Test func `a ring that is open takes up a key that another process adds`() async throws {
+    @Test func `an open ring adopts another process's new key`() async throws {
         try await Scratch.with { scratch in
             let path = scratch.file("ring")
             let server = try KeyRingFile.open(at: path, createIfMissing: true)
@@ -71,12 +71,12 @@ import Testing
         }
     }
 
-    @Test func `all secrets are sealed again, those that cannot be opened stay, and an old key goes when it is free`()
+    @Test func `resealing keeps unopenable secrets and drops freed keys`()
         async throws
     {
         try await Scratch.with { scratch in
             let keys = try KeyRingFile.open(at: scratch.file("ring"), createIfMissing: true)
-            let store = MemoryStore(clock: ManualClock())
+            let store = try SQLiteStore.temporary(clock: ManualClock())
             let application = try await store.create(.numbered(1))
             let platform = try await store.create(.numbered(1, of: application.key))
             let purpose = VaultPurpose.credentials(of: platform.uuid)

@@ -16,7 +16,7 @@ import Testing
         func write(_ more: String) { text.withLock { $0 += more } }
     }
 
-    @Test func `the last lines are kept, however many there are, and long ones are cut`() {
+    @Test func `the last lines are kept and long ones cut`() {
         let ring = LogRing()
         var logger = Logger(label: "belfry") { _ in
             KeepingLogHandler(StreamLogHandler(label: "test", stream: LogLines { _ in }), in: ring)
@@ -48,7 +48,7 @@ import Testing
         #expect(!output.written.unicodeScalars.dropLast().contains { $0.properties.generalCategory == .control })
     }
 
-    @Test func `whoever logs does not wait for who reads, and hears what was dropped`() {
+    @Test func `logging never waits for readers, who hear of losses`() {
         let (gate, taken) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let output = Output()
         let queue = LogQueue { bytes in
@@ -71,7 +71,7 @@ import Testing
         #expect(lines.first == "line 0" && lines.last == "after")
     }
 
-    @Test func `an error that repeats is one line, with the number of those it stands for`() {
+    @Test func `a repeated error is one counted line`() {
         let output = Output()
         let folds = LogFolds()
         let event = { (words: String) in
@@ -96,7 +96,7 @@ import Testing
         )
     }
 
-    @Test func `what is folded is told at the end, once`() {
+    @Test func `folded lines are reported once at the end`() {
         let output = Output()
         let folds = LogFolds()
         let base = StreamLogHandler(label: "belfry", stream: LogLines { output.write($0) })

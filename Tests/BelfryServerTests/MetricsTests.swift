@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ["belfry_push_delivery_seconds", "belfry_batch_age_seconds", "belfry_schedule_late_seconds"])
-    func `what waits for hours is told from what waits for a minute`(metric: String) {
+    func `waits of hours differ from waits of a minute`(metric: String) {
         let registry = PrometheusRegistry()
         let timer = registry.makeTimer(label: metric, dimensions: [])
         for seconds in [61, 3_601] as [Int64] { timer.recordNanoseconds(seconds * 1_000_000_000) }

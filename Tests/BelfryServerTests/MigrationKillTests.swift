@@ -11,7 +11,7 @@ extension CrashTests {
         private static let kills = 6
 
         @Test(.timeLimit(.minutes(5)))
-        func `a migration of a file that is killed leaves all or nothing, and the next one ends it`() async throws {
+        func `a killed SQLite migration leaves all or nothing`() async throws {
             try await Scratch.with { scratch in
                 let file = DatabaseFile(directory: scratch.file("data"))
                 // For the key ring, and to see how many bytes the log has at most.

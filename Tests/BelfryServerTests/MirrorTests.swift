@@ -30,7 +30,7 @@ extension ServerTests.MirrorTests {
         ["BELFRY_MIRROR_URL": old.url, "BELFRY_MIRROR_SECRETS_FILE": moved.secretsFile]
     }
 
-    @Test func `callers see nothing of an old server that is down, and it hears all once it is up`() async throws {
+    @Test func `callers ignore a dead old server, which catches up later`() async throws {
         try await TestInstallation.with { installation in
             // A port that no other test is given while nothing listens at it.
             let port = try Loopback.freePort()
@@ -73,7 +73,7 @@ extension ServerTests.MirrorTests {
         }
     }
 
-    @Test func `what devices do here the old server hears, in order and whatever it suffers`() async throws {
+    @Test func `an old server hears all device changes in order`() async throws {
         try await OldPCFServer.with(devices: 20) { old in
             try await TestInstallation.with { installation in
                 let moved = try await MovedIn(to: installation, from: old)

@@ -17,7 +17,7 @@ extension OutageTests {
 private let healed = Duration.seconds(30)
 
 extension OutageTests.NetworkTests {
-    @Test func `a provider in a black hole is waited for, and sends flow again once it is out`() async throws {
+    @Test func `a provider black hole is waited out and sends resume`() async throws {
         let relays = Relays()
         try await TestInstallation.with(reachingProviderBy: { try await relays.open(to: .port($0)).port }) {
             installation in
@@ -48,7 +48,7 @@ extension OutageTests.NetworkTests {
         await relays.close()
     }
 
-    @Test func `a database in a black hole is told in words, and sends flow again once it is out`() async throws {
+    @Test func `a database black hole is explained and sends resume`() async throws {
         try await withNodes { installation, relays, node in
             _ = try await installation.crowd(3)
             let line = try await relays.open(to: .path(installation.databaseSocket))
@@ -74,7 +74,7 @@ extension OutageTests.NetworkTests {
         }
     }
 
-    @Test func `a node that is cut off from the database while it holds a batch settles it too late`() async throws {
+    @Test func `a node cut off with a batch settles too late`() async throws {
         // Within its deadline the batch has to be seen in flight, and the node to be cut off.
         let deadline = ["BELFRY_DELIVERY_LEASE_SECONDS": "12", "BELFRY_APNS_DEADLINE_SECONDS": "10"]
         try await withNodes(deadline) { installation, relays, node in
@@ -122,7 +122,7 @@ extension OutageTests.NetworkTests {
 
     private static let tooLate = "batch was settled by another delivery worker"
 
-    @Test func `with 200 ms on each way to the database and the provider, all is delivered once`() async throws {
+    @Test func `200 ms latency to database and provider loses nothing`() async throws {
         let far = Relay.FaultSchedule.slow(.milliseconds(200))
         // What is slow is answered in the end: nothing is given up, and no lease ends.
         let patience = ["BELFRY_DELIVERY_LEASE_SECONDS": "120", "BELFRY_APNS_DEADLINE_SECONDS": "60"]
@@ -146,7 +146,7 @@ extension OutageTests.NetworkTests {
     }
 
     @Test(.enabled(if: OtherNetwork.canBeMade, "this takes root, ip, nsenter, and iptables with its match statistic"))
-    func `with one packet in ten lost all is delivered, and once all were lost sends flow again`() async throws {
+    func `packet loss loses nothing and sends resume after outages`() async throws {
         let network = try OtherNetwork()
         defer { network.close() }
         let relays = Relays()

@@ -6,7 +6,7 @@ import Testing
 extension OutageTests {
     @Suite struct NodeShareTests {
         @Test(.timeLimit(.minutes(5)))
-        func `limits are divided among the nodes that serve, within two beats`() async throws {
+        func `serving nodes share limits within two beats`() async throws {
             try await PostgresServer.with { database in
                 try await TestInstallation.with(database: database.url(of: "postgres")) { installation in
                     let nodes = (1...2).map { number in

@@ -9,7 +9,7 @@ extension CrashTests {
 }
 
 extension CrashTests.OldClientsCopyTests {
-    @Test func `users, contacts, selectors and badges are the same in a backup and on the other engine and back`()
+    @Test func `users, contacts, selectors and badges survive backup and engine changes`()
         async throws
     {
         try await PostgresServer.with { database in

@@ -1,4 +1,3 @@
-import BelfryDelivery
 import BelfryProviders
 import BelfryServer
 import BelfryService
@@ -17,7 +16,7 @@ extension ServerTests {
 
 extension ServerTests.OperationTests {
     @Test(arguments: 1...6)
-    func `a caller that is told that the server serves is served at once`(round: Int) async throws {
+    func `a caller told of readiness is served at once`(round: Int) async throws {
         try await Scratch.with { scratch in
             let configuration = try await TestServer.quick(in: scratch)
             let server = Server(
@@ -40,7 +39,7 @@ extension ServerTests.OperationTests {
 // MARK: - Ending and beginning again
 
 extension ServerTests.OperationTests {
-    @Test func `a simulator refuses a detail of its ledger that it has not, and names those it has`() async throws {
+    @Test func `a simulator refuses unknown ledger details and names known ones`() async throws {
         try await Scratch.with { scratch in
             let ended = try await Program.run(["simulate", "apns", "--ledger", "everything"], in: scratch)
             #expect(ended.status != 0)
@@ -75,7 +74,7 @@ extension ServerTests.OperationTests {
         }
     }
 
-    @Test func `a server told to stop during a push ends what was begun, and the next one the rest`() async throws {
+    @Test func `a stop finishes batches of a push; restart sends others`() async throws {
         try await TestInstallation.with { installation in
             let crowd = try await installation.crowd(8_000)
             // A thousand at a time, a second each: there is time to tell it to stop.
@@ -107,7 +106,7 @@ extension ServerTests.OperationTests {
 // MARK: - The metrics page
 
 extension ServerTests.OperationTests {
-    @Test func `the metrics page tells how long a push, its provider, the store and the request took`() async throws {
+    @Test func `the metrics page times push, provider, store and request`() async throws {
         try await TestInstallation.with { installation in
             _ = try await installation.crowd(3)
             let server = try await installation.serve()
@@ -168,7 +167,7 @@ extension ServerTests.OperationTests {
         }
     }
 
-    @Test func `a provider that cannot be reached is told by the receipt, the log, the metrics and the test`()
+    @Test func `an unreachable provider shows in receipt, log, metrics and test`()
         async throws
     {
         try await TestInstallation.with(reachingProviderBy: { _ in try Loopback.freePort() }) { installation in
@@ -222,7 +221,7 @@ extension ServerTests.OperationTests {
         }
     }
 
-    @Test func `a variable that is not a setting is a warning for a command, and a fault for a server`() async throws {
+    @Test func `an unknown variable warns commands and stops servers`() async throws {
         try await TestInstallation.with { installation in
             let environment = ["BELFRY_DATA_DIRECTORY": installation.data, "BELFRY_LOG_LEVL": "debug"]
             let words = "BELFRY_LOG_LEVL is not a setting of docs/Configuration.md; the nearest is BELFRY_LOG_LEVEL"
@@ -242,7 +241,7 @@ extension ServerTests.OperationTests {
         "app list", "app create --name Dairy", "tenant create --name Dairy", "admin create",
         "receipt \(UUID().uuidString)", "keys list", "nodes", "admin list",
     ])
-    func `a command beside a server makes no database where there is none`(command: String) async throws {
+    func `a command makes no database where none exists`(command: String) async throws {
         try await Scratch.with { scratch in
             let directory = scratch.file("mistyped")
             let ended = try await Program.run(
@@ -253,7 +252,7 @@ extension ServerTests.OperationTests {
         }
     }
 
-    @Test func `a database without its key ring is not opened, and no new ring is made`() async throws {
+    @Test func `a database without its key ring is not opened`() async throws {
         try await TestInstallation.with { installation in
             let ring = installation.data + "/key-ring"
             try FileManager.default.removeItem(atPath: ring)

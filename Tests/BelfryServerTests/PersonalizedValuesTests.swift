@@ -1,4 +1,3 @@
-import BelfryAPI
 import BelfryServer
 import BelfryService
 import BelfrySimulators
@@ -26,7 +25,7 @@ extension ServerTests.FillingTests {
         return try JSONValue(json: try #require(server.simulator.ledger.token(bytes)?.lastRequest?.payload).utf8)
     }
 
-    @Test func `each device is told its own number, name and link, and numbers go on from push to push`() async throws {
+    @Test func `each device gets its own number, name and link`() async throws {
         try await TestServer.open(
             configure: { $0.pcf.verifiesCustomUserIDs = false },
             simulate: { simulation in
@@ -84,7 +83,7 @@ extension ServerTests.FillingTests {
         #expect(parts.last == expected)
     }
 
-    @Test func `what a template cannot say is refused with the field and what there is`() async throws {
+    @Test func `an invalid template is refused with field and choices`() async throws {
         try await TestServer.open { server in
             let rows = [
                 (

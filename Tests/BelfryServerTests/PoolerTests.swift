@@ -77,7 +77,7 @@ extension OutageTests.PoolerTests {
         }
     }
 
-    @Test func `a pool that is too small for a node is named`() async throws {
+    @Test func `a pool too small for a node is named`() async throws {
         try await PostgresServer.with { database in
             try await TestInstallation.with(database: database.url(of: "postgres")) { installation in
                 for (mode, isEnough) in [(PgBouncer.Mode.session, false), (.transaction, true)] {
@@ -97,7 +97,7 @@ extension OutageTests.PoolerTests {
     }
 
     @Test(arguments: [true, false])
-    func `a standby that is promoted takes over, and nothing is lost`(isKilled: Bool) async throws {
+    func `a promoted standby takes over without loss`(isKilled: Bool) async throws {
         try await PostgresServer.withStandby { primary, standby in
             let hosts = [primary, standby].map { $0.directory.replacing("/", with: "%2F") }.joined(separator: ",")
             let url = "postgres://postgres@\(hosts)/postgres?target_session_attrs=read-write"

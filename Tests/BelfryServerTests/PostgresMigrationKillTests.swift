@@ -9,7 +9,7 @@ import Testing
 extension CrashTests {
     @Suite struct PostgresMigrationKillTests {
         @Test(.timeLimit(.minutes(5)))
-        func `a migration of PostgreSQL that is killed inside a step leaves nothing, and the next one does it`()
+        func `a killed PostgreSQL migration step leaves nothing and repeats`()
             async throws
         {
             try await PostgresServer.with { database in

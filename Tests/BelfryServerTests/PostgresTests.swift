@@ -12,7 +12,7 @@ extension OutageTests {
 }
 
 extension OutageTests.PostgresTests {
-    @Test func `commands, apps and back ends work on PostgreSQL as on a file`() async throws {
+    @Test func `commands, apps and back ends work on PostgreSQL alike`() async throws {
         try await PostgresServer.with { database in
             try await TestInstallation.with(database: database.url(of: "postgres")) { installation in
                 let server = try await installation.serve()
@@ -32,8 +32,7 @@ extension OutageTests.PostgresTests {
         }
     }
 
-    @Test func `of a node that was killed, the receipt, the story of a device and the list of nodes tell`() async throws
-    {
+    @Test func `a killed node shows in receipt, story and node list`() async throws {
         try await PostgresServer.with { database in
             try await TestInstallation.with(database: database.url(of: "postgres")) { installation in
                 let crowd = try await installation.crowd(1)
@@ -82,7 +81,7 @@ extension OutageTests.PostgresTests {
         }
     }
 
-    @Test func `a database that goes is told in words, and sends flow again soon after it came back`() async throws {
+    @Test func `a database outage is explained and sends resume soon after`() async throws {
         try await PostgresServer.with { database in
             try await TestInstallation.with(database: database.url(of: "postgres")) { installation in
                 _ = try await installation.crowd(3)
@@ -119,7 +118,7 @@ extension OutageTests.PostgresTests {
         }
     }
 
-    @Test func `a database that cannot be used keeps the server from starting, in words without the password`()
+    @Test func `an unusable database stops the start without showing passwords`()
         async throws
     {
         try await PostgresServer.with { database in
@@ -146,7 +145,7 @@ extension OutageTests.PostgresTests {
         }
     }
 
-    @Test func `a damaged batch is seen in the receipt and the metrics, and a command gives it up`() async throws {
+    @Test func `a damaged batch shows in receipt and metrics, then ends`() async throws {
         try await PostgresServer.with { database in
             try await TestInstallation.with(database: database.url(of: "postgres")) { installation in
                 let crowd = try await installation.crowd(5)

@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `in a directory that others may read, what a server makes and what it finds are its owner's`()
+    @Test func `files in a shared directory belong to their owner alone`()
         async throws
     {
         try await Scratch.with { scratch in

@@ -19,7 +19,7 @@ extension ServerTests.PrivateIssuerTests {
         return answer.body
     }
 
-    @Test func `an issuer of a private CA is reached once its certificates are named`() async throws {
+    @Test func `an issuer's private CA works once named`() async throws {
         // It is no issuer, but it answers over TLS.
         let issuer = try await HMSSimulator.start()
         let result = await Result {

@@ -57,7 +57,7 @@ import Tunnel
         }
     }
 
-    @Test func `the names of PCF are read, SOCKS before HTTP, and today's before both`() async throws {
+    @Test func `proxy names go today's first, then PCF's SOCKS, then HTTP`() async throws {
         var environment = [
             "push_apns_socksProxyHost": "a.example", "push_apns_socksProxyPort": "1080",
             "push_fcm_httpProxyHost": "b.example", "push_fcm_httpProxyPort": "3128",
@@ -92,7 +92,7 @@ import Tunnel
         #expect(configuration.strayOldNames == ["push_baidu_httpProxyHost", "push_security_trustAllCerts"])
     }
 
-    @Test func `receipts on Android and migrations go by the names of PCF too`() async throws {
+    @Test func `Android receipts and migrations accept PCF's names too`() async throws {
         let standard = try await ServerConfiguration.load(environment: [:])
         #expect(standard.providers.sendsAndroidReceiptID && standard.storage.migrates)
         let environment = [
@@ -105,7 +105,7 @@ import Tunnel
         #expect(LegacySettings.reason(for: "crypto_applicationKey").contains("key ring"))
     }
 
-    @Test func `all that is wrong is told at once, and no password with it`() async throws {
+    @Test func `all faults are named at once, without passwords`() async throws {
         try await Scratch.with { scratch in
             let empty = try scratch.write("\n", to: "empty")
             let faults = try await faults(

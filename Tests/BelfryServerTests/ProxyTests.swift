@@ -10,7 +10,7 @@ import Tunnel
 extension OutageTests {
     @Suite struct ProxyTests {
         @Test(arguments: ProxyProcess.Make.allCases)
-        func `a push waits for the proxy, and reaches every device when it is there`(
+        func `a push waits for the proxy and reaches every device`(
             make: ProxyProcess.Make
         ) async throws {
             let port = try Loopback.freePort()

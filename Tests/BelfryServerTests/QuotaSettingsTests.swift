@@ -11,7 +11,7 @@ import Testing
         #expect(try await quotas([:]) == .standard)
     }
 
-    @Test func `a quota is set, in MiB where it is of bytes, and lifted by zero`() async throws {
+    @Test func `a quota is set, bytes in MiB, zero lifts it`() async throws {
         let quotas = try await quotas(["quota.topics": "7", "quota.content.mib": "2", "quota.devices": "0"])
         #expect(quotas[.topics] == 7)
         #expect(quotas[.content] == 2 << 20)
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: ["quota.user.devices": "100001", "quota.content.mib": "-1", "quota.location.groups": "many"])
-    func `what is no limit is a fault`(setting: String, value: String) async throws {
+    func `an invalid limit is a fault`(setting: String, value: String) async throws {
         await #expect(throws: ConfigurationFaults.self) { try await quotas([setting: value]) }
     }
 }

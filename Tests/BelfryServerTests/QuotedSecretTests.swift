@@ -36,7 +36,7 @@ extension CommandTests.QuotedSecretTests {
         "BELFRY_HTTP_PORT", "BELFRY_HTTP_HOST", "BELFRY_LOG_LEVEL", "BELFRY_LOG_FORMAT", "BELFRY_DATABASE_MIGRATE",
         "BELFRY_MIRROR_APPS", "BELFRY_DASHBOARD_SSO_ISSUERS",
     ])
-    func `no fault of a setting repeats the password of a URL`(variable: String) async throws {
+    func `no setting's fault repeats a URL's password`(variable: String) async throws {
         try await Scratch.with { scratch in
             for value in ["ftp://me:swo0rd@fi5h@host:1", "me:swo0rd/fi5h@host", "ftp://me:swo0rd#fi5h"] {
                 let ended = try await Program.run(

@@ -10,10 +10,10 @@ import Testing
 /// See docs/Architecture.md, "What must always hold", 1.
 extension CrashTests {
     @Suite(.timeLimit(.minutes(5))) struct RegistrationKillTests {
-        private static let kills = 5
+        private static let kills = Thoroughness.count(3, thorough: 5)
         private static let namesPerLife = 300
 
-        @Test func `a device that was told its name keeps it, and no token has two`() async throws {
+        @Test func `a device keeps its given name; no token has two`() async throws {
             try await TestInstallation.with { installation in
                 let crowd = NamedCrowd()
                 for _ in 0..<Self.kills {

@@ -1,4 +1,3 @@
-import BelfryAPI
 import BelfryServer
 import BelfryService
 import BelfryTesting
@@ -16,7 +15,7 @@ extension ServerTests.RemoteTests {
         let key: String
     }
 
-    @Test func `a command prints the same on a server elsewhere as on this machine`() async throws {
+    @Test func `a command prints alike remotely and locally`() async throws {
         try await TestInstallation.with { installation in
             let key: CreatedKey = try await installation.run("admin", "create", "--json").decoded()
             let server = try await installation.serve()
@@ -60,7 +59,7 @@ extension ServerTests.RemoteTests {
         }
     }
 
-    @Test func `a command says why a server elsewhere does not do it`() async throws {
+    @Test func `a command says why a remote server cannot do it`() async throws {
         try await TestInstallation.with { installation in
             let server = try await installation.serve()
             defer { server.endAtOnce() }
@@ -89,7 +88,7 @@ extension ServerTests.RemoteTests {
         }
     }
 
-    @Test func `the first start leaves an operator key in a file, and the next one leaves it alone`() async throws {
+    @Test func `the first start writes an operator key, later ones nothing`() async throws {
         try await TestInstallation.with { installation in
             let file = installation.data + "/" + InitialAdminKey.fileName
             for _ in 0..<2 {
@@ -110,7 +109,7 @@ extension ServerTests.RemoteTests {
         }
     }
 
-    @Test func `keys are rotated and revoked, and tenants made, on the server's machine`() async throws {
+    @Test func `keys are rotated and revoked, and tenants made, locally`() async throws {
         try await TestInstallation.with { installation in
             let key: CreatedKey = try await installation.run("admin", "create", "--json").decoded()
             let rotated: CreatedKey = try await installation.run("admin", "rotate", key.key_id, "--json").decoded()

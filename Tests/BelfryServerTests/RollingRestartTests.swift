@@ -11,7 +11,7 @@ extension CrashTests {
     @Suite struct RollingRestartTests {
         @Test(.timeLimit(.minutes(5)))
         func
-            `nodes restarted one after the other under load refuse no request that is repeated once, lose nothing and tell no device twice`()
+            `nodes restarted in turn under load lose and double nothing`()
             async throws
         {
             try await PostgresServer.with { database in

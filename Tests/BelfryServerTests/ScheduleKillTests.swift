@@ -10,7 +10,7 @@ import Testing
 extension CrashTests {
     @Suite struct ScheduleKillTests {
         @Test(.timeLimit(.minutes(5)))
-        func `a server killed around due moments loses no schedule, sends none twice and none that was cancelled`()
+        func `kills around due moments lose, double or revive no schedule`()
             async throws
         {
             try await Scratch.with { scratch in
@@ -20,8 +20,51 @@ extension CrashTests {
             }
         }
 
-        @Test func `what fell due while the server was down is sent at its start, unless it has expired`() async throws
-        {
+        @Test(.timeLimit(.minutes(5)))
+        func `kills around its times double no recurring schedule`() async throws {
+            try await TestInstallation.with { installation in
+                _ = try await installation.crowd(1)
+                let made = try await installation.run(
+                    "schedule", "create", "--app", installation.application, "--body", "Hi", "--everyone", "--every",
+                    "day", "--start", "2026-01-01T09:00", "--time-zone", "UTC")
+                #expect(made.status == 0, "\(made)")
+                var dice = SplitMix64(seed: drawKillSeed())
+                for _ in 0..<Thoroughness.count(6, thorough: 20) {
+                    // As if its next time came while the server starts.
+                    let now = Int64(Date().timeIntervalSince1970 * 1_000)
+                    let dueAt = now + dice.duration(0...2).milliseconds
+                    try installation.inDatabase {
+                        try $0.execute(sql: "UPDATE schedule SET due_at_ms = $1", arguments: [dueAt])
+                    }
+                    let server = try await installation.serve()
+                    defer { server.endAtOnce() }
+                    _ = try await server.addresses()
+                    try await server.end(SIGKILL)
+                }
+                let last = try await installation.serve()
+                defer { last.endAtOnce() }
+                let tomorrow = Int64(Date().timeIntervalSince1970 * 1_000) + 10_000
+                try await eventually("it waits for its next time") {
+                    try installation.inDatabase {
+                        try Int64.fetchOne($0, sql: "SELECT due_at_ms FROM schedule WHERE ended_at_ms IS NULL") ?? 0
+                    } > tomorrow
+                }
+                try await last.end(SIGTERM)
+                let (runs, times, receipts, pushes) = try installation.inDatabase { db in
+                    (
+                        try Int.fetchOne(db, sql: "SELECT count(*) FROM schedule_run") ?? 0,
+                        try Int.fetchOne(db, sql: "SELECT count(DISTINCT due_at_ms) FROM schedule_run") ?? 0,
+                        try Int.fetchOne(
+                            db,
+                            sql: "SELECT count(*) FROM push WHERE receipt_id IN (SELECT receipt_id FROM schedule_run)"
+                        ) ?? 0, try Int.fetchOne(db, sql: "SELECT count(*) FROM push") ?? 0
+                    )
+                }
+                #expect(runs >= 1 && times == runs && receipts == runs && pushes == runs)
+            }
+        }
+
+        @Test func `overdue schedules are sent at start, unless expired`() async throws {
             try await TestInstallation.with { installation in
                 let crowd = try await installation.crowd(2)
                 let first = try await installation.serve()
@@ -66,13 +109,13 @@ private struct ScheduleKillScenario: Sendable {
     let crowd: Crowd
     let seed = drawKillSeed()
 
-    private static let kills = 12
-    private static let devices = 600
+    private static let kills = Thoroughness.count(6, thorough: 12)
+    private static let devices = 50 * kills
     private static let batchesInFlightMax = 4
     /// The life of a process, from the moment that it serves.
     private static let lifeSeconds = 0.05...1.5
     /// When a schedule falls due, from the moment that it is posted.
-    private static let dueSeconds = 5.0...22.0
+    private static let dueSeconds = 5.0...(4 + 1.5 * Double(kills))
 
     private static let environment = Program.shortLeases.merging([
         "BELFRY_HTTP_PORT": "0", "BELFRY_MANAGEMENT_PORT": "0", "BELFRY_LOG_FORMAT": "json",

@@ -1,4 +1,3 @@
-import BelfryAPI
 import BelfryServer
 import BelfryService
 import BelfrySimulators
@@ -49,7 +48,7 @@ extension ServerTests {
             ]
         }
 
-        @Test func `no credential comes out of the admin API, in whatever spelling; the public VAPID key does`()
+        @Test func `the admin API leaks no credentials beyond the VAPID key`()
             async throws
         {
             let entries = try Self.entries()

@@ -1,8 +1,9 @@
 import BelfryServer
-import BelfryService
 import BelfrySimulators
 import Foundation
 import Testing
+
+@testable import BelfryService
 
 /// The commands about credentials, and about the keys that seal them.
 extension CommandTests {
@@ -25,7 +26,7 @@ extension CommandTests.SecretsCommandTests {
         let seals: Bool
     }
 
-    @Test func `credentials are tried on this machine and on a server elsewhere, and no device is told`() async throws {
+    @Test func `credentials are tested locally and remotely, notifying nobody`() async throws {
         try await TestInstallation.with { installation in
             let admin: CreatedKey = try await installation.run("admin", "create", "--json").decoded()
             let server = try await installation.serve()
@@ -58,7 +59,7 @@ extension CommandTests.SecretsCommandTests {
         }
     }
 
-    @Test func `an option of APNs is refused by name for a type that has none`() async throws {
+    @Test func `an APNs option is refused by name for other types`() async throws {
         try await TestInstallation.with { installation in
             let file = try installation.scratch.write("x", to: "file")
             for (option, value) in [
@@ -83,7 +84,7 @@ extension CommandTests.SecretsCommandTests {
         }
     }
 
-    @Test func `the public part of credentials is told when a platform is made, and later`() async throws {
+    @Test func `credentials' public part is shown at creation and later`() async throws {
         struct Shown: Decodable {
             let platform_uuid: String
             let `public`: [String: String]
@@ -117,7 +118,7 @@ extension CommandTests.SecretsCommandTests {
         let kept_credentials: [String]?
     }
 
-    @Test func `the contact of Web Push is changed alone, and what a type takes is said`() async throws {
+    @Test func `a Web Push contact changes alone; types list their fields`() async throws {
         try await TestInstallation.with { installation in
             let made = try TestInstallation.CreatedPlatform(
                 try await installation.run(
@@ -156,7 +157,7 @@ extension CommandTests.SecretsCommandTests {
         }
     }
 
-    @Test func `beside several nodes a sealing key is brought to each before it is used`() async throws {
+    @Test func `each node gets a sealing key before its use`() async throws {
         try await TestInstallation.with { installation in
             try await installation.withResources { resources in
                 for host in ["one", "two"] {
@@ -174,7 +175,7 @@ extension CommandTests.SecretsCommandTests {
         }
     }
 
-    @Test func `a ring from before a rotation is called one, and advice loses nothing`() async throws {
+    @Test func `a ring from before a rotation is identified safely`() async throws {
         try await TestInstallation.with { installation in
             let ring = URL(filePath: installation.data + "/key-ring")
             let old = try Data(contentsOf: ring)
@@ -201,7 +202,7 @@ extension CommandTests.SecretsCommandTests {
         }
     }
 
-    @Test func `a new key of APNs needs no topic, and by the admin API the answer says what stayed`() async throws {
+    @Test func `a new APNs key needs no topic; answers say so`() async throws {
         try await TestInstallation.with { installation in
             let admin: CreatedKey = try await installation.run("admin", "create", "--json").decoded()
             let old = try await installation.run("platform", "show", installation.platform, "--json")
@@ -233,7 +234,7 @@ extension CommandTests.SecretsCommandTests {
     }
 
     @Test
-    func `all is sealed with a new key beside a running server, and the old one is dropped when nothing needs it`()
+    func `resealing beside a server drops the old key once unused`()
         async throws
     {
         try await TestInstallation.with { installation in
@@ -264,7 +265,7 @@ extension CommandTests.SecretsCommandTests {
         }
     }
 
-    @Test func `credentials that end soon are in the metrics and the log`() async throws {
+    @Test func `expiring credentials are in metrics and log`() async throws {
         try await TestInstallation.with { installation in
             let p12 = try await OpenSSL(scratch: installation.scratch).p12(
                 "apple", topic: TestServer.topic, days: 10, passphrase: "geheim")

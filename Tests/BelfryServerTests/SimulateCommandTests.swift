@@ -7,7 +7,7 @@ import Testing
         ("apns", ["--key-out", "key.p8", "--ca-out", "ca.pem"]),
         ("fcm", ["--credentials-out", "account.json", "--ca-out", "ca.pem"]),
     ])
-    func `the command that is printed makes a platform, which works after the next start`(
+    func `the printed command makes a platform that survives restart`(
         provider: String, options: [String]
     ) async throws {
         try await TestInstallation.with { installation in

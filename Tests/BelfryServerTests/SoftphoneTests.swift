@@ -14,7 +14,7 @@ extension ServerTests.SoftphoneTests {
     private static let token = "Udl99X2JFP1bWwS5gR/wGeLE1hmAB2CMpr1Ej0wxkrY="
     private static let hex = "51d97df57d8914fd5b5b04b9811ff019e2c4d6198007608ca6bd448f4c3192b6"
 
-    @Test func `a call reaches APNs as a push of PushKit, with its topic, priority and end`() async throws {
+    @Test func `a call reaches APNs as PushKit with topic, priority, expiry`() async throws {
         try await TestServer.open(simulate: { $0.listening.ledgerDetail = .payloads }) { server in
             let application = server.application.application
             let platform = try await server.operatorService.createPlatform(
@@ -45,7 +45,7 @@ extension ServerTests.SoftphoneTests {
         }
     }
 
-    @Test func `a message for an app id that nobody has here is passed on, and its answer too`() async throws {
+    @Test func `a message for an unknown app id is relayed back`() async throws {
         try await TestServer.open { far in
             try await open(far, "phone")
             let address = far.addresses.http

@@ -13,7 +13,7 @@ extension CommandTests.StandardStreamTests {
     }
 
     @Test(arguments: [(">/dev/full", true), (">&-", true), ("| head -1", false)])
-    func `output that cannot be written is an error, but for a reader that has enough`(
+    func `unwritable output is an error, except for satisfied readers`(
         redirection: String, isLost: Bool
     ) async throws {
         try await Scratch.with { scratch in
@@ -72,7 +72,7 @@ extension CommandTests.StandardStreamTests {
         }
     }
 
-    @Test func `a folder that is gone, too long or of another user is named`() async throws {
+    @Test func `a folder gone, too long or another user's is named`() async throws {
         try await Scratch.with { scratch in
             let gone = try await Program.run(
                 ["serve"], in: scratch,

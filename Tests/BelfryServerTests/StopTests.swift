@@ -11,7 +11,7 @@ extension ServerTests {
 extension ServerTests.StopTests {
     private static let ready = "/health/ready"
 
-    @Test func `while it stops, a request is answered, load balancers are sent elsewhere, and no batch is begun`()
+    @Test func `a stopping server answers, leaves load balancers, begins nothing`()
         async throws
     {
         try await TestInstallation.with { installation in
@@ -60,7 +60,7 @@ extension ServerTests.StopTests {
         }
     }
 
-    @Test func `a client that sits idle and never closes its side holds no stop up`() async throws {
+    @Test func `an idle client that never closes delays no stop`() async throws {
         try await TestInstallation.with { installation in
             let server = try await installation.serve()
             defer { server.endAtOnce() }
@@ -74,7 +74,7 @@ extension ServerTests.StopTests {
         }
     }
 
-    @Test func `what a provider does not answer in time is handed back, and not waited for until its lease ends`()
+    @Test func `unanswered sends are returned at shutdown, before their lease ends`()
         async throws
     {
         try await TestInstallation.with { installation in

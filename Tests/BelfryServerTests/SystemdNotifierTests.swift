@@ -5,7 +5,7 @@ import Testing
 @testable import BelfryServer
 
 @Suite struct SystemdNotifierTests {
-    @Test func `systemd is told when the server serves and when it stops`() async throws {
+    @Test func `systemd hears of readiness and stop`() async throws {
         try await Scratch.with { scratch in
             let path = scratch.file("notify")
             let receiver = try Receiver(at: path)

@@ -64,7 +64,7 @@ extension ServerTests.TLSTests {
         return connection.received
     }
 
-    @Test func `a certificate that changes is shown to new connections, and old ones go on`() async throws {
+    @Test func `a changed certificate serves new connections, old ones continue`() async throws {
         try await Self.open(mayLogErrors: true) { server, safe in
             #expect(server.addresses.http.hasPrefix("https://"))
             let old = try await RawConnection.open(to: server.addresses.http, tls: try Self.trust(safe.first))
@@ -86,7 +86,7 @@ extension ServerTests.TLSTests {
         }
     }
 
-    @Test func `a pair that cannot be used leaves the old one in place and is reported`() async throws {
+    @Test func `an unusable pair keeps the old one and is reported`() async throws {
         try await Self.open(mayLogErrors: true) { server, safe in
             let words = "the certificate files of a listener cannot be used"
             try safe.put((certificate: safe.second.certificate, key: safe.first.key))
@@ -101,7 +101,7 @@ extension ServerTests.TLSTests {
         }
     }
 
-    @Test func `a caller that speaks plain HTTP to the port is told so`() async throws {
+    @Test func `a plain HTTP caller on the TLS port is told`() async throws {
         try await Self.open { server, _ in
             let said = try await RawConnection.exchange(Array(Self.get.utf8), with: server.addresses.http)
             #expect(said.hasPrefix("HTTP/1.1 400 "))
@@ -154,7 +154,7 @@ extension ServerTests.TLSTests {
         }
     }
 
-    @Test func `check tells what is wrong with a certificate before a server is started with it`() async throws {
+    @Test func `check finds certificate faults before the start`() async throws {
         try await Scratch.with { scratch in
             let openSSL = OpenSSL(scratch: scratch)
             let (good, other) = (try await openSSL.pair("good"), try await openSSL.pair("other"))

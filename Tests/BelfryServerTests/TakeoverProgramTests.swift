@@ -7,7 +7,7 @@ import Testing
 /// The program on SQLite, started where it was killed, with leases of two minutes.
 extension CrashTests {
     @Suite struct TakeoverProgramTests {
-        @Test func `what was in flight is sent again at once, or unknown if at most once`() async throws {
+        @Test func `in-flight sends repeat at once, or are unknown if at-most-once`() async throws {
             try await TestInstallation.with(simulate: { $0.startsWithOneStream = false }) { installation in
                 let crowd = try await installation.crowd(3)
                 installation.simulator.script.add(ServiceFault(then: .hang(told: true)))
@@ -33,7 +33,7 @@ extension CrashTests {
             }
         }
 
-        @Test func `a parked platform stays parked, is tried at once and resumes once it is mended`() async throws {
+        @Test func `a parked platform stays parked, retries and resumes once mended`() async throws {
             try await TestInstallation.with { installation in
                 _ = try await installation.crowd(4)
                 installation.simulator.script.add(

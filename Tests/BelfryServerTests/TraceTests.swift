@@ -9,7 +9,7 @@ extension CommandTests {
 }
 
 extension CommandTests.TraceTests {
-    @Test func `each push has one span, from acceptance to its last answer`() async throws {
+    @Test func `each push has one span, acceptance to last answer`() async throws {
         try await TraceCollector.with(key: "secret-key") { collector in
             try await TestInstallation.with { installation in
                 _ = try await installation.crowd(1_200)

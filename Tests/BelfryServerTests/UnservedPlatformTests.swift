@@ -10,7 +10,7 @@ import Testing
 extension ServerTests {
     @Suite struct UnservedPlatformTests {
         @Test(arguments: PlatformKind.allCases.filter { $0.provider == nil })
-        func `its pushes are accepted and wait, with the reason in their receipts and in the health`(
+        func `its pushes wait, with reasons in receipts and health`(
             kind: PlatformKind
         ) async throws {
             try await TestServer.open { server in
@@ -47,7 +47,7 @@ extension ServerTests {
             }
         }
 
-        @Test func `the command line makes one without credentials, and shows that it waits`() async throws {
+        @Test func `a command makes one without credentials, shown as waiting`() async throws {
             try await TestInstallation.with { installation in
                 let create = [
                     "platform", "create", "--app", installation.application, "--mode", "production", "--name", "x",

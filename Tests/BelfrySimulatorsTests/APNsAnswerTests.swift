@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `apns-id is echoed or invented, and the sandbox adds its own`() async throws {
+    @Test func `apns-id is echoed or invented, and the sandbox adds one`() async throws {
         try await TestSimulator.with({ $0.isSandbox = true }) { fixture in
             let client = try await fixture.connect()
             let id = "0190f0a0-1111-7000-8000-000000000000"
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `the limit is one stream until a provider token was accepted`() async throws {
+    @Test func `one stream is allowed until a token was accepted`() async throws {
         try await TestSimulator.with({ $0.startsWithOneStream = true }) { fixture in
             let client = try await fixture.connect()
             #expect(await client.events(until: .event(.settings(maxStreams: 1))).last == .settings(maxStreams: 1))
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `with a certificate its own topic is the default and all streams are open at once`() async throws {
+    @Test func `a certificate's topic is default and all streams open`() async throws {
         let authority = try CertificateAuthority()
         try await TestSimulator.with({
             $0.listening.authority = authority

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `a burst of answers is spent and then all is well`() async throws {
+    @Test func `a burst of scripted answers ends in success`() async throws {
         let fault = ServiceFault(times: 2, then: .answer(ScriptedAnswer("ServiceUnavailable", status: 503)))
         try await burst(of: 3, [fault], until: .end(of: 5)) { fixture, _, events in
             #expect(events.statuses[5] == "200")
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a reset stream was not told unless the fault says so`() async throws {
+    @Test func `a reset stream was not notified unless scripted`() async throws {
         let faults = [
             ServiceFault(when: .init(request: 1), then: .reset(code: 7)),
             ServiceFault(when: .init(request: 2), then: .reset(code: 2, told: true)),
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `GOAWAY names the middle of what waits, and what lies behind was not told`() async throws {
+    @Test func `GOAWAY splits the waiting streams and drops the later`() async throws {
         let fault = ServiceFault(
             when: .init(request: 10), times: 1, then: .goAway(.init(reason: "Shutdown", lastStream: .half)))
         try await burst(of: 20, [fault], latency: 20, until: .event(.closed)) { fixture, _, events in
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `a stalled answer has headers and no end, and the connection lives on`() async throws {
+    @Test func `a stalled answer never ends and its connection lives`() async throws {
         let fault = ServiceFault(when: .init(request: 1), then: .stall())
         try await burst(of: 2, [fault], until: .end(of: 3)) { fixture, client, events in
             #expect(events.statuses == [1: "200", 3: "200"])
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func `a refused handshake ends in an alert, the next one passes`() async throws {
+    @Test func `a refused handshake is an alert; the next passes`() async throws {
         try await TestSimulator.with { fixture in
             fixture.simulator.script.add(ServiceFault(times: 1, then: .refuseHandshake()))
             let refused = try await fixture.connect()
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func `TCP is refused while not listening, on the same port afterwards`() async throws {
+    @Test func `TCP is refused while closed, then the port returns`() async throws {
         let port = try TestSimulator.ownPort()
         try await TestSimulator.with({ $0.listening.port = port }) { fixture in
             try await fixture.simulator.stopListening()

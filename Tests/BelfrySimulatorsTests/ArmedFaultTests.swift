@@ -54,7 +54,7 @@ import Testing
         #expect(matches(fault, connection: 5, request: 2))
     }
 
-    @Test func `a share is about its size and the same tokens each time`() {
+    @Test func `a share is about its size, with stable tokens`() {
         func matching(salt: UInt64?) -> [Int] {
             let fault = armed(.init(share: 0.01, salt: salt))
             return (0..<20_000).filter { number in

@@ -18,7 +18,7 @@ import Testing
         return try fixture.fields(proper.merging(changes) { $1 })
     }
 
-    @Test func `a channel is told, and the answer bears the request's id`() async throws {
+    @Test func `a channel is notified under the request's id`() async throws {
         let registry = ChannelRegistry()
         try await TestSimulator.with({ $0.channels = registry }) { fixture in
             let channel = try #require(registry.create(storing: 1, of: Self.bundle))
@@ -141,7 +141,7 @@ import Testing
         try await simulator.shutdown()
     }
 
-    @Test func `a channel is made, shown, listed and deleted as Apple describes`() async throws {
+    @Test func `a channel works as Apple describes`() async throws {
         try await Self.with { simulator, jwt in
             let made = try await Self.ask(
                 simulator, jwt, "POST", "channels",
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `each flaw of a request about channels is answered with its reason`() async throws {
+    @Test func `each channel request flaw has its reason`() async throws {
         let good = #"{"message-storage-policy":0,"push-type":"LiveActivity"}"#
         try await Self.with({ $0.channels = ChannelRegistry(ofAppMax: 0) }) { simulator, jwt in
             let answers: [(Answer, Int, String)] = [

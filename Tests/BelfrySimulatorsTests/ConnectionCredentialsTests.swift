@@ -10,14 +10,14 @@ import Testing
         return try #require(ProviderToken(jwt: jwt))
     }
 
-    @Test func `a token is good for an hour and not before it was issued`() throws {
+    @Test func `a token is valid one hour, never before issue`() throws {
         var credentials = ConnectionCredentials()
         #expect(credentials.validate(try token(issuedAt: Self.now + 1), at: Self.now) == .invalidProviderToken)
         #expect(credentials.validate(try token(issuedAt: Self.now - 3601), at: Self.now) == .expiredProviderToken)
         #expect(credentials.validate(try token(issuedAt: Self.now - 3600), at: Self.now) == nil)
     }
 
-    @Test func `a connection belongs to the first team and key that it saw`() throws {
+    @Test func `a connection keeps its first team and key`() throws {
         var credentials = ConnectionCredentials()
         #expect(credentials.validate(try token(), at: Self.now) == nil)
         #expect(credentials.validate(try token(key: "OTHER"), at: Self.now) == .unrelatedKeyIDInToken)
@@ -25,7 +25,7 @@ import Testing
         #expect(credentials.validate(try token(), at: Self.now) == nil)
     }
 
-    @Test func `a second update within 20 minutes is too many, and the token before it stays good`() throws {
+    @Test func `an early second token is refused and the first stays`() throws {
         var credentials = ConnectionCredentials()
         let later = Self.now + 1199
         #expect(credentials.validate(try token(issuedAt: Self.now - 10), at: Self.now) == nil)

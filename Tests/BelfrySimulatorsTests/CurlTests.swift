@@ -8,7 +8,7 @@ import Testing
         try await Tool.run("/usr/bin/curl", ["--silent", "--max-time", "20"] + arguments)
     }
 
-    @Test func `curl pushes over TLS and HTTP2 and reads the ledger over the control port`() async throws {
+    @Test func `curl pushes over HTTP/2 and reads the ledger`() async throws {
         try await TestSimulator.with({
             $0.listening.controlPort = 0
             $0.listening.ledgerDetail = .payloads
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `the script over the control port is the script in process`() async throws {
+    @Test func `scripts work alike over the control port and in process`() async throws {
         try await TestSimulator.with({ $0.listening.controlPort = 0 }) { fixture in
             let control = "http://127.0.0.1:\(try #require(fixture.simulator.controlPort))"
             let fault = """
@@ -59,7 +59,7 @@ import Testing
         (#"{"then":{"stall":{}}}"#, "when"),
         (#"{"when":{},"then":{"goAway":{"lastStream":"hlf"}}}"#, "then.goAway.lastStream"),
     ])
-    func `a fault not understood is refused by the name of its field`(body: String, field: String) async throws {
+    func `an unknown fault is refused by its field's name`(body: String, field: String) async throws {
         try await TestSimulator.with({ $0.listening.controlPort = 0 }) { fixture in
             let port = try #require(fixture.simulator.controlPort)
             let answer = try await curl(

@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `what was told and what was answered are counted apart`() throws {
+    @Test func `notified devices and given answers are counted apart`() throws {
         let ledger = Ledger(detail: .tokens)
         tell(ledger, token(1), at: 5)
         tell(ledger, token(1), at: 9)
@@ -50,7 +50,7 @@ import Testing
         #expect(ledger.token(token(5000)) == nil)
     }
 
-    @Test func `the same id for the same token is a duplicate, for another token it is not`() {
+    @Test func `an id repeated for its token is a duplicate`() {
         let ledger = Ledger(detail: .tokens)
         for number in 0..<1000 {
             tell(ledger, token(number), id: 42)
@@ -62,7 +62,7 @@ import Testing
         #expect(ledger.token(token(500))?.duplicateIDs == 1)
     }
 
-    @Test func `what is taken back was never told`() {
+    @Test func `a withdrawn entry was never notified`() {
         let ledger = Ledger(detail: .tokens)
         let token = token(1)
         tell(ledger, token, id: 42)

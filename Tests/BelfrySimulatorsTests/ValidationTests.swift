@@ -77,7 +77,7 @@ import Testing
         #expect(complaint == row.expected)
     }
 
-    @Test func `every push type has a topic that fits it and one that does not`() {
+    @Test func `every push type has one fitting topic and one wrong`() {
         for type in PushType.allCases where type != .mdm {
             #expect(TopicSuffix(of: "com.example.app" + type.topicSuffix.rawValue) == type.topicSuffix)
         }

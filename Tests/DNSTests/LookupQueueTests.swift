@@ -25,7 +25,7 @@ import Testing
         [try? SocketAddress(ipAddress: text, port: 0)].compactMap(\.self)
     }
 
-    @Test func `names that hang take no more than the share of their caller`() {
+    @Test func `hanging names take only their caller's share`() {
         var queue = LookupQueue(NameLimits())
         for waiter in 0..<1_000 {
             let steps = queue.ask("h\(waiter).example.com", by: Self.deadApp, waiter: waiter, at: Self.start)
@@ -45,7 +45,7 @@ import Testing
         #expect(begun(queue.ask("push.example.com", by: delivery, waiter: 3_001, at: Self.start)).count == 1)
     }
 
-    @Test func `who waits for a share takes turns with others`() {
+    @Test func `waiters for a share take turns with others`() {
         var limits = NameLimits()
         (limits.application, limits.total) = (2, 2)
         var queue = LookupQueue(limits)
@@ -66,7 +66,7 @@ import Testing
         #expect(begun.map { String($0.suffix(2)) } == ["a0", "a1", "a2", "b6", "a3", "b7", "a4", "a5"])
     }
 
-    @Test func `a waiter is told once, and at its deadline at the latest`() {
+    @Test func `a waiter hears once, by its deadline`() {
         var queue = LookupQueue(NameLimits())
         _ = queue.ask("hangs", by: Self.deadApp, waiter: 1, at: Self.start)
         _ = queue.ask("hangs", by: Self.other, waiter: 2, at: Self.start + .seconds(1))
@@ -81,7 +81,7 @@ import Testing
         #expect(told(queue.cancel(2)).isEmpty)
     }
 
-    @Test func `a caller that waits for more than may gets an answer at once`() {
+    @Test func `a caller beyond the waiting limit is answered at once`() {
         var limits = NameLimits()
         (limits.application, limits.waitingOfTenant) = (1, 2)
         var queue = LookupQueue(limits)
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: [(0, 5), (30, 30), (86_400, 60)])
-    func `an answer is kept as long as its servers say, within bounds`(lifetime: Int, kept: Int64) {
+    func `an answer is kept for its servers' time, within bounds`(lifetime: Int, kept: Int64) {
         var queue = LookupQueue(NameLimits())
         _ = queue.ask("a", by: Self.deadApp, waiter: 1, at: Self.start)
         _ = queue.found(

@@ -26,7 +26,7 @@ import Testing
         Set(((try? answer.get()) ?? []).compactMap(\.ipAddress))
     }
 
-    @Test func `addresses of both families are found, in one look-up for all who ask`() async throws {
+    @Test func `both address families are found in one shared look-up`() async throws {
         try await withServer { _ in
             ["192.0.2.7", "2001:db8::7"]
         } _: { server, names in
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a name without an address is told from one whose servers are silent`() async throws {
+    @Test func `a name without address differs from silent servers`() async throws {
         var limits = NameLimits()
         limits.deadline = .milliseconds(300)
         try await withServer(limits: limits) {

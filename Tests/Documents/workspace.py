@@ -134,7 +134,7 @@ class Workspace:
         self.wait(log, until)
 
     def wait(self, log, until):
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 300
         while not re.search(until, log.read_text(), re.M):
             assert time.monotonic() < deadline, f"it does not start: {log.read_text()}"
             time.sleep(0.05)
@@ -162,6 +162,9 @@ class Workspace:
         text = text.replace("/backup/", f"{self.home}/")
         if re.search(r"schedules?[ /].*\bID\b", text):
             body = {"message": {"title": "T"}, "target": {"everyone": True}, "send_at": "2199-01-31T09:00:00Z"}
+            if re.search(r"pause|resume|skip-next", text):
+                body["recurrence"] = {"rule": "FREQ=DAILY", "start": "2199-01-31T09:00", "time_zone": "UTC"}
+                del body["send_at"]
             text = re.sub(r"\bID\b", lambda _: self.server.admin("POST", f"apps/{self.app}/pushes", body)["schedule_id"], text)
         text = re.sub(r"0011…eeff|00112233…|(?<=\"registration_token\":\")…", TOKEN, text)
         if '"api_key":"…"' in text:

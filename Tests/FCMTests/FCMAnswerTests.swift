@@ -64,7 +64,7 @@ import Testing
         #expect(Self.rejection(status, body)?.code == code)
     }
 
-    @Test func `a 400 is about the token only where it says so`() {
+    @Test func `a 400 concerns the token only where it says so`() {
         let details = "[\(Self.fcm("INVALID_ARGUMENT")),\(Self.violation)]"
         #expect(Self.rejection(400, Self.responseBody(400, "INVALID_ARGUMENT", details))?.isAboutToken == true)
         let words = "The registration token is not a valid FCM registration token"
@@ -80,7 +80,7 @@ import Testing
         #expect(Self.rejection(400, long)?.message.count == 300)
     }
 
-    @Test func `only a 401 of our own is one of our token's`() {
+    @Test func `only our own 401 concerns our token`() {
         let ours = FCMAnswer(status: 401, body: Array(Self.responseBody(401, "UNAUTHENTICATED").utf8)[...])
         #expect(ours.isUnauthenticated)
         let theirs = Self.responseBody(401, "UNAUTHENTICATED", "[\(Self.fcm("THIRD_PARTY_AUTH_ERROR"))]")

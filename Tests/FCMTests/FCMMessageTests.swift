@@ -33,7 +33,7 @@ import Testing
         ("APA91bHun4MxP5egoKMwt2KZFBaFUH-1RYqx", "token"), ("aEk9VyTYRuq8_J-Pz3Hl0a", "token"),
         ("fEk9VyTYRuq8_J+Pz3Hl0a", "token"),
     ])
-    func `an installation is named by its ID, all else by its token`(address: String, field: String) throws {
+    func `an installation is named by ID, all else by token`(address: String, field: String) throws {
         #expect(Self.body(try FCMMessage(), address) == #"{"message":{"\#(field)":"\#(address)"}}"#)
     }
 
@@ -54,7 +54,7 @@ import Testing
         #expect(throws: FCMMessageError.reservedKey(key)) { try FCMMessage(data: [key: "v"]) }
     }
 
-    @Test func `what FCM would not take is refused`() throws {
+    @Test func `a message FCM would refuse is refused`() throws {
         _ = try FCMMessage(data: ["k": String(repeating: "x", count: 4_095)])
         #expect(throws: FCMMessageError.tooLarge(bytes: 4_097)) {
             try FCMMessage(data: ["k": String(repeating: "x", count: 4_096)])

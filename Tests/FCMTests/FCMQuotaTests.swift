@@ -5,7 +5,7 @@ import Testing
 @testable import HTTP2Client
 
 @Suite struct QuotaBucketTests {
-    @Test func `a second's worth goes at once, what is more waits its turn`() {
+    @Test func `a second's worth goes at once and the rest waits`() {
         var bucket = QuotaBucket(perMinute: 6_000, now: .zero)
         #expect(bucket.take(100, at: .zero, within: .seconds(10)) == .go(.zero))
         #expect(bucket.take(50, at: .zero, within: .seconds(10)) == .go(.milliseconds(500)))
@@ -13,13 +13,13 @@ import Testing
         #expect(bucket.take(100, at: .seconds(1), within: .seconds(10)) == .go(.milliseconds(1_500)))
     }
 
-    @Test func `what would come too late takes nothing`() {
+    @Test func `a send that would be late takes nothing`() {
         var bucket = QuotaBucket(perMinute: 60, now: .zero)
         #expect(bucket.take(21, at: .zero, within: .seconds(10)) == .late(.seconds(20)))
         #expect(bucket.take(1, at: .zero, within: .zero) == .go(.zero))
     }
 
-    @Test func `over a minute no more leaves than the quota and a second's worth`() {
+    @Test func `a minute takes at most quota plus one second's worth`() {
         var bucket = QuotaBucket(perMinute: 600, now: .zero)
         var (now, sent) = (Duration.zero, 0)
         while true {
@@ -48,7 +48,7 @@ import Testing
         #expect(bucket.room(at: .seconds(2)) == 150)
     }
 
-    @Test func `a quota that is changed keeps what was taken, and saves no more than a second's worth`() {
+    @Test func `a changed quota keeps usage and saves one second's worth`() {
         var bucket = QuotaBucket(perMinute: 6_000, now: .zero)
         #expect(bucket.take(150, at: .zero, within: .seconds(10)) == .go(.milliseconds(500)))
         bucket.change(perMinute: 3_000, at: .zero)
@@ -75,7 +75,7 @@ import Testing
     }
     private static let taken = FCMAnswer.accepted(FCMReceipt(body: []))
 
-    @Test func `the project waits when most of a batch is told to wait, a device's own limit is nothing to others`() {
+    @Test func `the project waits when most devices are told to`() {
         #expect(
             FCMBackOff.pause(after: [Self.tired(.seconds(5)), Self.tired(.seconds(9)), Self.taken]) == .seconds(9))
         #expect(FCMBackOff.pause(after: [Self.tired(nil), Self.tired(nil)]) == .seconds(60))

@@ -27,7 +27,7 @@ struct SampleAccount {
         return try #require(Data(base64Encoded: standard + String(repeating: "=", count: (4 - standard.count % 4) % 4)))
     }
 
-    @Test func `an assertion is an RS256 JWT that its public key verifies`() throws {
+    @Test func `an assertion is an RS256 JWT verified by its key`() throws {
         let account = try SampleAccount()
         let credentials = try FCMCredentials(serviceAccount: account.json())
         let parts = try credentials.key.assertion(at: 1_700_000_000).split(separator: ".")
@@ -46,7 +46,7 @@ struct SampleAccount {
     }
 
     /// RSASSA-PKCS1-v1_5 draws nothing, so the signature comes out byte for byte. Source: RFC 7515 Appendix A.2.
-    @Test func `the RS256 example of RFC 7515 comes out byte for byte`() throws {
+    @Test func `RFC 7515's RS256 example is reproduced byte for byte`() throws {
         let der = """
             MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQCh+BYK4uPJtGXOjS1lYmM2K5J9vinh8CR3/BYlzJChNuOL2TSX\
             xbbqY913EeZ8dCn5VrD7io8ImtxLaYk8wTM/U+3QGbh3hCUv7JFP5IV3aVlL6kKA0ywPVb9ilE8TA5a8bpvfbr3SvaNnjuygxmj3\
@@ -85,7 +85,7 @@ struct SampleAccount {
         ("client_email", "a b@c", "client_email contains"), ("private_key", "none", "not an RSA private key"),
         ("token_uri", "http://example.org", "has to be https"),
     ])
-    func `a service account that cannot be used is refused with the reason`(
+    func `an unusable service account is refused with the reason`(
         field: String, value: String, words: String
     ) throws {
         let json = try SampleAccount().json { $0[field] = value }

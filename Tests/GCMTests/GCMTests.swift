@@ -55,7 +55,7 @@ import Testing
         ("{}", GCMError.unstated), (#"{"error":3}"#, .unstated), (#"{"error":"a b"}"#, .unstated), ("7", .unstated),
         (#"{"error":"New"}"#, GCMError("New")), (#"{"message_id":5,"error":"MessageTooBig"}"#, .messageTooBig),
     ])
-    func `a result without a message is an error, whatever it holds`(result: String, error: GCMError) {
+    func `a result without a message is an error`(result: String, error: GCMError) {
         #expect(Self.answers(200, #"{"results":[\#(result)]}"#) == [.rejected(error, retryAfter: .seconds(7))])
     }
 
@@ -65,7 +65,7 @@ import Testing
                 == Array(repeating: .refused(status: 401, retryAfter: .seconds(7)), count: 2))
     }
 
-    @Test func `what the service would not take is refused`() throws {
+    @Test func `a message the service would refuse is refused`() throws {
         #expect(throws: GCMMessageError.reservedKey("from")) { try GCMMessage(data: ["from": "x"]) }
         #expect(throws: GCMMessageError.timeToLive(2_419_201)) { try GCMMessage(data: [:], timeToLive: 2_419_201) }
         #expect(throws: GCMMessageError.tooLarge(bytes: 4_097)) {

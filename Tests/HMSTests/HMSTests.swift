@@ -1,5 +1,6 @@
 import CryptoExtras
 import Foundation
+import KeyFiles
 import Outbound
 import Testing
 
@@ -28,7 +29,7 @@ import Testing
                 == #"{"validate_only":true,"message":{"android":{},"data":"x","token":[]}}"#)
     }
 
-    @Test func `what Push Kit would not take is refused`() {
+    @Test func `a message Push Kit would refuse is refused`() {
         #expect(throws: HMSMessageError.timeToLive(0)) { try HMSMessage(data: "", timeToLive: 0) }
         #expect(throws: HMSMessageError.collapseKey(101)) { try HMSMessage(data: "", collapseKey: 101) }
         #expect(throws: HMSMessageError.self) { try HMSMessage(data: String(repeating: "x", count: 4_096)) }
@@ -39,7 +40,7 @@ import Testing
             Self.answers(200, Self.responseBody("80000000")) == Array(repeating: .accepted(requestID: "r"), count: 2))
     }
 
-    @Test func `of a partial success those called illegal are not taken`() {
+    @Test func `a partial success excludes the tokens called illegal`() {
         let message = #"{\"success\":1,\"failure\":1,\"illegal_tokens\":[\"b\"]}"#
         #expect(
             Self.answers(200, Self.responseBody("80100000", message)) == [
@@ -56,7 +57,7 @@ import Testing
         #expect(answers == [.accepted(requestID: "r"), .illegalToken(.noRight)])
     }
 
-    @Test func `the two messages of v3 name their devices as the target`() throws {
+    @Test func `both v3 messages name devices as target`() throws {
         let background = try HMSMessage(background: #"{"k":"v"}"#, timeToLive: 60)
         #expect(background.pushType == 6)
         #expect(
@@ -70,7 +71,7 @@ import Testing
                 + #""clickAction":{"actionType":0,"data":{"k":"v"}},"title":"t"}},"target":{"token":["a","b"]}}"#)
     }
 
-    @Test func `a service account signs its own tokens with PS256, which its public key verifies`() throws {
+    @Test func `a service account signs PS256 tokens its key verifies`() throws {
         let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
         let file = ["project_id": "77", "key_id": "k1", "sub_account": "s1", "private_key": key.pkcs8PEMRepresentation]
         let credentials = try HMSCredentials(serviceAccount: Array(try JSONEncoder().encode(file)))
@@ -82,23 +83,23 @@ import Testing
         }
         let parts = grant.token.split(separator: ".").map(String.init)
         try #require(parts.count == 3)
-        let texts = parts.prefix(2).map { String(decoding: Base64URL.decode($0.utf8) ?? [], as: UTF8.self) }
+        let texts = parts.prefix(2).map { String(decoding: Base64.decode($0.utf8, isExact: true) ?? [], as: UTF8.self) }
         #expect(texts[0] == #"{"alg":"PS256","kid":"k1","typ":"JWT"}"#)
         #expect(
             texts[1] == #"{"aud":"https://oauth-login.cloud.huawei.com/oauth2/v3/token","exp":1700003600,"#
                 + #""iat":1700000000,"iss":"s1"}"#)
-        let signature = _RSA.Signing.RSASignature(rawRepresentation: Base64URL.decode(parts[2].utf8) ?? [])
+        let signature = _RSA.Signing.RSASignature(rawRepresentation: Base64.decode(parts[2].utf8, isExact: true) ?? [])
         #expect(
             key.publicKey.isValidSignature(signature, for: Array("\(parts[0]).\(parts[1])".utf8), padding: .PSS))
         #expect(grant.lifetime == .seconds(3_600))
     }
 
     @Test(arguments: ["", "{}", #"{"project_id":"7","key_id":"k","sub_account":"s","private_key":"none"}"#])
-    func `what is no service account is refused`(text: String) {
+    func `an invalid service account is refused`(text: String) {
         #expect(throws: HMSCredentialsError.self) { try HMSCredentials(serviceAccount: Array(text.utf8)) }
     }
 
-    @Test func `an app is spoken for by v1, a project by v2`() throws {
+    @Test func `an app uses v1, a project v2`() throws {
         #expect(try HMSCredentials(appID: "1", appSecret: "s").path == "/v1/1")
         #expect(try HMSCredentials(appID: "1", appSecret: "s", projectID: "2").path == "/v2/2")
         #expect(throws: HMSCredentialsError.self) { try HMSCredentials(appID: "1", appSecret: "s", projectID: "x") }
@@ -129,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: [("", "s"), ("12a", "s"), ("1", ""), ("1", "a b")])
-    func `an id of other than digits and a secret of other than ASCII are refused`(id: String, secret: String) {
+    func `non-digit ids and non-ASCII secrets are refused`(id: String, secret: String) {
         #expect(throws: HMSCredentialsError.self) { try HMSCredentials(appID: id, appSecret: secret) }
     }
 }

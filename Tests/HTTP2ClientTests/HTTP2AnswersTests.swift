@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct HTTP2AnswersTests {
     /// A hostile server sends bodies byte by byte, on many streams in turn.
-    @Test func `bodies that come byte by byte in turn are whole, and cost memory by their length`() {
+    @Test func `interleaved single-byte bodies are complete, memory follows length`() {
         let (count, length) = (50, 4_096)
         var answers = HTTP2Answers(count: count)
         for index in 0..<count { answers.begin(index, status: 200) }
@@ -22,7 +22,7 @@ import Testing
         #expect(answers.bytes.count <= 4 * count * length)
     }
 
-    @Test func `of a body no more is kept than its limit, wherever it lies`() {
+    @Test func `a body is kept up to its limit, wherever stored`() {
         var answers = HTTP2Answers(count: 2)
         for index in 0..<2 { answers.begin(index, status: 200) }
         for piece in [[1, 2], [3], [4, 5, 6]] as [[UInt8]] {

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTP2Client
 
 @Suite struct HTTP2HandlerTests {
-    @Test func `answers stand in the order of the requests, with kept headers and bodies`() throws {
+    @Test func `answers follow request order with kept headers and bodies`() throws {
         let connection = try TestConnection(server: ScriptedServer(streams: 10))
         let reply = try connection.send(3)
         connection.server.answer(5, status: 410, headers: [("apns-id", "c"), ("x-other", "no")], bodyBytes: 2_500)
@@ -22,7 +22,7 @@ import Testing
         #expect(Set(reply.responses[2].body) == [UInt8(ascii: "f")])
     }
 
-    @Test func `the path and varying headers are never indexed, shared headers are`() throws {
+    @Test func `path and varying headers are never indexed; shared ones are`() throws {
         let connection = try TestConnection(server: ScriptedServer(streams: 10))
         var batch = HTTP2Batch(headers: [HTTP2Header("apns-topic", "app")], varying: ["apns-id"], body: .shared([1]))
         batch.append(path: "/a", values: ["id"])
@@ -43,7 +43,7 @@ import Testing
         #expect(reply.responses.map(\.isTruncated) == [true])
     }
 
-    @Test func `a body beyond the limit is the answer at once, and the rest is not waited for`() throws {
+    @Test func `an oversized body answers at once without its rest`() throws {
         let server = ScriptedServer(streams: 10)
         let connection = try TestConnection(server: server)
         var batch = HTTP2Batch(body: .shared([1]))
@@ -56,7 +56,7 @@ import Testing
         #expect(server.resets[1] == NGHTTP2_CANCEL.rawValue)
     }
 
-    @Test func `a batch keeps the headers that it names, and no more of one that is repeated than has room`() throws {
+    @Test func `a batch keeps named headers, repeated ones within bounds`() throws {
         let server = ScriptedServer(streams: 10)
         let connection = try TestConnection(server: server)
         var batch = HTTP2Batch(body: .shared([1]))
@@ -71,8 +71,7 @@ import Testing
         #expect(1...5 ~= response.keptHeaders.count)
     }
 
-    @Test func `requests that get no answer for too long are given up, and the others of the connection go on`() throws
-    {
+    @Test func `overdue requests are given up and others continue`() throws {
         let server = ScriptedServer(streams: 10)
         let connection = try TestConnection(server: server)
         let batch = HTTP2Batch.numbered(3)
@@ -90,7 +89,7 @@ import Testing
         #expect(patient.words == ["200", "200", "200"])
     }
 
-    @Test func `a body larger than the flow control window goes out in pieces`() throws {
+    @Test func `a body beyond the flow window goes in pieces`() throws {
         let connection = try TestConnection(server: ScriptedServer(streams: 10, window: 1_000))
         var batch = HTTP2Batch(body: .own)
         batch.append(path: "/large", body: Array(repeating: 1, count: 200_000))
@@ -118,7 +117,7 @@ import Testing
         #expect(reply.words == ["403"] + Array(repeating: "200", count: 7))
     }
 
-    @Test func `a lowered stream limit holds from the next request on, a raised one at once`() throws {
+    @Test func `a lowered stream limit applies next, a raised one now`() throws {
         let connection = try TestConnection(server: ScriptedServer(streams: 4))
         let reply = try connection.send(10)
         #expect(connection.paths.count == 4)
@@ -152,7 +151,7 @@ import Testing
         #expect(connection.paths.suffix(2) == ["/2", "/3"])
     }
 
-    @Test func `after GOAWAY what lies above is unprocessed, what lies below is awaited`() throws {
+    @Test func `GOAWAY leaves later streams unprocessed and awaits earlier ones`() throws {
         let connection = try TestConnection(server: ScriptedServer(streams: 4))
         let reply = try connection.send(6)
         connection.server.goAway(last: 3, debugData: #"{"reason":"Shutdown"}"#)
@@ -191,7 +190,7 @@ import Testing
         #expect(reply.words == ["unprocessed stream refused", "unknown stream reset", "200"])
     }
 
-    @Test func `at the deadline what was written is unknown and reset, what waits is unprocessed`() throws {
+    @Test func `the deadline resets written requests and returns waiting ones`() throws {
         let connection = try TestConnection(server: ScriptedServer(streams: 2))
         let reply = try connection.send(3, deadline: .seconds(3))
         let loop = try connection.send(1, deadline: .seconds(60))
@@ -221,7 +220,7 @@ import Testing
         #expect(reply.words == ["unknown cancelled", "unprocessed cancelled"])
     }
 
-    @Test func `silence with open streams is asked about, and a missed ping ends the connection`() throws {
+    @Test func `silence is pinged, and a missed ping ends the connection`() throws {
         let connection = try TestConnection(server: ScriptedServer(streams: 1, answersPings: false))
         let reply = try connection.send(2, deadline: .seconds(600))
         try connection.advance(9)
@@ -246,7 +245,7 @@ import Testing
         #expect(connection.channel.isActive)
     }
 
-    @Test func `when the connection is lost what was written is unknown and what waits is unprocessed`() throws {
+    @Test func `a lost connection makes written requests unknown, waiting ones unprocessed`() throws {
         let connection = try TestConnection(server: ScriptedServer(streams: 2))
         let reply = try connection.send(3)
         try connection.channel.close().wait()
@@ -295,7 +294,7 @@ import Testing
         #expect(try connection.send(0).words.isEmpty)
     }
 
-    @Test func `closing waits for the answers that are due, until its end`() throws {
+    @Test func `closing waits for due answers until its end`() throws {
         let connection = try TestConnection(server: ScriptedServer(streams: 2))
         let reply = try connection.send(3)
         connection.handler.drain(.closed)

@@ -58,7 +58,7 @@ import Testing
         try await server.stop()
     }
 
-    @Test func `what a GOAWAY left unprocessed is sent again on another connection`() async throws {
+    @Test func `requests left by GOAWAY are resent on another connection`() async throws {
         let server = try await LoopbackServer(identity: Self.identity.get(), streams: 50) { session, connection in
             session.autoStatus = 200
             if connection == 1, session.requests.count > 20 { session.goAway(last: 41) }
@@ -71,7 +71,7 @@ import Testing
         try await server.stop()
     }
 
-    @Test func `a server that refuses all requests is not asked for ever`() async throws {
+    @Test func `a server refusing all requests is not asked for ever`() async throws {
         let server = try await LoopbackServer(identity: Self.identity.get()) { session, _ in
             for request in session.requests { session.reset(request.stream, NGHTTP2_REFUSED_STREAM) }
         }
@@ -81,7 +81,7 @@ import Testing
         try await server.stop()
     }
 
-    @Test func `when nothing listens the circuit opens and there is no room`() async throws {
+    @Test func `without a listener the circuit opens and room ends`() async throws {
         // A port that the system gives to no process, unlike one that was closed a moment ago.
         let pool = try pool(endpoint(1)) {
             $0.backOffFirst = .seconds(3_600); $0.backOffLongest = .seconds(3_600)
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: [("localhost", false), ("example.com", true)])
-    func `a server that is not trusted or bears another name is told from a lost network`(name: String, trusts: Bool)
+    func `an untrusted or misnamed server differs from network loss`(name: String, trusts: Bool)
         async throws
     {
         let server = try await LoopbackServer(identity: Self.identity.get()) { _, _ in }
@@ -107,7 +107,7 @@ import Testing
         try await server.stop()
     }
 
-    @Test func `a server that refuses our certificate is told from a lost network`() async throws {
+    @Test func `a server refusing our certificate differs from network loss`() async throws {
         let server = try await LoopbackServer(identity: Self.identity.get(), demandsCertificate: true) { _, _ in }
         let pool = try pool(endpoint(server.port))
         #expect(words(await pool.send(batch(1), deadline: .seconds(30))) == ["unprocessed TLS credentials refused"])
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: ["", "HTTP/1.1 400 Bad Request\r\n\r\n"])
-    func `a peer that does not speak TLS fails the connect by its deadline`(greeting: String) async throws {
+    func `a peer without TLS fails the connect by deadline`(greeting: String) async throws {
         let server = try await LoopbackServer(greeting: greeting)
         let pool = try pool(endpoint(server.port)) {
             $0.connection.connectDeadline = .milliseconds(200)

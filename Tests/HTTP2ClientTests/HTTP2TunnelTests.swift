@@ -33,7 +33,7 @@ import Testing
         if case .unprocessed(let fault)? = answers.first(where: { _ in true }) { fault.code } else { nil }
     }
 
-    @Test func `the certificate has to be the server's, whatever the proxy's name`() async throws {
+    @Test func `the certificate must be the server's, not the proxy's`() async throws {
         let server = try await LoopbackServer(identity: Self.identity.get()) { session, _ in session.autoStatus = 200 }
         let proxy = try await MisbehavingProxy.start(leadingTo: server.port)
         let way = try Proxy(.http, host: "127.0.0.1", port: proxy.port)
@@ -50,7 +50,7 @@ import Testing
         try await server.stop()
     }
 
-    @Test func `a proxy that lets nothing through is named, and nothing waits for the deadline`() async throws {
+    @Test func `a blocking proxy is named before the deadline`() async throws {
         let proxy = try await MisbehavingProxy.start(leadingTo: nil)
         let way = try Proxy(.http, host: "127.0.0.1", port: proxy.port)
         let pool = try pool("localhost", through: way)

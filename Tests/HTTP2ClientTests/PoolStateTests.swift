@@ -25,7 +25,7 @@ import Testing
 
     private let refused = HTTP2ConnectError(code: .unreachable, reason: "refused")
 
-    @Test func `the first work opens a connection and is placed on it`() {
+    @Test func `the first work opens a connection and uses it`() {
         var state = PoolState(configuration: configuration)
         #expect(state.ask(waiter(1), at: .zero) == (.wait, [.open(id(1))]))
         #expect(state.ask(waiter(2, urgent: true), at: .zero) == (.wait, []), "one opens at a time")
@@ -35,7 +35,7 @@ import Testing
             ])
     }
 
-    @Test func `a pool that does not outlast its back-off refuses work while it may not connect`() {
+    @Test func `a pool with less patience than its back-off refuses work`() {
         var configuration = configuration
         configuration.outlastsBackOff = false
         var state = PoolState(configuration: configuration)
@@ -48,7 +48,7 @@ import Testing
         #expect(state.ask(waiter(3), at: .seconds(1)) == (.wait, [.open(id(2))]))
     }
 
-    @Test func `what nothing stands on can be closed at once`() {
+    @Test func `an unused connection can be closed at once`() {
         var state = warm()
         _ = state.ask(waiter(1), at: .zero)
         #expect(state.closeIdle() == [])
@@ -56,7 +56,7 @@ import Testing
         #expect(state.closeIdle() == [.drain(id(1))])
     }
 
-    @Test func `work that would wait opens another connection, spaced and up to the limit`() {
+    @Test func `waiting work opens connections, spaced and bounded`() {
         var configuration = configuration
         configuration.connectionsMax = 2
         var state = warm(configuration)
@@ -100,7 +100,7 @@ import Testing
         #expect(state.room(at: .zero) == 200)
     }
 
-    @Test func `after a failed connect nothing is tried before the back-off is over`() {
+    @Test func `a failed connect prevents attempts until the back-off ends`() {
         var state = PoolState(configuration: configuration)
         _ = state.ask(waiter(1, lapsesAt: .milliseconds(500)), at: .zero)
         _ = state.ask(waiter(2), at: .zero)
@@ -117,7 +117,7 @@ import Testing
         #expect(state.room(at: .milliseconds(750)) > 0)
     }
 
-    @Test func `refused credentials are told to all who wait, and to who asks before the next attempt`() {
+    @Test func `refused credentials reach all waiters until the next attempt`() {
         var state = PoolState(configuration: configuration)
         _ = state.ask(waiter(1), at: .zero)
         let error = HTTP2ConnectError(code: .tlsRefused, reason: "CERTIFICATE_REVOKED")
@@ -127,7 +127,7 @@ import Testing
         #expect(state.ask(waiter(2, lapsesAt: .milliseconds(1)), at: .zero).0 == .refuse(HTTP2Fault(.tlsRefused)))
     }
 
-    @Test func `a connection that ends before it has proven itself counts as a failed connect`() {
+    @Test func `a connection ending unproven counts as failed`() {
         var state = PoolState(configuration: configuration)
         _ = state.ask(waiter(1), at: .zero)
         _ = state.opened(id(1), at: .zero)
@@ -161,7 +161,7 @@ import Testing
         #expect(state.opened(id(1), at: .seconds(2)) == [])
     }
 
-    @Test func `a pool that is shut takes nothing and drops what opens late`() {
+    @Test func `a shut pool takes nothing and drops late connections`() {
         var state = warm()
         _ = state.ask(waiter(1, count: 101), at: .seconds(1))
         #expect(state.shut() == [.drain(id(1))])
@@ -170,7 +170,7 @@ import Testing
         #expect(state.room(at: .seconds(2)) == 0)
     }
 
-    @Test func `the back-off doubles from one second to a minute, shortened by up to half`() {
+    @Test func `back-off doubles from one second to a minute, jittered`() {
         var backOff = BackOff(first: .seconds(1), longest: .seconds(60))
         var waits: [Duration] = []
         for _ in 0..<8 {

@@ -1,13 +1,16 @@
+import BelfryTesting
 import Foundation
 
 /// The most that an attack may take, as docs/ThreatModel.md states it.
 enum Bounds {
     /// Whether times are judged, by `HOSTILE_TIMES=1`: they need a machine on which nothing else runs. Else answers are.
     static let judgesTimes = ProcessInfo.processInfo.environment["HOSTILE_TIMES"] != nil
-    /// Engines that an attack on what both share meets: both where times are judged, elsewhere one, by turns.
+    /// Engines that an attack on what both share meets: both where times are judged or tests are thorough, elsewhere one, by turns.
     static func engines(turn: Int) -> [Engine] {
-        judgesTimes ? Engine.allCases : [Engine.allCases[turn % Engine.allCases.count]]
+        judgesTimes || Thoroughness.isFull ? Engine.allCases : [Engine.allCases[turn % Engine.allCases.count]]
     }
+    /// How large an attack is of so many: a third where answers are judged alone.
+    static func size(_ full: Int) -> Int { judgesTimes || Thoroughness.isFull ? full : full / 3 }
     /// The most time that 99 of 100 answers to a bystander may take under an attack: ten times that of a quiet day, and a second, for
     /// which a busy machine may take a process's cores away.
     static func bystanderWait(_ quiet: Duration) -> Duration { quiet * 10 + .seconds(1) }

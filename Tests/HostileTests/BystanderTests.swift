@@ -119,7 +119,9 @@ extension HostileTests {
             func openKeyFiles() async throws {
                 let body = KeyCostTests.platform(try HostileP12.sound(iterations: 700_000))
                 let path = "/admin/v1/apps/\(application.uuid)/platforms"
-                let statuses = try await together(12) { _ in try server.send("POST", path, body, as: key).status }
+                let statuses = try await together(Bounds.size(12)) { _ in
+                    try server.send("POST", path, body, as: key).status
+                }
                 #expect(Set(statuses.keys).isSubset(of: [201, 429]), "\(statuses)")
             }
 
@@ -157,7 +159,7 @@ extension HostileTests {
                 let token = try crowd.token(on: "/dashboard/login")
                 // Derivations take turns: of twenty the last was not reached in 300 s on a machine that compiled beside.
                 let statuses = try server.released(
-                    (0..<8).map { number in
+                    (0..<Bounds.size(8)).map { number in
                         crowd.address = "192.0.2.\(number)"
                         return crowd.request(
                             "POST", "/dashboard/login",
@@ -173,8 +175,10 @@ extension HostileTests {
 
             func bringLists() async throws {
                 let path = "/admin/v1/apps/\(application.uuid)/imports?format=csv&dry_run=true"
-                let list = "registration_token\n" + String(repeating: "a\n", count: 1 << 15)
-                let statuses = try await together(6) { _ in try server.send("POST", path, list, as: key).status }
+                let list = "registration_token\n" + String(repeating: "a\n", count: Bounds.size(1 << 15))
+                let statuses = try await together(Bounds.size(6)) { _ in
+                    try server.send("POST", path, list, as: key).status
+                }
                 #expect(statuses.keys.allSatisfy { $0 < 500 }, "\(statuses)")
             }
 
@@ -183,14 +187,15 @@ extension HostileTests {
                 let path = "/dashboard/apps/\(application.uuid)/import"
                 let fields = [("csrf", try admin.token(on: path)), ("format", "csv"), ("dry_run", "on")]
                 let answer = try admin.upload(
-                    path, fields, ("list", "registration_token\n" + String(repeating: "a\n", count: 1 << 16)))
+                    path, fields,
+                    ("list", "registration_token\n" + String(repeating: "a\n", count: Bounds.size(1 << 16))))
                 #expect(answer.status == 200, "\(answer.status)")
             }
 
             func invite() throws {
                 var admin = admin
                 let token = try admin.token(on: "/dashboard/admin/people")
-                for number in 0..<510 {
+                for number in 0..<Bounds.size(510) {
                     let answer = try admin.post(
                         "/dashboard/admin/people",
                         [
@@ -204,7 +209,7 @@ extension HostileTests {
 
             func writeBatches() async throws {
                 let names = (0..<1_024).map { #"{"name":"n\#($0)"}"# }.joined(separator: ",")
-                let statuses = try await together(16) { _ in
+                let statuses = try await together(Bounds.size(16)) { _ in
                     var last = 0
                     for _ in 0..<4 {
                         last = try server.send(

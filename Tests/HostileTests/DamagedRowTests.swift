@@ -59,7 +59,7 @@ extension HostileTests {
         }
 
         @Test(arguments: Engine.allCases)
-        func `lines of the audit log, locations and groups are read beside damaged ones`(engine: Engine) async throws {
+        func `audit lines, locations and groups read beside damaged ones`(engine: Engine) async throws {
             try await TestServer.with(engine) { server in
                 let application = try server.application()
                 let (other, _) = try Self.applicationWithGeofences(server)

@@ -4,7 +4,7 @@ import Testing
 /// Row 15: what other users of the machine can read.
 extension HostileTests {
     @Suite struct FileTests {
-        @Test func `no file that a server makes can be read by others, in a directory that can`() async throws {
+        @Test func `no server file is readable by others`() async throws {
             let folder = NSTemporaryDirectory() + "/hostile-\(UUID().uuidString)"
             let data = folder + "/data"
             try FileManager.default.createDirectory(

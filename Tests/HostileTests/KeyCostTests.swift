@@ -13,7 +13,7 @@ extension HostileTests {
             HostileP12.bags([HostileP12.bag(iterations: 900_000, keyLength: 1 << 30)]),
             HostileP12.bags((0..<400).map { _ in HostileP12.bag(iterations: 1) }),
         ])
-        func `a p12 that asks for much work is refused at the cost of reading it`(file: [UInt8]) async throws {
+        func `an expensive p12 is refused at reading cost`(file: [UInt8]) async throws {
             try await TestServer.with(.sqlite) { server in
                 let application = try server.application()
                 let (hostile, flat) = (Self.platform(file), Self.platform([UInt8](repeating: 0x30, count: file.count)))
@@ -28,7 +28,7 @@ extension HostileTests {
             }
         }
 
-        @Test func `a key with a passphrase of millions of iterations is refused unopened`() async throws {
+        @Test func `a key with millions of iterations is refused unopened`() async throws {
             let key = """
                 -----BEGIN ENCRYPTED PRIVATE KEY-----
                 \(Data(HostileP12.encryptedKey(iterations: 50_000_000)).base64EncodedString())

@@ -64,8 +64,8 @@ extension HostileTests {
             String(try #require(answer.text.firstMatch(of: /name="proof" value="([0-9a-f]+)"/)?.1, "\(answer.status)"))
         }
 
-        @Test(arguments: Engine.allCases)
-        func `of codes that are released together a few are checked`(engine: Engine) async throws {
+        @Test(arguments: Bounds.engines(turn: 7))
+        func `few of the simultaneous codes are checked`(engine: Engine) async throws {
             try await TestServer.with(engine, Self.proxied) { server in
                 var owner = try server.firstOperator()
                 let (secret, recovery) = try Self.turnOn(&owner)
@@ -107,8 +107,8 @@ extension HostileTests {
             }
         }
 
-        @Test(arguments: Engine.allCases)
-        func `of passwords that are released together a few are checked`(engine: Engine) async throws {
+        @Test(arguments: Bounds.engines(turn: 8))
+        func `few of the simultaneous passwords are checked`(engine: Engine) async throws {
             try await TestServer.with(engine, ["http.request.seconds": "300"]) { server in
                 var owner = try server.firstOperator()
                 var thief = Visitor(server)
@@ -132,7 +132,7 @@ extension HostileTests {
             }
         }
 
-        @Test(arguments: Engine.allCases)
+        @Test(arguments: Bounds.engines(turn: 9))
         func `keys and broker passwords are counted before they are told`(engine: Engine) async throws {
             let file = NSTemporaryDirectory() + "/broker-\(UUID().uuidString)"
             try Data("correct horse battery staple".utf8).write(to: URL(filePath: file))
@@ -281,7 +281,7 @@ extension HostileTests {
             }
         }
 
-        @Test func `pages and admin API refuse foreign hosts of a public URL`() async throws {
+        @Test func `pages and admin API refuse foreign hosts`() async throws {
             let settings = [
                 "dashboard.public.url": "https://push.example.org", "http.hosts": "belfry.internal, belfry",
             ]
@@ -322,7 +322,7 @@ extension HostileTests {
             }
         }
 
-        @Test(arguments: Engine.allCases)
+        @Test(arguments: Bounds.engines(turn: 10))
         func `a tenant's invitations end at a limit, and hide nobody's`(engine: Engine) async throws {
             try await TestServer.with(engine) { server in
                 var owner = try server.firstOperator()

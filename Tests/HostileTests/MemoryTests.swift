@@ -4,7 +4,7 @@ import Testing
 extension HostileTests {
     @Suite struct MemoryTests {
         /// Row 1.
-        @Test(arguments: Engine.allCases)
+        @Test(arguments: Bounds.engines(turn: 2))
         func `answers that no client reads stop the reading of requests`(engine: Engine) async throws {
             try await TestServer.with(engine) { server in
                 for request in [HTTPText.request("GET", "/openapi.yaml"), try UnreadAnswers.largeAnswer(server)] {
@@ -16,8 +16,8 @@ extension HostileTests {
         }
 
         /// Row 2.
-        @Test(arguments: Engine.allCases)
-        func `nothing is kept of what follows a request that wants another protocol`(engine: Engine) async throws {
+        @Test(arguments: Bounds.engines(turn: 3))
+        func `bytes behind a protocol upgrade are dropped`(engine: Engine) async throws {
             try await TestServer.with(engine) { server in
                 for request in [
                     "GET /v1/version HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n",
@@ -35,7 +35,7 @@ extension HostileTests {
         }
 
         /// Row 2: a connection whose upgrade is ignored is not deaf.
-        @Test func `a request behind one that asked for an upgrade is answered`() async throws {
+        @Test func `a request behind an upgrade is answered`() async throws {
             try await TestServer.with(.sqlite) { server in
                 let connection = try server.connect()
                 try connection.send(
@@ -48,7 +48,7 @@ extension HostileTests {
         }
 
         /// Row 14.
-        @Test func `tiny heads by the thousand take no more than a connection may`() async throws {
+        @Test func `thousands of tiny heads stay within the connection's memory`() async throws {
             try await TestServer.with(.sqlite) { server in
                 let heads = Array(String(repeating: "GET / HTTP/1.1\r\nHost:\r\n\r\n", count: 6_000).utf8)
                 var connections: [RawConnection] = []
@@ -64,8 +64,8 @@ extension HostileTests {
         }
 
         /// One application's share of bodies that are read (`share.uploads.mib`) is 16 MiB; more is refused at once.
-        @Test(arguments: Engine.allCases)
-        func `bodies that do not end take no more than their application's share`(engine: Engine) async throws {
+        @Test(arguments: Bounds.engines(turn: 4))
+        func `endless bodies stay within their application's share`(engine: Engine) async throws {
             try await TestServer.with(engine) { server in
                 let platform = try server.platform(of: try server.application(), .android)
                 let head = HTTPText.request(
@@ -85,7 +85,7 @@ extension HostileTests {
         }
 
         /// A head that never ends may hold what a head may be long, and the same again while it is read.
-        @Test func `heads that do not end take no more than a connection may`() async throws {
+        @Test func `endless heads stay within the connection's memory`() async throws {
             try await TestServer.with(.sqlite) { server in
                 let head = Array("GET / HTTP/1.1\r\nHost: a\r\nx: \(String(repeating: "y", count: 31_000))".utf8)
                 var connections: [RawConnection] = []

@@ -51,7 +51,7 @@ extension HostileTests {
         }
 
         @Test(arguments: Engine.allCases)
-        func `no time, id, page or cursor ends the process or is a fault of the server`(engine: Engine) async throws {
+        func `no time, id, page or cursor crashes the server`(engine: Engine) async throws {
             try await TestServer.with(engine) { server in
                 let application = try server.application()
                 let platform = try server.platform(of: application)
@@ -111,7 +111,7 @@ extension HostileTests {
 
         /// Row 7.
         @Test(arguments: Engine.allCases)
-        func `a geofence whose numbers are spelt long is read back, or refused at once`(engine: Engine) async throws {
+        func `a long-spelt geofence reads back or is refused`(engine: Engine) async throws {
             try await TestServer.with(engine) { server in
                 let application = try server.application()
                 let platform = try server.platform(of: application)

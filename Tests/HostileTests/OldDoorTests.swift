@@ -19,7 +19,7 @@ extension HostileTests {
 
         private static let version = HTTPText.request("GET", "/v1/version")
 
-        @Test(arguments: Engine.allCases)
+        @Test(arguments: Bounds.engines(turn: 15))
         func `long, deep and endless messages take nothing, and register nothing`(engine: Engine) async throws {
             try await TestServer.with(engine) { server in
                 let application = try server.application()
@@ -50,8 +50,8 @@ extension HostileTests {
             }
         }
 
-        @Test(arguments: Engine.allCases)
-        func `who guesses keys and passwords finds nothing and holds nobody up`(engine: Engine) async throws {
+        @Test(arguments: Bounds.engines(turn: 16))
+        func `a guesser of keys and passwords delays nobody`(engine: Engine) async throws {
             try await TestServer.with(engine) { server in
                 let made = try server.send(
                     "POST", "/admin/v1/carma/accounts",
@@ -79,7 +79,7 @@ extension HostileTests {
             }
         }
 
-        @Test func `messages that never end take no more than a connection may, and others are served`() async throws {
+        @Test func `endless messages stay within the connection's memory`() async throws {
             try await TestServer.with(.sqlite) { server in
                 let application = try server.application()
                 let genero = "/genero/\(try Self.key("genero", of: application, server))/token_maintainer/register"

@@ -7,7 +7,7 @@ extension HostileTests {
 
         /// Each of them is asked for one by one, past the limit of the first application; the second is not concerned.
         @Test(arguments: Engine.allCases, Kind.allCases)
-        func `no application has more than its quota, and others have theirs`(engine: Engine, kind: Kind) async throws {
+        func `no application exceeds its quota or takes from others`(engine: Engine, kind: Kind) async throws {
             let settings = [kind.setting: "\(Self.limit)", "pcf.verify.custom.user.id": "false"]
             try await TestServer.with(engine, settings) { server in
                 let application = try server.application()

@@ -47,7 +47,7 @@ extension HostileTests {
 
         /// A caller that asks and leaves at once has no work done for it.
         @Test(arguments: Engine.allCases)
-        func `callers who leave at once take nothing from callers who stay`(engine: Engine) async throws {
+        func `leaving callers take nothing from staying ones`(engine: Engine) async throws {
             try await TestServer.with(engine, ["limit.senders.per.second": "0"]) { server in
                 let full = try server.application()
                 try Self.fill(try server.platform(of: full, .android), server)

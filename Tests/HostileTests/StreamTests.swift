@@ -4,7 +4,7 @@ import Testing
 extension HostileTests {
     @Suite struct StreamTests {
         @Test(arguments: Engine.allCases)
-        func `one key that opens streams without end leaves some for other tenants`(engine: Engine) async throws {
+        func `one key's endless streams leave some for other tenants`(engine: Engine) async throws {
             try await TestServer.with(engine) { server in
                 let application = try server.application()
                 let other = try server.application("Butcher")
@@ -51,7 +51,7 @@ extension HostileTests {
         /// A list of large schedules that is asked for and not read: a chunk of 8 of them is held for each that is served, which are
         /// four at a time (`share.exports.max`).
         @Test(arguments: Engine.allCases)
-        func `lists that no client reads take no more than a connection may`(engine: Engine) async throws {
+        func `unread lists stay within the connection's memory`(engine: Engine) async throws {
             try await TestServer.with(engine) { server in
                 let application = try server.application()
                 _ = try server.platform(of: application)

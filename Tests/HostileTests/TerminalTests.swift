@@ -53,7 +53,7 @@ extension HostileTests {
             }
         }
 
-        @Test func `an answer of another server reaches the terminal without control characters`() async throws {
+        @Test func `foreign answers reach the terminal without control characters`() async throws {
             try await TestServer.with(.sqlite) { server in
                 let body = #"{"message":"\u001b[2J\u202ebad\nnews"}"#
                 let listener = try Listener()

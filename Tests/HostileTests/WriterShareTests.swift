@@ -33,7 +33,7 @@ extension HostileTests {
 
         /// Row 5: nested tokens, which the writer has to compare with each web platform.
         @Test(arguments: Engine.allCases)
-        func `others write while tokens of many web platforms are looked up`(engine: Engine) async throws {
+        func `web token look-ups do not block other writers`(engine: Engine) async throws {
             try await TestServer.with(engine) { server in
                 let application = try server.application()
                 for _ in 0..<4 { _ = try server.platform(of: application) }

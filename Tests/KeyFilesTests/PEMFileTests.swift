@@ -41,7 +41,7 @@ import Testing
         return ([String(lines[0])] + wrapped + [String(lines[lines.count - 1])]).joined(separator: "\n") + "\n"
     }
 
-    @Test func `a key is read in every shape that people give it`() throws {
+    @Test func `a key is read in every common shape`() throws {
         try OpenSSLFiles.with { files in
             try files.openssl("ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", files.path("sec1"))
             try files.openssl("pkcs8", "-topk8", "-nocrypt", "-in", files.path("sec1"), "-out", files.path("pkcs8"))
@@ -117,7 +117,7 @@ import Testing
     }
 
     /// A key's encryption says how often a hash is made.
-    @Test func `a key with a passphrase is refused and nothing is derived`() throws {
+    @Test func `a key with a passphrase is refused without derivation`() throws {
         try OpenSSLFiles.with { files in
             try files.openssl("genrsa", "-out", files.path("key"), "2048")
             try files.openssl(
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func `what a text holds is named`() throws {
+    @Test func `a text's contents are named`() throws {
         try OpenSSLFiles.with { files in
             try files.makePair()
             try files.openssl("genrsa", "-out", files.path("rsa"), "2048")

@@ -19,7 +19,9 @@ import Testing
     func `a file of openssl opens in every encryption and spelling`(options: [String]) throws {
         try OpenSSLFiles.with { files in
             try files.makePair()
-            for passphrase in ["secret", "", "pässwörd", "пароль", "密碼", "🔑🗝️", "  two words "] {
+            let passphrases = ["secret", "", "pässwörd", "пароль", "密碼", "🔑🗝️", "  two words "]
+            // Derivation of many iterations costs the same for each.
+            for passphrase in options.contains("600000") ? Array(passphrases.prefix(1)) : passphrases {
                 try files.openssl(
                     [
                         "pkcs12", "-export", "-in", files.path("own.pem"), "-inkey", files.path("own.key"), "-out",
@@ -79,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `a file is read as base64 prints it and in PEM`() throws {
+    @Test func `a file is read as base64 and PEM`() throws {
         try OpenSSLFiles.with { files in
             let bytes = try files.p12("x")
             let plain = try PKCS12File(bytes, passphrase: "x")
@@ -95,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `a file that asks for too many iterations is refused before anything is derived`() throws {
+    @Test func `a file with too many iterations is refused before derivation`() throws {
         try OpenSSLFiles.with { files in
             try files.makePair()
             let key = Self.shrouded(iterations: 50_000_000)
@@ -117,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `a file of many parts or with a key of another length is refused`() throws {
+    @Test func `a file with many parts or odd key is refused`() throws {
         let many = Self.p12(bags: (0..<200).map { _ in Self.shrouded(iterations: 1) }, mac: 1)
         #expect(#expect(throws: KeyFileError.self) { try PKCS12File(many, passphrase: "x") }?.kind == .cost)
         let long = Self.p12(bags: [Self.shrouded(iterations: 900_000, keyLength: 1 << 30)], mac: 1)

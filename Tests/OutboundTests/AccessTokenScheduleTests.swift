@@ -8,7 +8,7 @@ import Testing
     }
     private static let down = AccessTokenError(isRefusal: false, "down")
 
-    @Test func `a token is used until five minutes before its end, and then fetched by one while others use it`() {
+    @Test func `a token is refreshed by one caller five minutes early`() {
         var schedule = AccessTokenSchedule()
         #expect(schedule.ask(at: .zero) == .fetch)
         #expect(schedule.ask(at: .zero) == .wait)
@@ -20,7 +20,7 @@ import Testing
         #expect(schedule.ask(at: .seconds(3_303)) == .use("b", generation: 2))
     }
 
-    @Test func `a refresh that fails leaves the old token in use until it ends, and is tried after a growing wait`() {
+    @Test func `a failed refresh keeps the old token and backs off`() {
         var schedule = AccessTokenSchedule()
         _ = schedule.ask(at: .zero)
         _ = schedule.fetched(Self.grant("a"), at: .zero)
@@ -42,7 +42,7 @@ import Testing
         #expect(schedule.ask(at: .seconds(40)) == .fetch)
     }
 
-    @Test func `of many answers that refuse one token the first replaces it`() {
+    @Test func `many refusals of one token replace it once`() {
         var schedule = AccessTokenSchedule()
         _ = schedule.ask(at: .zero)
         _ = schedule.fetched(Self.grant("a"), at: .zero)
@@ -53,7 +53,7 @@ import Testing
         #expect(schedule.ask(at: .zero) == .use("b", generation: 2))
     }
 
-    @Test func `a token that lives short is used for most of its life`() {
+    @Test func `a short-lived token is used most of its life`() {
         var schedule = AccessTokenSchedule()
         _ = schedule.ask(at: .zero)
         _ = schedule.fetched(Self.grant("a", 20), at: .zero)

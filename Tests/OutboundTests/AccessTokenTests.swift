@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `of many who need a token at once one fetches it`() async throws {
+    @Test func `many simultaneous callers fetch one token`() async throws {
         try await ScriptedHost.run(answer: AdminService().answer) { host, outbound in
             let token = token(outbound, host)
             let tokens = await withTaskGroup(of: String?.self) { group in
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `a token that is refused is replaced once for all who held it`() async throws {
+    @Test func `a refused token is replaced once for all holders`() async throws {
         try await ScriptedHost.run(answer: AdminService { $0 == "Bearer t2" }.answer) { host, outbound in
             let token = token(outbound, host)
             let results = await outbound.post(batch(host, count: 20), with: token, within: .seconds(30))
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `a hundred that need a token at once cause one request`() async throws {
+    @Test func `a hundred simultaneous callers cause one request`() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let fetches = Mutex(0)
         let token = AccessToken(now: { .zero }) {
@@ -140,7 +140,7 @@ import Testing
             (200, #"{"access_token":"a b"}"#, false, "https://o answered 200"),
             (200, #"{"access_token":"a\r\nb"}"#, false, "https://o answered 200"),
         ])
-    func `who is refused must act, who finds the server in trouble tries again`(
+    func `a refusal needs action; server trouble needs retry`(
         status: Int, body: String, isRefusal: Bool, reason: String
     ) {
         let expected = AccessTokenError(isRefusal: isRefusal, reason, retryAfter: .seconds(9))
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: [(OutboundFault.Code.tls, true), (.connect, false), (.deadline, false)])
-    func `a certificate that is not trusted is for a person, no connection is not`(
+    func `an untrusted certificate needs a person, a lost connection not`(
         code: OutboundFault.Code, isRefusal: Bool
     ) {
         let error = AccessTokenError(isRefusal: isRefusal, "")
@@ -160,7 +160,7 @@ import Testing
         #expect(found.isRefusal == error.isRefusal)
     }
 
-    @Test func `a token server that never ends its answer holds no other up`() async throws {
+    @Test func `a token server's endless answer delays no other`() async throws {
         try await ScriptedHost.run { _ in
             ScriptedHost.Answer(hangs: true)
         } _: { host, outbound in

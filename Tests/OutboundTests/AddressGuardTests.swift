@@ -38,7 +38,7 @@ import Testing
         #expect(!AddressGuard().permits(address))
     }
 
-    @Test func `what the operator allows is permitted and nothing beside it`() throws {
+    @Test func `the operator's exceptions are permitted and nothing else`() throws {
         let inside = try permits("10.1.2.3", allowed: ["10.1.0.0/16"])
         let mapped = try permits("::ffff:10.1.2.3", allowed: ["10.1.0.0/16"])
         let outside = try permits("10.2.0.1", allowed: ["10.1.0.0/16"])
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: ["", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/x", "example.com", "10.0.0.0/8/9", "::1/129"])
-    func `what is no block is none`(text: String) {
+    func `an invalid block is refused`(text: String) {
         #expect(AddressBlock(text) == nil)
     }
 }

@@ -29,7 +29,7 @@ import Testing
         "https://a%2e.example/",
         "https://münchen%20.example/", "https://user@/",
     ])
-    func `what is not public, or no name, is refused`(url: String) {
+    func `private addresses and non-names are refused`(url: String) {
         #expect(!AddressGuard().permits(url: url))
     }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import Outbound
 
 @Suite struct AskTests {
-    @Test func `a form is posted, and what has none is fetched; no redirect is followed`() async throws {
+    @Test func `forms are posted, others fetched, and redirects not followed`() async throws {
         try await ScriptedHost.run { request in
             request.path == "/there"
                 ? ScriptedHost.Answer(status: 302, headers: ["Location": "/elsewhere"])

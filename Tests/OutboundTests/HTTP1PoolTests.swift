@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `a batch is answered in its order over a few connections that are used again`() async throws {
+    @Test func `a batch is answered in order over few reused connections`() async throws {
         try await ScriptedHost.run(configure: { $0.http1ConnectionsMax = 4 }) { request in
             ScriptedHost.Answer(status: request.path.hasSuffix("7") ? 410 : 201, body: request.body)
         } _: { host, outbound in
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `a server that closes behind each answer gets a connection for each request`() async throws {
+    @Test func `a server closing after each answer gets fresh connections`() async throws {
         try await ScriptedHost.run { _ in
             ScriptedHost.Answer(headers: ["connection": "close"], closes: true)
         } _: { host, outbound in
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `a connection that ends under a request leaves that one unknown, and the others have their answers`()
+    @Test func `a connection ending under a request makes one unknown`()
         async throws
     {
         try await ScriptedHost.run { request in
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `of a host that says nothing the first requests are waited for, and the others are not sent`()
+    @Test func `a silent host gets few requests, the rest unsent`()
         async throws
     {
         try await ScriptedHost.run(configure: { $0.http1ConnectionsMax = 2 }) { _ in
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `one request without an answer does not hold up the others of its batch`() async throws {
+    @Test func `one unanswered request delays no other of its batch`() async throws {
         try await ScriptedHost.run(configure: { $0.http1ConnectionsMax = 2 }) { request in
             ScriptedHost.Answer(isSilent: request.path == "/0")
         } _: { host, outbound in
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `of a body without an end the beginning is the answer, and its connection is closed`() async throws {
+    @Test func `an endless body yields its beginning and closes`() async throws {
         let long = String(repeating: "x", count: 100_000)
         try await ScriptedHost.run { _ in
             ScriptedHost.Answer(body: long)
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `a header that is repeated without end is kept up to a bound`() async throws {
+    @Test func `an endlessly repeated header is kept within a bound`() async throws {
         try await ScriptedHost.run { _ in
             ScriptedHost.Answer(
                 headers: HTTPHeaders((0..<100).map { _ in ("Retry-After", String(repeating: "9", count: 100)) }))
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `a value that would end its header's line makes no request`() async throws {
+    @Test func `a value that breaks its header makes no request`() async throws {
         try await ScriptedHost.run { _ in
             ScriptedHost.Answer()
         } _: { host, outbound in
@@ -170,7 +170,7 @@ import Testing
 }
 
 @Suite struct ConnectionBudgetTests {
-    @Test func `hosts that never answered have half of the connections, and those that did have the rest`() {
+    @Test func `unanswering hosts get half the connections, others the rest`() {
         let budget = ConnectionBudget(connectionsMax: 8)
         let strangers = (0..<10).map { _ in HostPermits(budget) }
         #expect(strangers.map { $0.take() } == Array(repeating: true, count: 4) + Array(repeating: false, count: 6))
@@ -183,7 +183,7 @@ import Testing
         #expect(strangers[8].take() == false)
     }
 
-    @Test func `what is closed for others is free at once, and given back once`() {
+    @Test func `a connection closed for others is freed once`() {
         let budget = ConnectionBudget(connectionsMax: 4)
         let (idle, busy) = (HostPermits(budget), HostPermits(budget))
         idle.becomeKnown()
@@ -204,7 +204,7 @@ import Testing
 
 /// Subscriptions name hosts as they like.
 @Suite struct HostConnectionsTests {
-    @Test func `many hosts share a bounded number of connections, and idle ones make way`() async throws {
+    @Test func `many hosts share bounded connections and idle ones yield`() async throws {
         try await ScriptedHost.run(
             allowed: ["127.0.0.0/8"], configure: { $0.connectionsMax = 8 }, answer: { _ in ScriptedHost.Answer() }
         ) { host, outbound in
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test func `more hosts at once than may be are not spoken to, and the others are`() async throws {
+    @Test func `hosts beyond the limit are skipped and others served`() async throws {
         try await ScriptedHost.run(configure: { $0.hostsMax = 3 }) { _ in
             ScriptedHost.Answer(isSilent: true)
         } _: { host, outbound in

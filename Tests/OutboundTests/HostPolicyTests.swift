@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: ["127.0.0.1", "localhost", "127.1", "2130706433", "[::ffff:127.0.0.1]"])
-    func `a forbidden address is not connected to, and open ports answer as closed ones do`(host: String) async throws {
+    func `a forbidden address is never contacted, whatever its ports`(host: String) async throws {
         let listener = Listener()
         let (open, closed) = (try await listener.open(), try await closedPort())
         try await withClient { outbound in
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: ["127.0.0.1", "10.0.0.1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "fe80::1", "100.64.0.1"])
-    func `a name that leads elsewhere a moment later is not connected to`(later: String) async throws {
+    func `a name rebound a moment later is not contacted`(later: String) async throws {
         let listener = Listener()
         let (open, closed) = (try await listener.open(), try await closedPort())
         var limits = NameLimits()
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `one forbidden address among others is enough, and no address is no connection`() async throws {
+    @Test func `one forbidden address is enough; none is no connection`() async throws {
         let addresses: [String: [String]] = [
             "mixed.example.com": ["93.184.216.34", "10.0.0.1"], "fine.example.com": ["93.184.216.34"],
         ]
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: ["0", "65536", "99999", "4294967377", "9223372036854775807"])
-    func `a port that is none makes no request and does no harm`(port: String) async throws {
+    func `an invalid port makes no request and no harm`(port: String) async throws {
         try await withClient { outbound in
             for host in ["93.184.216.34", "[2606:2800:220:1::1]"] {
                 let answer = await outbound.post("https://\(host):\(port)/x", deadline: .seconds(5))

@@ -35,7 +35,7 @@ extension [HTTP2Header] {
         #expect(throws: WNSError.self) { try WNSChannel(uri) }
     }
 
-    @Test func `headers say what the body is and how long it lasts`() throws {
+    @Test func `headers state the body's type and lifetime`() throws {
         let message = try WNSMessage(.tile, body: [1], ttl: 60, isCached: true, tag: "a1", priority: .low)
         #expect(message.headers.value("x-wns-type") == "wns/tile")
         #expect(message.headers.value("content-type") == "text/xml")
@@ -47,7 +47,7 @@ extension [HTTP2Header] {
         #expect(try WNSMessage(.raw, body: [1]).headers.value("content-type") == "application/octet-stream")
     }
 
-    @Test func `what WNS would refuse is refused before`() {
+    @Test func `a message WNS would refuse is refused before`() {
         #expect(throws: WNSError.self) { try WNSMessage(.toast, body: [UInt8](repeating: 1, count: 5_001)) }
         #expect(throws: WNSError.self) { try WNSMessage(.toast, body: []) }
         #expect(throws: WNSError.self) { try WNSMessage(.tile, body: [1], tag: "seventeenletterss") }
@@ -121,7 +121,7 @@ extension [HTTP2Header] {
 }
 
 @Suite struct ADMTests {
-    @Test func `the body has data, key and a lifetime that Amazon takes`() throws {
+    @Test func `the body has data, key and Amazon's lifetime`() throws {
         let message = try ADMMessage(data: ["b": "2", "a": "/"], consolidationKey: "k", lifetime: 1)
         #expect(
             String(decoding: message.body, as: UTF8.self)
@@ -194,7 +194,7 @@ extension [HTTP2Header] {
         #expect(code == "g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
     }
 
-    @Test func `the same body has the same id, and the time is signed`() throws {
+    @Test func `equal bodies have equal ids and times are signed`() throws {
         let signature = try #require(WebhookSignature(secret: "twenty-four bytes at least"))
         let first = signature.headers(of: [1], time: 1)
         let later = signature.headers(of: [1], time: 2)
@@ -231,7 +231,7 @@ extension [HTTP2Header] {
             (503, "x", .rejected(status: 503, retryAfter: nil, words: "x")),
             (301, "", .rejected(status: 301, retryAfter: nil)),
         ] as [(Int, String, WebhookAnswer)])
-    func `a batch has a verdict for each device or none at all`(status: Int, body: String, answer: WebhookAnswer) {
+    func `a batch has a verdict per device or none`(status: Int, body: String, answer: WebhookAnswer) {
         #expect(WebhookAnswer(OutboundResponse(status: status, body: Array(body.utf8)), devices: 2) == answer)
     }
 }

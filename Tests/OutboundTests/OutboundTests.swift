@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ["127.0.0.1", "localhost", "127.1", "2130706433", "0x7f000001"])
-    func `an address that is not public is never written to, however it is spelt`(name: String) async throws {
+    func `a private address is never contacted, however spelt`(name: String) async throws {
         try await ScriptedHost.run(allowed: ["10.0.0.0/8"]) { _ in
             ScriptedHost.Answer()
         } _: { host, outbound in
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `of a long answer the beginning is read`() async throws {
+    @Test func `the beginning of a long answer is read`() async throws {
         let long = String(repeating: "x", count: 2_000)
         try await ScriptedHost.run { _ in
             ScriptedHost.Answer(body: long)
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `a body that never ends is cut off with the batch`() async throws {
+    @Test func `an endless body is cut off with its batch`() async throws {
         try await ScriptedHost.run { _ in
             ScriptedHost.Answer(hangs: true)
         } _: { host, outbound in

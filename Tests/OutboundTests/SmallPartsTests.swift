@@ -1,4 +1,5 @@
 import HTTP2Client
+import KeyFiles
 import NIOHTTP1
 import Testing
 
@@ -56,7 +57,7 @@ import Testing
         ("token fOo0123456789_0123456789:0123456789-0123 is not valid", "token ... is not valid"),
         ("", nil), ("<html>", nil), ("{", nil), ("{}", nil), (#"{"message":7}"#, nil),
     ])
-    func `a sentence for people is found in an answer, and made safe`(body: String, words: String?) {
+    func `a human sentence in an answer is found and sanitized`(body: String, words: String?) {
         #expect(Outbound.words(in: Array(body.utf8)) == words)
     }
 
@@ -67,32 +68,32 @@ import Testing
 }
 
 @Suite struct JSONTextTests {
-    @Test func `what JSON has to escape is escaped`() {
+    @Test func `special JSON characters are escaped`() {
         #expect(JSONText.quoted("a\"\\\u{1}\u{1F}ü") == Array(#""a\"\\\u0001\u001fü""#.utf8))
         #expect(JSONText.array([Array("a".utf8), Array("b".utf8)]) == Array(#"["a","b"]"#.utf8))
         #expect(JSONText.array([[UInt8]]()) == Array("[]".utf8))
     }
 }
 
-@Suite struct Base64URLTests {
+@Suite struct Base64Tests {
     /// Source: RFC 4648 §10.
     @Test(arguments: [
         ("", ""), ("f", "Zg"), ("fo", "Zm8"), ("foo", "Zm9v"), ("foob", "Zm9vYg"), ("fooba", "Zm9vYmE"),
         ("foobar", "Zm9vYmFy"),
     ])
     func `the vectors hold both ways`(plain: String, coded: String) {
-        #expect(Base64URL.encode(plain.utf8) == coded)
-        #expect(Base64URL.decode(coded.utf8) == Array(plain.utf8))
+        #expect(Base64.encode(plain.utf8) == coded)
+        #expect(Base64.decode(coded.utf8, isExact: true) == Array(plain.utf8))
     }
 
     @Test func `both alphabets and padding are read`() {
-        #expect(Base64URL.decode("-_8=".utf8) == [0xFB, 0xFF])
-        #expect(Base64URL.decode("+/8".utf8) == [0xFB, 0xFF])
+        #expect(Base64.decode("-_8=".utf8, isExact: true) == [0xFB, 0xFF])
+        #expect(Base64.decode("+/8".utf8, isExact: true) == [0xFB, 0xFF])
     }
 
     @Test(arguments: ["A", "Zh", "Zm9=v", "Z m8", "Zg===", "Zm9v\n"])
-    func `what is no Base64 is none`(text: String) {
-        #expect(Base64URL.decode(text.utf8) == nil)
+    func `invalid Base64 is refused`(text: String) {
+        #expect(Base64.decode(text.utf8, isExact: true) == nil)
     }
 }
 
@@ -121,7 +122,7 @@ import Testing
         "https://a b/", "https://a/\r\nx: y", "https://ü.example/", "https://a:0/", "https://a:65536/", "https://a:x/",
         "https://::1/", "https://[::1/", "https://a:-1/",
     ])
-    func `what is no URL to post to is none`(url: String) {
+    func `an invalid URL for posting is refused`(url: String) {
         #expect(PostOrigin.split(url) == nil)
     }
 }

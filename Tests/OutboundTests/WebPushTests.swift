@@ -1,13 +1,14 @@
 import Crypto
 import Foundation
 import HTTP2Client
+import KeyFiles
 import NIOHTTP1
 import Outbound
 import Testing
 
 @testable import WebPush
 
-private func bytes(_ text: String) -> [UInt8] { Base64URL.decode(text.utf8) ?? [] }
+private func bytes(_ text: String) -> [UInt8] { Base64.decode(text.utf8, isExact: true) ?? [] }
 
 @Suite struct WebPushCipherTests {
     /// Source: RFC 8291 Appendix A.
@@ -21,23 +22,23 @@ private func bytes(_ text: String) -> [UInt8] { Base64URL.decode(text.utf8) ?? [
         let body = try WebPushCipher(for: subscription, ephemeral: ephemeral, salt: bytes("DGv6ra1nlYgDCS1FRnbzlw"))
             .seal(Array("When I grow up, I want to be a watermelon".utf8))
         #expect(
-            Base64URL.encode(body)
+            Base64.encode(body)
                 == "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN"
         )
     }
 
     /// Source: RFC 8188 §3.1.
-    @Test func `the first example of RFC 8188 comes out byte for byte`() throws {
+    @Test func `RFC 8188's first example is reproduced byte for byte`() throws {
         let salt = bytes("I1BsxtFttlv3u_Oo94xnmw")
         let coding = ContentCoding(secret: SymmetricKey(data: bytes("yqdlZ-tYemfogSmv7Ws5PQ")), salt: salt)
         var body: [UInt8] = []
         coding.writeHeader(recordBytes: 4_096, keyID: [], to: &body)
         try coding.writeRecord("I am the walrus".utf8, to: &body)
-        #expect(Base64URL.encode(body) == "I1BsxtFttlv3u_Oo94xnmwAAEAAA-NAVub2qFgBEuQKRapoZu-IxkIva3MEB1PD-ly8Thjg")
+        #expect(Base64.encode(body) == "I1BsxtFttlv3u_Oo94xnmwAAEAAA-NAVub2qFgBEuQKRapoZu-IxkIva3MEB1PD-ly8Thjg")
     }
 
     /// Two records, the first with one byte of padding. Source: RFC 8188 §3.2.
-    @Test func `the second example of RFC 8188 comes out byte for byte`() throws {
+    @Test func `RFC 8188's second example is reproduced byte for byte`() throws {
         let salt = bytes("uNCkWiNYzKTnBN9ji3-qWA")
         let coding = ContentCoding(secret: SymmetricKey(data: bytes("BO3ZVPxUlnLORbVGMpbT1Q")), salt: salt)
         var body: [UInt8] = []
@@ -45,11 +46,11 @@ private func bytes(_ text: String) -> [UInt8] { Base64URL.decode(text.utf8) ?? [
         try coding.writeRecord("I am th".utf8, padding: 1, isLast: false, to: &body)
         try coding.writeRecord("e walrus".utf8, sequence: 1, to: &body)
         #expect(
-            Base64URL.encode(body)
+            Base64.encode(body)
                 == "uNCkWiNYzKTnBN9ji3-qWAAAABkCYTHOG8chz_gnvgOqdGYovxyjuqRyJFjEDyoF1Fvkj6hQPdPHI51OEUKEpgz3SsLWIqS_uA")
     }
 
-    @Test func `the largest payload fills 4,096 bytes, and no two bodies are equal`() throws {
+    @Test func `the largest payload fills 4,096 bytes; no bodies are equal`() throws {
         let subscription = try WebPushSubscription.sample()
         let message = try WebPushMessage(payload: [UInt8](repeating: 7, count: 3_993), ttl: 60)
         let (first, second) = (try message.body(for: subscription), try message.body(for: subscription))
@@ -58,8 +59,8 @@ private func bytes(_ text: String) -> [UInt8] { Base64URL.decode(text.utf8) ?? [
         #expect(throws: WebPushError.self) { try WebPushMessage(payload: [UInt8](repeating: 7, count: 3_994), ttl: 60) }
     }
 
-    @Test func `a key off the curve is found before anything is sent`() throws {
-        let key = Base64URL.encode([4] + [UInt8](repeating: 1, count: 64))
+    @Test func `a key off the curve is found before sending`() throws {
+        let key = Base64.encode([4] + [UInt8](repeating: 1, count: 64))
         let subscription = try WebPushSubscription(
             endpoint: "https://a.example/x", p256dh: key, auth: "BTBZMqHH6r4Tts7J_aSIgg")
         let message = try WebPushMessage(payload: [1], ttl: 0)
@@ -71,8 +72,8 @@ extension WebPushSubscription {
     static func sample(_ endpoint: String = "https://push.example.net/a") throws -> WebPushSubscription {
         try WebPushSubscription(
             endpoint: endpoint,
-            p256dh: Base64URL.encode(P256.KeyAgreement.PrivateKey().publicKey.x963Representation),
-            auth: Base64URL.encode([UInt8](repeating: 3, count: 16)))
+            p256dh: Base64.encode(P256.KeyAgreement.PrivateKey().publicKey.x963Representation),
+            auth: Base64.encode([UInt8](repeating: 3, count: 16)))
     }
 }
 
@@ -95,9 +96,9 @@ extension WebPushSubscription {
         #expect(throws: WebPushError.self) { try WebPushSubscription.sample(endpoint) }
     }
 
-    @Test func `what a browser writes is read, whatever else stands in it`() throws {
+    @Test func `a browser's subscription is read despite extra fields`() throws {
         let sample = try WebPushSubscription.sample()
-        let (key, auth) = (Base64URL.encode(sample.publicKey), Base64URL.encode(sample.authSecret))
+        let (key, auth) = (Base64.encode(sample.publicKey), Base64.encode(sample.authSecret))
         let json =
             #"{"endpoint":"https://push.example.net/a","expirationTime":null,"keys":{"p256dh":"\#(key)","auth":"\#(auth)=="}}"#
         #expect(try WebPushSubscription(json: Array(json.utf8)) == sample)
@@ -124,7 +125,7 @@ extension WebPushSubscription {
     }
 
     @Test(arguments: ["", "{}", "[]", #"{"endpoint":"https://a.example/x","keys":{"p256dh":"AA","auth":"AA"}}"#])
-    func `what is no subscription is refused`(json: String) {
+    func `an invalid subscription is refused`(json: String) {
         #expect(throws: WebPushError.self) { try WebPushSubscription(json: Array(json.utf8)) }
     }
 }
@@ -157,7 +158,7 @@ extension WebPushSubscription {
     }
 
     /// Source: RFC 7515 Appendix A.3.
-    @Test func `the ES256 example of RFC 7515 is verified by the key we make of it`() throws {
+    @Test func `RFC 7515's ES256 example verifies by our key`() throws {
         let key = try VAPIDKey("jpsQnnGQmL-YBIffH1136cspYG6-0iY7X1fCE9-E9LI")
         let point =
             [4] + bytes("f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU")
@@ -171,7 +172,7 @@ extension WebPushSubscription {
         #expect(!key.verifies(bytes(signature), of: "\(signed)A"))
     }
 
-    @Test func `a token says for whom, until when and from whom, and its key verifies it`() throws {
+    @Test func `a token names audience, expiry and subject, and verifies`() throws {
         let key = VAPIDKey()
         let header = try VAPID(key: key, subject: "mailto:ops@example.com")
             .header(for: "https://push.example", now: 1_750_000_000)
@@ -186,7 +187,7 @@ extension WebPushSubscription {
         #expect(bytes(key.publicText).count == 65)
     }
 
-    @Test func `one token serves an origin for an hour of the clock`() throws {
+    @Test func `one token serves an origin for a clock hour`() throws {
         let vapid = try VAPID(key: VAPIDKey(), subject: nil)
         let first = try vapid.header(for: "https://a.example", now: 7_200)
         let later = try vapid.header(for: "https://a.example", now: 10_799)
@@ -268,7 +269,7 @@ extension WebPushSubscription {
             })
     }
 
-    @Test func `headers are those of RFC 8030, and Microsoft's service gets its own`() throws {
+    @Test func `headers follow RFC 8030, with Microsoft's own for theirs`() throws {
         let message = try WebPushMessage(payload: [], ttl: 0, urgency: .high, topic: "news")
         let plain = try headers(message, endpoint: "https://push.example.net/a")
         #expect(plain["ttl"] == "0" && plain["urgency"] == "high" && plain["topic"] == "news")
@@ -301,7 +302,7 @@ extension WebPushSubscription {
             ("", ["x-wns-error-description": "The channel is not known"], "The channel is not known"),
             (#"{"reason":"BadJwtToken"}"#, [:], nil),
         ] as [(String, [String: String], String?)])
-    func `a sentence for people is kept where the reason does not say as much`(
+    func `a human sentence is kept where the reason says less`(
         body: String, headers: [String: String], words: String?
     ) {
         let response = OutboundResponse(
@@ -313,7 +314,7 @@ extension WebPushSubscription {
         #expect(rejection.words == words)
     }
 
-    @Test func `what Microsoft's service took and discarded was not accepted`() {
+    @Test func `a notification Microsoft discarded was not accepted`() {
         func answer(_ headers: [(String, String)]) -> WebPushAnswer {
             WebPushAnswer(OutboundResponse(status: 201, headers: HTTPHeaders(headers)))
         }

@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `rows of what was sent come when they are asked for, and so does its refusal`() async throws {
+    @Test func `rows of a sent query, or its refusal, come later`() async throws {
         try await withPool { pool in
             try await pool.run { connection in
                 let four = try connection.prepared("SELECT 4::bigint").sendReading { $0.integer(0) }
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `a connection that nobody has any more is closed, whatever it waits for`() async throws {
+    @Test func `an abandoned connection closes, whatever it waits for`() async throws {
         try await withPool { pool in
             let options = ConnectionOptions(try await PostgresServer.sharedOnceUp().connection(to: "postgres"))
             try await pool.run { other in
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `what was sent is done with the next answer`() async throws {
+    @Test func `a sent query is done with the next answer`() async throws {
         try await withPool { pool in
             let count = try await pool.run { connection in
                 try connection.prepared("CREATE TEMP TABLE t (n bigint)").run()
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `a refusal of what was sent is thrown by the next answer, and nothing after it is done`() async throws {
+    @Test func `a sent query's refusal is thrown by the next answer`() async throws {
         try await withPool { pool in
             try await pool.run { connection in
                 try connection.prepared("CREATE TEMP TABLE t (n bigint PRIMARY KEY)").run()

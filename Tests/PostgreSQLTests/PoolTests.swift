@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `a connection that breaks under work throws that it was lost`() async throws {
+    @Test func `a connection breaking under work throws that it was lost`() async throws {
         try await withPool { pool in
             let error = await #expect(throws: PostgresError.self) {
                 try await pool.run { try $0.prepared("SELECT pg_terminate_backend(pg_backend_pid())").run() }
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `an answer that does not come in time ends the connection`() async throws {
+    @Test func `a late answer ends the connection`() async throws {
         try await withPool(options: { $0.answerTimeout = .milliseconds(50) }) { pool in
             let error = await #expect(throws: PostgresError.self) {
                 try await pool.run { try $0.prepared("SELECT pg_sleep(5)").run() }
@@ -70,14 +70,14 @@ import Testing
         }
     }
 
-    @Test func `a server that is not there is said to be so`() async throws {
+    @Test func `an absent server is reported as such`() async throws {
         try await withPool(options: { $0.string = "host=/nowhere dbname=x" }) { pool in
             let error = await #expect(throws: PostgresError.self) { try await pool.run { $0.serverProcess } }
             #expect(error?.code == .connectionFailed)
         }
     }
 
-    @Test func `while no connection can be made, all that waits is told so at once`() async throws {
+    @Test func `all waiters hear at once while connections fail`() async throws {
         let server = try SilentServer()
         defer { server.close() }
         let silence: (inout ConnectionOptions) -> Void = {
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `a listener hears what is said, and comes back when its connection broke`() async throws {
+    @Test func `a listener hears notifications and reconnects`() async throws {
         let (events, continuation) = AsyncStream.makeStream(of: Listener.Event.self)
         let options = ConnectionOptions(try await PostgresServer.sharedOnceUp().connection(to: "postgres"))
         let listener = try Listener(options, channels: ["Some \"news\""], pause: .milliseconds(10)) {

@@ -46,7 +46,7 @@ import Testing
             "HTTP/1.1 204 \n\n",
             "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
         ], pieces)
-    func `an answer of 2xx opens the tunnel, and what lies behind it is kept`(answer: String, pieces: Int) throws {
+    func `a 2xx answer opens the tunnel and keeps later bytes`(answer: String, pieces: Int) throws {
         var handshake = ConnectHandshake(target: Self.target, login: nil)
         let step = try Self.feed(&handshake, Array((answer + "early").utf8), pieces: pieces)
         #expect(step == .open(Array("early".utf8)))
@@ -96,7 +96,7 @@ import Testing
             openV4, [5, 0, 0, 4] + [UInt8](repeating: 7, count: 16) + [0, 80],
             [5, 0, 0, 3, 5] + Array("proxy".utf8) + [0, 80], [5, 0, 0, 3, 0, 0, 80],
         ], pieces)
-    func `user and password are told, then the name, which the proxy resolves`(reply: [UInt8], pieces: Int) throws {
+    func `user, password and a proxy-resolved name are sent`(reply: [UInt8], pieces: Int) throws {
         var handshake = SOCKS5Handshake(target: Self.target, login: Self.login)
         _ = handshake.begin()
         let chosen = try Self.feed(&handshake, [5, 2], pieces: pieces)
@@ -122,7 +122,7 @@ import Testing
             ("2001:db8::1", [4, 0x20, 1, 0x0D, 0xB8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
             ("a", [3, 1, 0x61]),
         ] as [(String, [UInt8])])
-    func `an address goes as an address, a name as a name`(host: String, address: [UInt8]) throws {
+    func `addresses go as addresses, names as names`(host: String, address: [UInt8]) throws {
         var handshake = SOCKS5Handshake(target: Target(host: host, port: 0x1234), login: nil)
         _ = handshake.begin()
         let step = try handshake.receive([5, 0])
@@ -151,7 +151,7 @@ import Testing
         #expect(error?.reason.contains("s3cret") == false)
     }
 
-    @Test func `a login that the proxy did not get offered is not told`() {
+    @Test func `a login not offered by the proxy is withheld`() {
         #expect(throws: TunnelError.self) {
             var handshake = SOCKS5Handshake(target: Self.target, login: nil)
             _ = try handshake.receive([5, 2])

@@ -25,7 +25,7 @@ import Testing
             ("socks5://us@er:p@ss:word@proxy:1", nil, "us@er", "p@ss:word"),
             ("http://user:gr%C3%BC%C3%9Fe@proxy:1", nil, "user", "grüße"),
         ] as [(String, String?, String, String)])
-    func `user and password are read from it, or the password from elsewhere`(
+    func `user and password are read together or apart`(
         url: String, file: String?, user: String, password: String
     ) throws {
         let proxy = try Proxy(url: url, password: file)
@@ -43,7 +43,7 @@ import Testing
         "socks5://u:\(String(repeating: "x", count: 256))@proxy:80",
         "http://\(String(repeating: "h", count: 256)):80",
     ])
-    func `what names no proxy is refused, and its password is not repeated`(url: String) {
+    func `an invalid proxy is refused without repeating its password`(url: String) {
         #expect(throws: ProxyFault.self) { try Proxy(url: url) }
         #expect(throws: ProxyFault.self) { try Proxy(url: "\(url)#geheim") }
         do {
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `a password may not be given twice, nor without a user`() {
+    @Test func `a password is given once, with a user`() {
         #expect(throws: ProxyFault.self) { try Proxy(url: "http://user:one@proxy:1", password: "two") }
         #expect(throws: ProxyFault.self) { try Proxy(url: "http://proxy:1", password: "two") }
     }

@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `those behind see a channel that becomes active when the tunnel is open`() throws {
+    @Test func `later handlers see the channel active once tunnelled`() throws {
         let fixture = try Fixture()
         #expect(try fixture.heard()?.hasPrefix("CONNECT push.example:443 ") == true)
         for piece in "HTTP/1.1 200 OK\r\n\r".map(String.init) { try fixture.say(piece) }
@@ -67,7 +67,7 @@ import Testing
         #expect(!fixture.behind.seen.contains("active"))
     }
 
-    @Test func `a proxy that closes is told apart from one that is silent`() throws {
+    @Test func `a closing proxy differs from a silent one`() throws {
         let closed = try Fixture()
         closed.channel.pipeline.fireChannelInactive()
         #expect(closed.failure()?.code == .garbled)

@@ -21,6 +21,8 @@ BY_HAND = {
                          "SELECT id, {blob}, 1764000000000, 1764000000000, NULL, 'a browser' FROM person LIMIT 1",
     "compose_draft": "INSERT INTO compose_draft (person_id, application_id, schedule_id, form, saved_at_ms) "
                      "SELECT person.id, application.id, 0, 'body=Hello', 1764000000000 FROM person, application LIMIT 1",
+    "schedule_run": "INSERT INTO schedule_run (schedule_id, due_at_ms, at_ms, ending) "
+                    "SELECT id, 1764000000000, 1764000000000, 'missed' FROM schedule LIMIT 1",
     "connection_fault": "INSERT INTO connection_fault (platform_id, kind, detail, at_ms) SELECT id, 'dns', 'no such host', 1764000000000 FROM platform LIMIT 1",
     "gateway_feedback": "INSERT INTO gateway_feedback (platform_id, device_id, since_ms) SELECT platform_id, id, 1764000000000 FROM device LIMIT 1",
     "command_count": "INSERT INTO command_count (metric, labels, amount) VALUES ('belfry_pushes_accepted_total', '', 1)",

@@ -41,11 +41,17 @@ public struct Registration: Sendable, Hashable, Codable {
     public var language: String?
     /// A name of the IANA's such as `Europe/Zurich`.
     public var timeZone: String?
+    /// The app's version, such as `5.10.2`.
+    public var appVersion: String?
+    /// The region that the device is set to, such as `CH`.
+    public var country: String?
 
     public init(
         token: String, topics: Set<String> = [], user: String? = nil, alias: String? = nil, system: String = "ios",
         systemVersion: String? = nil, model: String? = nil, attributes: [String: String] = [:],
-        language: String? = Locale.preferredLanguages.first, timeZone: String? = TimeZone.current.identifier
+        language: String? = Locale.preferredLanguages.first, timeZone: String? = TimeZone.current.identifier,
+        appVersion: String? = Bundle.main.object(forInfoDictionaryKey: "CFBundleShortVersionString") as? String,
+        country: String? = Locale.current.region?.identifier
     ) {
         self.token = token
         self.topics = Set(topics.map { $0.lowercased() })
@@ -57,6 +63,8 @@ public struct Registration: Sendable, Hashable, Codable {
         self.attributes = attributes
         self.language = language
         self.timeZone = timeZone
+        self.appVersion = appVersion
+        self.country = country
     }
 }
 

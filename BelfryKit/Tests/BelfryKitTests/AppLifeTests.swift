@@ -8,7 +8,7 @@ import Testing
 /// `KIT_BINARY` names the program, `KIT_LIVES` how many lives (500 in `make kit`), `KIT_SEED` the first,
 /// `KIT_DATABASE` a PostgreSQL in place of a file.
 @Suite(.enabled(if: RealServer.binary != nil)) struct AppLifeTests {
-    @Test(.timeLimit(.minutes(10))) func `after any life of an app the server has what it wants, and each event once`()
+    @Test(.timeLimit(.minutes(10))) func `the server ends with what the app wants, events once`()
         async throws
     {
         let environment = ProcessInfo.processInfo.environment

@@ -16,7 +16,7 @@ import Testing
         (.init(body: "{}"), .unreadable("no device_uuid"), false),
         (.init(body: "not JSON"), .unreadable("no device_uuid"), false),
     ])
-    func `what a server answers has a type, and is no end`(
+    func `each server error has a type and stops nothing`(
         answer: ScriptedServer.Answer, error: BelfryError, isTemporary: Bool
     ) async throws {
         let phone = ScriptedPhone(ScriptedServer([answer]))

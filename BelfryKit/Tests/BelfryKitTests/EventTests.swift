@@ -8,7 +8,7 @@ import Testing
         server.asked.filter { $0.path == "/v1/analytics" }.map { $0.member("events") as? [[String: String]] ?? [] }
     }
 
-    @Test func `what became of pushes is kept over restarts and sent in one request`() async throws {
+    @Test func `push events survive restarts and go in one request`() async throws {
         let phone = ScriptedPhone()
         defer { phone.wipe() }
         let app = try phone.start()
@@ -28,7 +28,7 @@ import Testing
         #expect(await next.waitingEvents == 0)
     }
 
-    @Test func `a batch that was not answered is sent again with the same words`() async throws {
+    @Test func `an unanswered batch is sent again unchanged`() async throws {
         let phone = ScriptedPhone(
             ScriptedServer([.init(body: #"{"device_uuid":"d-1"}"#), .init(), .init(status: 503)]))
         defer { phone.wipe() }
@@ -42,7 +42,7 @@ import Testing
         #expect(batches.count == 2 && batches[0] == batches[1])
     }
 
-    @Test func `a day without a network keeps the last thousand, sent by the hundred`() async throws {
+    @Test func `offline, the last thousand events are kept, sent in hundreds`() async throws {
         let phone = ScriptedPhone()
         defer { phone.wipe() }
         let app = try phone.start()
@@ -66,7 +66,7 @@ import Testing
         #expect(kept.last?.body == "b")
     }
 
-    @Test func `the same event twice in a moment is two, whatever the clock says`() async throws {
+    @Test func `equal events in one moment count as two`() async throws {
         let phone = ScriptedPhone()
         defer { phone.wipe() }
         let app = try phone.start()

@@ -18,7 +18,7 @@ import Testing
             .flatMap { $0.member("events") as? [[String: String]] ?? [] }.compactMap { $0["receiptId"] }
     }
 
-    @Test func `an app that runs takes over what its extension noted, and loses nothing of its own`() async throws {
+    @Test func `the app takes over its extension's notes beside its own`() async throws {
         let phone = ScriptedPhone()
         defer { phone.wipe() }
         let app = try phone.start()
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a push that app and extension both note is counted once`(isFirst: Bool) async throws {
+    func `a push noted by app and extension counts once`(isFirst: Bool) async throws {
         let phone = ScriptedPhone()
         defer { phone.wipe() }
         let app = try phone.start()
@@ -54,7 +54,7 @@ import Testing
         #expect(await app.latestMessages == [message("r")])
     }
 
-    @Test func `what the extension has reported is not reported again by it, nor by the app`() async throws {
+    @Test func `events reported by the extension are not reported again`() async throws {
         let phone = ScriptedPhone()
         defer { phone.wipe() }
         try await phone.start().register(phone.wish())
@@ -69,8 +69,7 @@ import Testing
         #expect(await app.latestMessages.map(\.receiptID) == ["r1", "r2"])
     }
 
-    @Test func `an extension without a network, an answer or a right clock leaves the report to the app`() async throws
-    {
+    @Test func `an extension that cannot report leaves it to the app`() async throws {
         let phone = ScriptedPhone(
             ScriptedServer([.init(body: #"{"device_uuid":"d-1"}"#), .init(), .init(status: 503)]))
         defer { phone.wipe() }
@@ -86,7 +85,7 @@ import Testing
         #expect(times.compactMap { $0["eventTime"].flatMap { Int64($0) } }.allSatisfy { $0 <= phone.now })
     }
 
-    @Test func `before the first registration and without an app that is opened, the last two hundred are kept`()
+    @Test func `the last two hundred events wait for the first registration`()
         async throws
     {
         let phone = ScriptedPhone()

@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `the nearest twenty places of those that concern the device are watched`() async throws {
+    @Test func `the nearest twenty places of the device are watched`() async throws {
         let far = (1...30).map { Self.geofence($0, at: Double($0)) }
         let others = [
             Self.geofence(50, at: 0, end: 1), Self.geofence(51, at: 0, tags: #""sport""#),
@@ -62,7 +62,7 @@ import Testing
         #expect(south.map(\.geofence.id) == [30, 29, 28])
     }
 
-    @Test func `a place is shown once, by its own trigger, and counted`() async throws {
+    @Test func `a place is shown once by its own trigger, counted`() async throws {
         let phone = ScriptedPhone(
             ScriptedServer([Self.answer(1, [Self.geofence(1, at: 1), Self.geofence(2, at: 2, trigger: "exit")])]))
         defer { phone.wipe() }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite struct MessageTests {
-    @Test func `the latest messages are asked for by the device, and read in every form that a server has`()
+    @Test func `the latest messages are read in every server form`()
         async throws
     {
         let payloads = [
@@ -34,7 +34,7 @@ import Testing
         #expect(payload?["order"] as? Int == 17)
     }
 
-    @Test func `a device that the server has forgotten is an error with a type`() async throws {
+    @Test func `a device unknown to the server is a typed error`() async throws {
         let phone = ScriptedPhone(
             ScriptedServer([
                 .init(body: #"{"device_uuid":"d-1"}"#), .init(status: 404, body: #"{"message":"no device"}"#),

@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `a back end sends once, and follows the push until every device has its answer`()
+    func `a back end sends once and follows the push through`()
         async throws
     {
         let server = try await RealServer.shared()
@@ -72,8 +72,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func `a wrong secret and a wrong registration are refused with a type`() async throws
-    {
+    @Test(.timeLimit(.minutes(2))) func `a wrong secret or registration has a typed error`() async throws {
         let server = try await RealServer.shared()
         let (wrong, folder) = try app(at: server, secret: "wrong")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -95,8 +94,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func `geofences come as they are made, and their triggers are counted`() async throws
-    {
+    @Test(.timeLimit(.minutes(2))) func `geofences arrive as made and their triggers are counted`() async throws {
         let server = try await RealServer.shared()
         let (app, folder) = try app(at: server)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -123,7 +121,7 @@ import Testing
         #expect(triggers.map { $0["count"] as? Int } == [1], "\(counted)")
     }
 
-    @Test(.timeLimit(.minutes(2))) func `the latest messages are those that the device was sent, newest first`()
+    @Test(.timeLimit(.minutes(2))) func `the latest messages are the device's own, newest first`()
         async throws
     {
         let server = try await RealServer.shared()

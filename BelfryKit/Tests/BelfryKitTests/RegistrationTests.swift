@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite struct RegistrationTests {
-    @Test func `the same registration again costs no request, not even after a restart`() async throws {
+    @Test func `an equal registration costs no request, even after a restart`() async throws {
         let phone = ScriptedPhone()
         defer { phone.wipe() }
         let app = try phone.start()
@@ -16,7 +16,7 @@ import Testing
         #expect(phone.server.asked[0].member("time_zone") as? String == "Europe/Zurich")
     }
 
-    @Test func `a registration that was not answered is sent again by the next start`() async throws {
+    @Test func `an unanswered registration is sent again at the next start`() async throws {
         let phone = ScriptedPhone(ScriptedServer(otherwise: nil))
         defer { phone.wipe() }
         await #expect(throws: BelfryError.self) { try await phone.start().register(phone.wish()) }
@@ -27,7 +27,7 @@ import Testing
         #expect(later.server.asked.count == 1)
     }
 
-    @Test func `topics change by what is added and removed, in any case of letters`() async throws {
+    @Test func `topics change by additions and removals, ignoring case`() async throws {
         let phone = ScriptedPhone()
         defer { phone.wipe() }
         let app = try phone.start()
@@ -41,7 +41,7 @@ import Testing
         #expect(phone.server.asked.count == 2)
     }
 
-    @Test func `a user's id is sent as the app's back end has signed it`() async throws {
+    @Test func `a user id is sent with the back end's signature`() async throws {
         let phone = ScriptedPhone()
         defer { phone.wipe() }
         let app = try phone.start(signer: { "signed(\($0))" })
@@ -51,7 +51,7 @@ import Testing
         #expect(phone.server.asked[1].member("custom_user_id") as? String == "")
     }
 
-    @Test func `a phone that was restored from another's backup is a new device`() async throws {
+    @Test func `a phone restored from another's backup is a new device`() async throws {
         var phone = ScriptedPhone(ScriptedServer([.init(body: #"{"device_uuid":"old"}"#)]))
         defer { phone.wipe() }
         let old = try phone.start()
@@ -66,7 +66,7 @@ import Testing
         #expect(phone.server.asked.last?.method == "POST")
     }
 
-    @Test func `whoever listens hears of each change, in order`() async throws {
+    @Test func `listeners hear each change in order`() async throws {
         let phone = ScriptedPhone(ScriptedServer([.init(), .init(status: 503, fields: ["Retry-After": "7"])]))
         defer { phone.wipe() }
         let app = try phone.start()
@@ -93,7 +93,7 @@ import Testing
 
     /// Source: push-ios, `PCFPushPersistentStorage`.
     @Test(arguments: [("ab01", "PUT", "/v1/registration/pcf-1"), ("ffff", "POST", "/v1/registration")])
-    func `the device of PCF's SDK is kept, unless it is another phone's`(
+    func `the PCF SDK's device is kept unless another phone's`(
         token: String, method: String, path: String
     ) async throws {
         let suite = "belfrykit-\(UUID().uuidString)"

@@ -1,3 +1,4 @@
+import BelfryProviders
 import BelfryService
 import Foundation
 
@@ -59,5 +60,58 @@ extension ListenerConfiguration {
         let reason = code == EADDRINUSE ? "the port is in use already" : String(cString: strerror(code))
         let setting = name == "gateway.feedback" ? "gateway.host, gateway.feedback.port" : "\(name).host, \(name).port"
         return "cannot listen on \(Self.inURL(host.quotable)):\(port) (\(setting)): \(reason)"
+    }
+}
+
+extension ServerConfiguration {
+    /// Lines for a person to look at although a server runs with the configuration.
+    package var notices: [String] {
+        var notices: [String] = []
+        if !injectedVariables.isEmpty {
+            notices.append(
+                "passed over, since Kubernetes or Docker set them for a service of this name: "
+                    + injectedVariables.joined(separator: ", "))
+        }
+        notices += strayOldNames.map { "\($0) means nothing here: \(LegacySettings.reason(for: $0))" }
+        if let notice = DescriptorPlan(self).notice { notices.append(notice) }
+        return notices
+    }
+
+    /// Facts of a sound configuration, by name: its file, where data is, where it listens, its limits.
+    package var findings: [(name: String, value: String)] {
+        let descriptors = DescriptorPlan(self)
+        let file = ("settings file", self.file ?? "none")
+        let ring = ("key ring", storage.keyRingFile)
+        let database = ("database", storage.databaseURL == nil ? storage.databaseFile : "PostgreSQL (database.url)")
+        let listeners = listeners.map { ("\($0.name) listens on", $0.address.url) }
+        let callers = min(connections.totalMax, descriptors.callersMax)
+        return [file, ("data directory", storage.directory), ring, database] + listeners + [
+            (
+                "connections",
+                "\(callers) of callers, \(connections.perAddressMax) from one address, \(min(providers.posting.connectionsMax, descriptors.providersMax)) to "
+                    + "providers, of \(descriptors.limit) open files"
+            ),
+            ("bodies", "\(pcf.bodyBytesMax) bytes (http.body.bytes.max)"),
+            ("in flight", "\(delivery.batchesInFlightMax) batches, \(delivery.urgentBatchesInFlightMax) urgent ones"),
+        ]
+    }
+}
+
+extension ConcurrencyLimiter {
+    /// `share.<name>.max` for each `Share` except `uploads`, and `share.uploads.mib`: what one application, and one
+    /// admin key, may use at once on a node. A tenant may use a quarter of the total.
+    static func limits(_ settings: Settings) -> Limits {
+        Dictionary(uniqueKeysWithValues: Share.allCases.map { ($0, settings.limit(of: $0)) })
+    }
+}
+
+extension Settings {
+    fileprivate func limit(of share: Share) -> ShareLimit {
+        let standard = ShareLimit.standard[share] ?? ShareLimit(perCaller: 1, total: 1)
+        // Uploads are counted in KiB.
+        let unit = share == .uploads ? 1_024 : 1
+        let most = share == .streams || share == .uploads ? 1_024 : 64
+        let each = int("share.\(share.settingName)", default: standard.perCaller / unit, in: 1...most)
+        return ShareLimit(perCaller: each * unit, total: standard.total)
     }
 }

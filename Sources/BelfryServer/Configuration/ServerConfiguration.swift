@@ -1,5 +1,3 @@
-package import BelfryAPI
-package import BelfryDelivery
 package import BelfryProviders
 package import BelfryService
 import Configuration
@@ -97,7 +95,7 @@ package struct ServerConfiguration: Sendable {
         traces = TraceConfiguration(settings)
         delivery = DeliveryOptions(settings)
         archive = RetentionSweeper.Options(settings)
-        pcf.eventsLateMax = archive.eventsLateMax
+        pcf.eventsLateMax = archive.retention.eventsLateMax
         retry = RetryPolicy(settings)
         let heartbeat = settings.seconds("heartbeat.seconds", default: 60, in: 0...86_400)
         heartbeatPeriod = heartbeat > .zero ? heartbeat : nil

@@ -1,5 +1,3 @@
-import BelfryAPI
-import BelfryDelivery
 import BelfryProviders
 import BelfryService
 
@@ -25,9 +23,9 @@ extension DeliveryOptions {
 extension RetentionSweeper.Options {
     init(_ settings: Settings) {
         self.init(
-            countsKept: settings.daysKept("retention.analytics.days", default: 90),
-            eventsLateMax: settings.days("analytics.late.days", default: 30, in: 1...365),
             retention: Retention(
+                counts: settings.daysKept("retention.analytics.days", default: 90),
+                eventsLateMax: settings.days("analytics.late.days", default: 30, in: 1...365),
                 answers: settings.daysKept("retention.answers.days", default: 30),
                 pushes: settings.daysKept("retention.pushes.days", default: 90),
                 audit: settings.daysKept("retention.audit.days", default: 730),

@@ -1,4 +1,3 @@
-import BelfryDashboard
 import BelfryService
 import FoundationEssentials
 import KeyFiles

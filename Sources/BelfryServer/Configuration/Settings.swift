@@ -1,6 +1,7 @@
 import BelfryService
 import Configuration
 import Foundation
+package import FoundationEssentials
 
 /// Reads settings one by one and collects the faults, so that all are reported together.
 ///
@@ -189,4 +190,190 @@ package struct ConfigurationFaults: Error, Sendable, CustomStringConvertible {
     package init(lines: [String]) { self.lines = lines }
 
     package var description: String { lines.joined(separator: "\n") }
+}
+
+extension ServerConfiguration {
+    /// The address of another mediator, without the paths that it has.
+    static func mediatorRelayURL(_ settings: Settings) -> String? {
+        guard let url = settings.optionalString("acrobits.relay.url"), !url.isEmpty else { return nil }
+        guard url.hasPrefix("https://") || url.hasPrefix("http://") else {
+            settings.note("acrobits.relay.url is `\(url.quotable)`, it has to be https://host")
+            return nil
+        }
+        return url.hasSuffix("/") ? String(url.dropLast()) : url
+    }
+}
+
+/// The settings of the PCF Push Notification Service, as its operators have them in the environment.
+package enum LegacySettings {
+    /// Settings of PCF that do not begin with `push_`.
+    private static let others: Set = ["crypto_applicationKey", "liquibase_runMigrations"]
+
+    static func isOld(_ name: String) -> Bool { name.hasPrefix("push_") || others.contains(name) }
+
+    /// Why a setting of PCF means nothing here.
+    package static func reason(for name: String) -> String {
+        switch name {
+        case "crypto_applicationKey":
+            "credentials are sealed with the key ring, which is made at the first start"
+        case "push_apns_logDeviceTokens", "push_gcm_logDeviceTokens": "tokens are never logged"
+        case "push_security_trustAllCerts": "the certificates of providers are always verified"
+        default: "there is nothing like it"
+        }
+    }
+}
+
+extension ServerAddress {
+    /// Reads the address of the main listener: `public.url`, by default the host that the caller names, if it can be believed; and
+    /// `http.hosts`, by default none, names by which clients reach the server beside those of this machine.
+    init(_ settings: Settings) {
+        self.init(
+            publicURL: settings.publicURL(),
+            hosts: Set(settings.words("http.hosts").map { $0.lowercased() }),
+            isSecure: settings.optionalString("http.tls.certificate") != nil)
+    }
+}
+
+extension Carma.Options {
+    init(_ settings: Settings) {
+        self.init(address: ServerAddress(settings))
+        address.publicURL = settings.publicURL("carma.public.url") ?? address.publicURL
+    }
+}
+
+extension Broker.Options {
+    /// `broker.user`, `broker.password.file`, and `broker.api.url`, the address for bound applications. All of them, or
+    /// none.
+    init?(_ settings: Settings) {
+        let user = settings.optionalString("broker.user")
+        let file = settings.optionalString("broker.password.file")
+        let apiURL = settings.optionalString("broker.api.url")
+        guard user != nil || file != nil || apiURL != nil else { return nil }
+        guard let user, let file, let apiURL else {
+            settings.note("broker.user, broker.password.file and broker.api.url go together, some of them are not set")
+            return nil
+        }
+        guard let data = settings.contents("broker.password.file", file) else { return nil }
+        let password = String(decoding: data, as: UTF8.self).filter { !$0.isNewline }
+        guard password.utf8.count >= Self.passwordBytesMin else {
+            settings.note("broker.password.file holds less than \(Self.passwordBytesMin) bytes")
+            return nil
+        }
+        self.init(user: user, password: password, apiURL: apiURL)
+    }
+
+    /// The fewest bytes of a password. A shorter one might be guessed.
+    private static let passwordBytesMin = 16
+}
+
+extension Settings {
+    /// `public.url`, or by its older name `dashboard.public.url`: where browsers and devices reach this server, with the path that a proxy
+    /// serves it below, if any. nil where neither is set.
+    func publicURL() -> String? {
+        let (key, older) = ("public.url", "dashboard.public.url")
+        let (url, olderURL) = (publicURL(key), publicURL(older))
+        if let url, let olderURL, url != olderURL {
+            note("\(key) and \(older) differ, and are one setting: keep \(key)")
+        }
+        return url ?? olderURL
+    }
+
+    /// A URL without a slash at its end. No route of this server may begin with its path, which could then not be told from a proxy's.
+    func publicURL(_ key: String) -> String? {
+        guard let given = optionalString(key), !given.isEmpty else { return nil }
+        func wrong(_ problem: String) -> String? { fault(key, "is `\(given.quotable)`, it \(problem)", nil) }
+        guard given.hasPrefix("https://") || given.hasPrefix("http://") else {
+            return wrong("has to begin with https:// or http://")
+        }
+        let url = given.hasSuffix("/") ? String(given.dropLast()) : given
+        let parts = url.split(separator: "/", omittingEmptySubsequences: false).dropFirst(2)
+        guard let host = parts.first, !host.isEmpty, !host.utf8.contains(where: Self.isNoneOfAHost) else {
+            return wrong("has to have a host, and no user, query or fragment")
+        }
+        let path = parts.dropFirst()
+        guard path.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." && $0.utf8.allSatisfy(Self.isOfAPath) }) else {
+            return wrong(
+                "may have a path of letters, digits, '-', '.', '_' and '~' between single slashes, and nothing behind it"
+            )
+        }
+        if let first = path.first, Self.ownPaths.contains(String(first)) {
+            return wrong("may have no path that begins with /\(first): this server has pages of its own there")
+        }
+        return url
+    }
+
+    private static func isNoneOfAHost(_ byte: UInt8) -> Bool {
+        byte <= 0x20 || byte >= 0x7F || "@?#\\".utf8.contains(byte)
+    }
+
+    /// Source: RFC 3986 §2.3, unreserved characters.
+    private static func isOfAPath(_ byte: UInt8) -> Bool {
+        (byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7A) || (0x30...0x39 ~= byte) || "-._~".utf8.contains(byte)
+    }
+
+    /// The first parts of the paths that are served.
+    static let ownPaths: Set = [
+        "acrobits", "admin", "broker", "carma", "dashboard", "genero", "health", "healthcheck", "openapi.yaml", "pnm2",
+        "rest",
+        "sdk", "v1", "v2", "web",
+    ]
+}
+
+/// The listeners that speak Apple's binary protocol.
+package struct GatewayConfiguration: Sendable {
+    /// `gateway.host`, default `127.0.0.1`.
+    package var host: String
+    /// `gateway.port`, 0...65535; 0 takes any free one. nil without the gateway.
+    package var port: Int?
+    /// `gateway.feedback.port`, likewise, of the feedback service.
+    package var feedbackPort: Int?
+    /// `gateway.tls.certificate` and `gateway.tls.key`, paths; `gateway.tls.version.max`, `1.2` or `1.3`, default `1.3`.
+    package var tls: TLSFiles
+
+    /// nil while there is no port.
+    init?(_ settings: Settings) {
+        host = settings.string("gateway.host", default: "127.0.0.1")
+        port = settings.port("gateway.port")
+        feedbackPort = settings.port("gateway.feedback.port")
+        let certificate = settings.optionalString("gateway.tls.certificate")
+        let key = settings.optionalString("gateway.tls.key")
+        let versionMax = settings.choice("gateway.tls.version.max", default: TLSFiles.VersionMax.tls13)
+        guard port != nil || feedbackPort != nil else { return nil }
+        guard let certificate, let key else {
+            settings.note("gateway.port and gateway.feedback.port need gateway.tls.certificate and gateway.tls.key")
+            return nil
+        }
+        tls = TLSFiles(
+            certificate: certificate.absolutePath, key: key.absolutePath, versionMax: versionMax,
+            asksForCertificates: true)
+    }
+}
+
+/// The listener for apps of Genero that have a host and a port built in, and no key.
+package struct GeneroConfiguration: Sendable {
+    /// `genero.host`, default `127.0.0.1`, and `genero.port`, 0...65535; 0 takes any free one.
+    package var listener: ListenerConfiguration
+    /// `genero.app`: the UUID of the application.
+    package var application: UUID
+
+    /// nil while there is no port.
+    init?(_ settings: Settings) {
+        let host = settings.string("genero.host", default: "127.0.0.1")
+        let port = settings.port("genero.port")
+        let text = settings.optionalString("genero.app")
+        guard port != nil || text != nil else { return nil }
+        guard let port, let application = text.flatMap({ UUID(uuidString: $0) }) else {
+            settings.note("genero.port and genero.app go together, and genero.app is the UUID of an application")
+            return nil
+        }
+        listener = ListenerConfiguration(host: host, port: port)
+        self.application = application
+    }
+}
+
+extension Settings {
+    /// nil where it is not set.
+    fileprivate func port(_ key: String) -> Int? {
+        optionalString(key) == nil ? nil : int(key, default: 0, in: 0...65_535)
+    }
 }

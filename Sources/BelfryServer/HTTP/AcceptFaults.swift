@@ -7,7 +7,7 @@ import SystemPackage
 /// each.
 ///
 /// NIO's own back-off does not: it holds the next read back, while the one that failed stays pending, and the socket readable. So
-/// a listener without this accepts in vain as fast as it can. See `DescriptorTests`, "descriptors that run out …".
+/// a listener without this accepts in vain as fast as it can. See `DescriptorTests`, "exhausted descriptors are named …".
 final class AcceptFaults: ChannelInboundHandler {
     typealias InboundIn = any Channel
 

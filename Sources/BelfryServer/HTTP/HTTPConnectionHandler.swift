@@ -252,3 +252,79 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         channel.eventLoop.scheduleTask(in: Self.leavingTimeout) { [channel] in channel.close(promise: nil) }
     }
 }
+
+/// Runs the jobs of tasks on an event loop: a connection's requests are handled on the loop that reads and writes it.
+///
+/// Otherwise each request changes threads three times: to the cooperative pool when it was read, again after each wait,
+/// and back to the event loop with its response; the wake-ups cost more than reading a body. Handlers never block and
+/// work in microseconds, so they do not delay the other connections of the loop. See
+/// docs/decisions/0006-what-a-registration-costs.md.
+final class LoopExecutor: TaskExecutor {
+    private let loop: any EventLoop
+
+    init(loop: any EventLoop) { self.loop = loop }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        loop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+/// Answers a connection beyond the limits, and closes it.
+final class OverloadHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// Whether to send the reason; plain text is useless to a client that speaks TLS.
+    private let isSpoken: Bool
+
+    init(isSpoken: Bool) { self.isSpoken = isSpoken }
+
+    func channelActive(context: ChannelHandlerContext) {
+        if isSpoken {
+            let answer = PlaintextResponse.buffer(
+                "503 Service Unavailable", "Too many connections are open.", headers: ["Retry-After: 5"])
+            context.writeAndFlush(wrapOutboundOut(answer), promise: nil)
+        }
+        context.close(promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
+}
+
+/// A response in plain HTTP/1.1, written without the HTTP pipeline; the connection is closed after it.
+enum PlaintextResponse {
+    static func buffer(_ status: String, _ words: String, headers: [String] = []) -> ByteBuffer {
+        let lines =
+            ["HTTP/1.1 \(status)"] + headers + [
+                "Content-Type: text/plain; charset=utf-8", "Content-Length: \(words.utf8.count + 1)",
+                "Cache-Control: no-store", "X-Content-Type-Options: nosniff", "Connection: close", "", words + "\n",
+            ]
+        return ByteBuffer(string: lines.joined(separator: "\r\n"))
+    }
+}
+
+/// Explains the mistake to a client that speaks plain HTTP to a listener with TLS, which a failed handshake does not.
+///
+/// Every TLS connection begins with a handshake record, whose first byte is 22. Source: RFC 8446 §5.1.
+final class PlaintextOnTLSHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private var isRefused = false
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isRefused else { return }
+        guard let first = unwrapInboundIn(data).readableBytesView.first else { return }
+        guard UInt8(ascii: "A")...UInt8(ascii: "Z") ~= first else {
+            context.fireChannelRead(data)
+            context.pipeline.syncOperations.removeHandler(self, promise: nil)
+            return
+        }
+        isRefused = true
+        let answer = PlaintextResponse.buffer("400 Bad Request", "This port speaks HTTPS: begin the URL with https.")
+        context.writeAndFlush(wrapOutboundOut(answer), promise: nil)
+        context.close(promise: nil)
+    }
+}

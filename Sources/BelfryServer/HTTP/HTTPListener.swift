@@ -1,11 +1,13 @@
-import BelfryAPI
 import BelfryService
+import Foundation
 import Hummingbird
 import HummingbirdCore
 import Logging
 import NIOCore
 import NIOHTTP1
 import NIOSSL
+import ServiceLifecycle
+import Synchronization
 
 /// Sets up the connections of a listener: limits on connections, TLS, the limits of a head, the deadlines.
 struct HTTPListener<Responder: HTTPResponder>: ServerChildChannel
@@ -87,5 +89,57 @@ extension HeadConfiguration {
         limits.maxHeaderListSize = bytesMax
         limits.maxHeaderFieldCount = countMax
         return limits
+    }
+}
+
+/// The `Date` of a response, formatted once a second. Source: RFC 9110 §5.6.7.
+final class HTTPDates: Sendable {
+    private let last = Mutex((second: 0, text: ""))
+
+    var now: String {
+        let second = time(nil)
+        return last.withLock { last in
+            if last.second != second { last = (second, Self.text(second)) }
+            return last.text
+        }
+    }
+
+    /// The names are English as long as no code sets a locale, and none does.
+    static func text(_ second: Int) -> String {
+        var (second, parts) = (second, tm())
+        gmtime_r(&second, &parts)
+        var text = [CChar](repeating: 0, count: 32)
+        let count = strftime(&text, text.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
+        return String(decoding: text.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}
+
+/// Waits until every listener is open, and reports that once.
+///
+/// A service of its own, since a listener accepts no connection before its callback on opening has returned: a client
+/// that is told of it may call the server at once. See `OperationTests`, "a caller that is told that the server serves
+/// is served at once".
+struct ListenerGroup: Service {
+    private let openings: AsyncStream<(name: String, address: String)>
+    private let continuation: AsyncStream<(name: String, address: String)>.Continuation
+    private let count: Int
+    private let onAllOpen: @Sendable ([String: String]) async -> Void
+
+    init(count: Int, onAllOpen: @escaping @Sendable ([String: String]) async -> Void) {
+        (openings, continuation) = AsyncStream.makeStream(of: (name: String, address: String).self)
+        self.count = count
+        self.onAllOpen = onAllOpen
+    }
+
+    func opened(_ name: String, _ address: String) { continuation.yield((name, address)) }
+
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            var open: [String: String] = [:]
+            for await (name, address) in openings {
+                open[name] = address
+                if open.count == count { return await onAllOpen(open) }
+            }
+        }
     }
 }

@@ -1,4 +1,7 @@
+import Logging
 import Metrics
+import NIOCore
+import SystemPackage
 
 /// The metrics of the listeners; docs/Metrics.md explains them. A `listener` is `http` or `management`.
 enum Metric {
@@ -44,6 +47,9 @@ enum Metric {
     static func storeTransactionSeconds(_ store: String) -> Metrics.Timer {
         Metrics.Timer(label: "belfry_store_transaction_seconds", dimensions: [("store", store)])
     }
+
+    /// Registrations that an old server does not hear of, since too many wait for it.
+    static func unmirrored() -> Counter { Counter(label: "belfry_mirror_dropped_total") }
 
     /// The number of nodes, as counted by this node.
     static func nodes() -> Meter { Meter(label: "belfry_nodes") }

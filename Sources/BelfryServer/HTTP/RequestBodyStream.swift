@@ -1,6 +1,8 @@
+import BelfryService
 import Hummingbird
 import HummingbirdCore
 import NIOCore
+import ServiceLifecycle
 
 /// The body of a request that is answered while it is read, no faster than its handler reads it.
 struct RequestBodyStream {
@@ -72,6 +74,19 @@ private struct Announced<Base: AsyncSequence & Sendable>: AsyncSequence, Sendabl
             onBegin?()
             onBegin = nil
             return try await base.next(isolation: actor)
+        }
+    }
+}
+
+/// Runs the event streams, and ends them first when the server stops, since they do not end by themselves.
+struct EventStreams: Service {
+    let hub: EventHub
+
+    func run() async {
+        await withGracefulShutdownHandler {
+            await hub.run()
+        } onGracefulShutdown: {
+            hub.close()
         }
     }
 }

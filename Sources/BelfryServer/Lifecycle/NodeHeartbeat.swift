@@ -1,17 +1,18 @@
-import BelfryAPI
 import BelfryService
+import Foundation
 import FoundationEssentials
 import Logging
 import Metrics
 import ServiceLifecycle
 import Synchronization
+import SystemPackage
 
 /// Checks the server's health every few seconds and writes a heartbeat, which also proves that the node can write; and
 /// counts the other nodes.
 ///
 /// Health requests return the last result, so they cost nothing.
 final class NodeHeartbeat: Service {
-    private let store: any NodeStore & DamageStore & ScheduleStore
+    private let store: any Store
     private let hostChecks: HostChecks
     private let clock: any WallClock
     private let shutdown: GracefulShutdown
@@ -36,7 +37,7 @@ final class NodeHeartbeat: Service {
     /// - Parameter onShare: called with this node's share when that changes; nil without other nodes, so that a
     ///   restarted process does not share with its predecessor.
     init(
-        store: any NodeStore & DamageStore & ScheduleStore, hostChecks: HostChecks, clock: any WallClock,
+        store: any Store, hostChecks: HostChecks, clock: any WallClock,
         shutdown: GracefulShutdown,
         address: String, batchesInFlight: @escaping @Sendable () -> Int, onShare: (@Sendable (NodeShare) -> Void)?,
         logger: Logger
@@ -136,5 +137,76 @@ final class NodeHeartbeat: Service {
                 "the server is not ready", metadata: ["part": "\(fault.part.rawValue)", "reason": "\(fault.reason)"])
         }
         for part in then.subtracting(now) { logger.info("works again", metadata: ["part": "\(part.rawValue)"]) }
+    }
+}
+
+/// The graceful shutdown of a server: the first service to be told that the server stops.
+///
+/// From then on the server reports that it is not ready, and claims no more work; what is in flight is finished while
+/// the listeners are still open. After a delay for load balancers, the listeners close.
+final class GracefulShutdown: Service {
+    private let begunAt = Mutex<ContinuousClock.Instant?>(nil)
+    private let clock: any WallClock
+    private let delay: Duration
+    private let onBegin: @Sendable () -> Void
+
+    /// - Parameters:
+    ///   - delay: how long the listeners stay open.
+    ///   - onBegin: called at once.
+    init(clock: any WallClock, delay: Duration, onBegin: @escaping @Sendable () -> Void) {
+        self.clock = clock
+        self.delay = delay
+        self.onBegin = onBegin
+    }
+
+    var isUnderWay: Bool { begunAt.withLock { $0 } != nil }
+
+    /// Whether shutdown began at least `duration` ago.
+    func hasLasted(_ duration: Duration) -> Bool {
+        begunAt.withLock { $0.map { $0.duration(to: .now) >= duration } ?? false }
+    }
+
+    func run() async {
+        do { try await gracefulShutdown() } catch { return }
+        begunAt.withLock { $0 = .now }
+        onBegin()
+        // Ends early when the time limit of the server is reached.
+        try? await clock.sleep(for: delay)
+    }
+}
+
+/// Checks the key ring and the disk.
+struct HostChecks: Sendable {
+    let keyRing: KeyRingFile
+    let directory: String
+    /// The least free space on the disk, in MiB.
+    let diskFreeMin: Int
+
+    func keyRingFault() -> HealthFault? {
+        do {
+            _ = try keyRing.ring
+            return nil
+        } catch {
+            return HealthFault(.keyRing, "\(error)")
+        }
+    }
+
+    /// Whether files can be written to the data directory, with enough free space.
+    func diskFault() -> HealthFault? {
+        let probe = directory + "/.probe"
+        do {
+            let file = try FileDescriptor.open(
+                FilePath(probe), .writeOnly, options: [.create, .truncate, .closeOnExec], permissions: .ownerReadWrite)
+            try file.closeAfter { _ = try file.writeAll([0x2E]) }
+        } catch {
+            let words = (error as? Errno)?.words ?? "\(error)"
+            return HealthFault(.disk, "no file can be written in \(directory): \(words)")
+        }
+        try? FileManager.default.removeItem(atPath: probe)
+        let attributes = try? FileManager.default.attributesOfFileSystem(forPath: directory)
+        guard let free = (attributes?[.systemFreeSize] as? NSNumber)?.int64Value else { return nil }
+        let mebibytes = Int(free >> 20)
+        guard mebibytes < diskFreeMin else { return nil }
+        return HealthFault(.disk, "\(mebibytes) MiB are free at \(directory), health.disk.free.mib is \(diskFreeMin)")
     }
 }

@@ -6,7 +6,7 @@ import ServiceLifecycle
 /// Checks once a day when the credentials of platforms expire, and warns from 30 days before. The first time it looks into those
 /// that an older version stored, so that no page has to.
 package struct CredentialsExpiryMonitor: Service {
-    private let store: any ApplicationStore & SealStore
+    private let store: any Store
     private let credentials: any ProviderCredentials
     private let clock: any WallClock
     private let logger: Logger
@@ -15,7 +15,7 @@ package struct CredentialsExpiryMonitor: Service {
     private static let pause = Duration.seconds(86_400)
 
     package init(
-        store: any ApplicationStore & SealStore, credentials: any ProviderCredentials, clock: any WallClock,
+        store: any Store, credentials: any ProviderCredentials, clock: any WallClock,
         logger: Logger
     ) {
         self.store = store

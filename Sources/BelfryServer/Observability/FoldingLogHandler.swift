@@ -1,5 +1,7 @@
+import BelfryService
 import Dispatch
-import Logging
+import FoundationEssentials
+package import Logging
 import Synchronization
 
 /// Folds warnings and errors that repeat: one line for each cause in ten seconds, which says how often it came since the last.
@@ -99,5 +101,106 @@ struct FoldingLogHandler: WrappingLogHandler {
         let admitted = folds.admit(event, metadata, at: .now)
         for event in admitted { base.log(event: event) }
         if admitted.isEmpty { folds.tellLater(by: base) }
+    }
+}
+
+/// A log handler that looks at entries on their way to another, which has the level and the metadata.
+protocol WrappingLogHandler: LogHandler {
+    var base: any LogHandler { get set }
+}
+
+extension WrappingLogHandler {
+    var logLevel: Logger.Level {
+        get { base.logLevel }
+        set { base.logLevel = newValue }
+    }
+
+    var metadata: Logger.Metadata {
+        get { base.metadata }
+        set { base.metadata = newValue }
+    }
+
+    var metadataProvider: Logger.MetadataProvider? {
+        get { base.metadataProvider }
+        set { base.metadataProvider = newValue }
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { base[metadataKey: key] }
+        set { base[metadataKey: key] = newValue }
+    }
+}
+
+/// Leaves out the lines that libraries log about their own cancellation: a server that cannot start logs that once, with its reason.
+struct CancellationFilter: WrappingLogHandler {
+    var base: any LogHandler
+
+    init(_ base: any LogHandler) { self.base = base }
+
+    func log(event: LogEvent) {
+        guard !"\(event.message)".contains("CancellationError") else { return }
+        base.log(event: event)
+    }
+}
+
+/// Writes each log entry as one JSON object on a line of standard error.
+package struct JSONLogHandler: LogHandler {
+    package var logLevel: Logger.Level = .info
+    package var metadata: Logger.Metadata = [:]
+    private let label: String
+
+    package init(label: String) { self.label = label }
+
+    package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    package func log(event: LogEvent) {
+        var entry: [String: String] = [:]
+        for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { _, new in new }) {
+            entry[key] = value.description
+        }
+        guard let line = line(event.level, event.message.description, entry) else { return }
+        LogLines.writeToStandardError(line + "\n") { self.line(.warning, $0) ?? "" }
+    }
+
+    private func line(_ level: Logger.Level, _ message: String, _ details: [String: String] = [:]) -> String? {
+        let entry = details.merging([
+            "time": Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
+            "level": level.rawValue, "logger": label, "message": message,
+        ]) { detail, _ in detail }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let line = try? encoder.encode(entry) else { return nil }
+        // The encoder leaves controls above U+007E as they are; its own escapes have none.
+        return String(decoding: line, as: UTF8.self).withoutControls()
+    }
+}
+
+extension StreamLogHandler {
+    /// Writes each entry as one line of standard error, whatever texts it contains.
+    package static func lines(label: String) -> StreamLogHandler {
+        StreamLogHandler(label: label, stream: LogLines { LogLines.writeToStandardError($0) { "warning: \($0)" } })
+    }
+}
+
+/// Writes log entries with nothing in them that could be taken for another line or that moves a terminal's cursor.
+/// Texts of callers reach the log, such as the reason why a push was refused.
+struct LogLines: TextOutputStream, Sendable {
+    let output: @Sendable (String) -> Void
+
+    func write(_ entry: String) {
+        let text = entry.hasSuffix("\n") ? entry.dropLast() : entry[...]
+        output(text.withoutControls() + "\n")
+    }
+
+    /// Writes a line. When standard error is not read, lines are dropped, which a later line reports.
+    ///
+    /// - Parameter notice: a line with these words.
+    static func writeToStandardError(_ line: String, notice: (_ words: String) -> String) {
+        let dropped = LogQueue.standardError.write(line)
+        guard dropped > 0 else { return }
+        _ = LogQueue.standardError.write(notice("\(dropped) log lines were dropped: their reader was too slow") + "\n")
     }
 }

@@ -1,4 +1,4 @@
-import BelfryAPI
+import BelfryService
 
 extension PCF.Health {
     /// The three parts of the PCF service. The queue and the scheduler are in the database here.

@@ -5,6 +5,7 @@ import Metrics
 struct MeasuredStore: StoreObserver {
     private let waiting: Meter
     private let seconds: Metrics.Timer
+    private let unmirrored = Metric.unmirrored()
 
     /// - Parameter store: `sqlite` or `postgres`.
     init(_ store: String) {
@@ -15,4 +16,6 @@ struct MeasuredStore: StoreObserver {
     func writesWaiting(_ count: Int) { waiting.set(count) }
 
     func transactionEnded(after duration: Duration) { seconds.record(duration: duration) }
+
+    func unmirrored(_ count: Int) { unmirrored.increment(by: count) }
 }

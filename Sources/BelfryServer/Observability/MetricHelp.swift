@@ -2,7 +2,7 @@
 enum MetricHelp {
     static let sentences: [String: String] = [
         "belfry_log_lines_dropped_total":
-            "Lines of the log that were dropped, since nobody read it in time.",
+            "Log lines that were dropped because their reader was too slow.",
         "belfry_accept_failures_total":
             "Connections that could not be accepted, mostly since descriptors ran out.",
         "belfry_acrobits_calls_total":
@@ -84,7 +84,7 @@ enum MetricHelp {
         "belfry_push_services_parked":
             "Push services of web platforms that are parked alone, measured every two seconds.",
         "belfry_pushes_accepted_total":
-            "Pushes accepted, whoever sent them.",
+            "Pushes accepted from all senders.",
         "belfry_quota_refusals_total":
             "Requests refused because a quota is used up.",
         "belfry_ready":
@@ -98,7 +98,7 @@ enum MetricHelp {
         "belfry_schedule_late_seconds":
             "Seconds from the due time of a schedule to the acceptance of its push.",
         "belfry_schedules_ended_total":
-            "Schedules that ended, by their ending.",
+            "Schedules that ended, and times of recurring ones, by their ending.",
         "belfry_share_refusals_total":
             "Requests refused because a share of their caller, or all of it, was in use.",
         "belfry_spans_total":

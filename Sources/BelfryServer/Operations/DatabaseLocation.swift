@@ -69,7 +69,7 @@ package enum DatabaseLocation: Sendable, Hashable {
 
     /// The reason not to go back to a database; nil when its copy has not been used since.
     private static func use(
-        since move: DatabaseMove, of old: any BulkStore, _ logger: Logger
+        since move: DatabaseMove, of old: any Store, _ logger: Logger
     ) async -> String? {
         let way =
             "bring it all back into a new database with `belfry database copy --from \(move.name) --to sqlite:…`, or go back without "
@@ -126,7 +126,7 @@ package enum DatabaseLocation: Sendable, Hashable {
     }
 
     private func with<Value>(
-        for use: StoreUse, _ logger: Logger, _ body: (any BulkStore & AuditStore & NodeStore) async throws -> Value
+        for use: StoreUse, _ logger: Logger, _ body: (any Store) async throws -> Value
     ) async throws -> Value {
         let migrates = use == .copyingTo
         switch self {
@@ -151,15 +151,14 @@ package struct DatabaseInUse: Error, Sendable, CustomStringConvertible {
     package let description: String
 }
 
-extension BulkStore where Self: NodeStore {
+extension Store {
     /// Signs that the database has been used since it was copied from `old`: nodes, and rows that have been added.
-    fileprivate func use(beyond old: any BulkStore) async throws -> [String] {
+    fileprivate func use(beyond old: any Store) async throws -> [String] {
         var found = try await nodes().map { "node \($0.host) served, last at \($0.lastSeenAt.text)" }
-        for (name, words) in Self.telling {
-            guard let table = BulkTable.all.first(where: { $0.name == name }) else { continue }
+        for (table, words) in Self.telling {
             let more = try await lastNumber(of: table) - old.lastNumber(of: table)
             // The copy itself left a line in the audit log.
-            let added = name == "audit" ? more - 1 : more
+            let added = table == "audit" ? more - 1 : more
             if added > 0 { found.append("\(words) \(added)") }
         }
         return found

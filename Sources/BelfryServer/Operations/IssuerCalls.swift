@@ -1,4 +1,3 @@
-import BelfryDashboard
 import BelfryProviders
 import BelfryService
 import Logging

@@ -1,5 +1,3 @@
-import BelfryAPI
-import BelfryDashboard
 package import BelfryProviders
 package import BelfryService
 import Foundation
@@ -7,11 +5,12 @@ import Foundation
 extension OperatorService {
     /// The service for a server and its commands: with the providers' credentials, and the name of the system user.
     package init(store: any Store, dependencies: ProviderDependencies) {
-        let credentials = CredentialsService(dependencies: dependencies)
-        let admin = AdminService(
-            store: store, vault: dependencies.vault, credentials: credentials, hash: SecretHash.of,
-            passwords: ScryptPasswords(), clock: dependencies.clock)
-        self.init(store: store, admin: admin, channels: credentials.channels, systemUser: SystemUser.name)
+        self.init(
+            Services(
+                store: store, vault: dependencies.vault, clock: dependencies.clock,
+                credentials: CredentialsService(dependencies: dependencies), passwords: ScryptPasswords(),
+                pushObserver: AcceptedPushCounter()),
+            systemUser: SystemUser.name)
     }
 
     package func createPlatform(

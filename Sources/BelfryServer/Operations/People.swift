@@ -1,5 +1,3 @@
-import BelfryAPI
-import BelfryDashboard
 package import BelfryService
 
 extension ServerResources {

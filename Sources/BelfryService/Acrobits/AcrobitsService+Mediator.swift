@@ -1,4 +1,5 @@
 import FoundationEssentials
+import KeyFiles
 
 extension AcrobitsService {
     /// The result of a message to the mediator.
@@ -59,4 +60,139 @@ extension AcrobitsService {
             lane: .urgent, expiresAt: clock.now + payload.timeToLive)
         return try await pushes.send(request, for: place.platform.applicationKey)
     }
+}
+
+/// Another mediator, which gets the messages for app ids that no application here has.
+package protocol MediatorRelay: Sendable {
+    /// - Parameter isForm: whether the body is a form; it is JSON otherwise.
+    func relay(_ body: [UInt8], isForm: Bool) async throws -> RelayedAnswer
+}
+
+package enum RelayedAnswer: Sendable, Hashable {
+    /// - code: of the body, or else the status.
+    case answered(status: Int, code: Int, words: String)
+    case unreachable
+}
+
+/// A back end's request to the mediator: a verb, the softphone, and fields for the app.
+package struct AcrobitsCall: Sendable, Hashable {
+    package let verb: AcrobitsVerb
+    package let appID: String
+    package let token: AcrobitsToken
+    package let selector: String?
+    /// All fields as they were sent, by name.
+    package let fields: [String: String]
+
+    package init(
+        verb: AcrobitsVerb, appID: String, token: AcrobitsToken, selector: String?, fields: [String: String]
+    ) {
+        self.verb = verb
+        self.appID = appID
+        self.token = token
+        self.selector = selector
+        self.fields = fields
+    }
+
+    package var message: String? { text("Message") }
+    /// The caller or writer, by the name that people know.
+    package var sender: String? { text("UserDisplayName") ?? text("UserName") }
+    package var sound: String? { text("Sound") }
+    /// A few senders write a string. Source: voipbits.
+    package var badge: Int64? { text("Badge").flatMap { Int64($0) }.flatMap { $0 < 0 ? nil : $0 } }
+
+    /// A field that holds something.
+    package func text(_ name: String) -> String? { fields[name].flatMap { $0.isEmpty ? nil : $0 } }
+}
+
+/// The kinds of messages that the mediator knows. Source: Acrobits, "HTTP push" and "SIPIS-less pushes".
+package enum AcrobitsVerb: Sendable, Hashable {
+    case incomingCall, incomingCallMissed, incomingCallAnsweredElsewhere
+    /// Wakes the app, which fetches its messages.
+    case textMessage
+    /// Shows the text that comes with it.
+    case genericTextMessage
+    /// Goes to the app as data.
+    case other(String)
+
+    private static let known: [(name: String, verb: AcrobitsVerb)] = [
+        ("NotifyIncomingCall", .incomingCall), ("NotifyIncomingCallMissed", .incomingCallMissed),
+        ("NotifyIncomingCallAnsweredElsewhere", .incomingCallAnsweredElsewhere), ("NotifyTextMessage", .textMessage),
+        ("NotifyGenericTextMessage", .genericTextMessage),
+    ]
+
+    package init(_ name: String) { self = Self.known.first { $0.name == name }?.verb ?? .other(name) }
+
+    package var name: String {
+        if case .other(let name) = self { return name }
+        return Self.known.first { $0.verb == self }?.name ?? ""
+    }
+
+    package var isCall: Bool {
+        switch self {
+        case .incomingCall, .incomingCallMissed, .incomingCallAnsweredElsewhere: true
+        case .textMessage, .genericTextMessage, .other: false
+        }
+    }
+
+    package var needsSelector: Bool { self != .genericTextMessage }
+}
+
+/// A push token as softphones spell it: Base64 of the 32 bytes of an APNs token, or of a token of FCM, which is text.
+///
+/// Padding may be missing, the alphabet may be that of URLs, and a `+` may have become a blank on the way. Hex digits and the
+/// plain text of other providers are taken too. Source: Acrobits, "Push Token Reporter", whose samples decode so.
+package struct AcrobitsToken: Sendable, Hashable {
+    /// As it was received, with blanks mended.
+    package let text: String
+    package let meaning: Meaning
+
+    package enum Meaning: Sendable, Hashable {
+        /// The bytes of a token of APNs.
+        case apple([UInt8])
+        /// A token of another provider.
+        case text(String)
+    }
+
+    /// nil where no provider hands out such a token.
+    package init?(_ received: String) {
+        let text = Self.mended(received)
+        guard !text.isEmpty, text.utf8.count <= DeviceToken.bytesMax, text.utf8.allSatisfy(\.isVisible) else {
+            return nil
+        }
+        self.text = text
+        meaning = Self.meaning(of: text)
+    }
+
+    private static func mended(_ text: String) -> String {
+        if text.hasPrefix("<"), text.hasSuffix(">") { return text.filter { $0 != "<" && $0 != ">" && $0 != " " } }
+        return String(text.map { $0 == " " ? "+" : $0 })
+    }
+
+    private static let appleBytes = 32
+
+    private static func meaning(of text: String) -> Meaning {
+        if text.utf8.count == 2 * appleBytes, let bytes = [UInt8](hex: text.utf8) { return .apple(bytes) }
+        guard let bytes = Base64.decode(loose: text.utf8) else { return .text(text) }
+        if bytes.count == appleBytes { return .apple(bytes) }
+        return bytes.allSatisfy(\.isVisible) && !bytes.isEmpty
+            ? .text(String(decoding: bytes, as: UTF8.self)) : .text(text)
+    }
+}
+
+extension AcrobitsToken {
+    package var isApple: Bool {
+        if case .apple = meaning { true } else { false }
+    }
+
+    /// The token as the platform's provider knows it. Throws where the platform takes no such token.
+    package func deviceToken(for kind: PlatformKind) throws(InvalidInput) -> DeviceToken {
+        switch meaning {
+        case .apple(let bytes): try DeviceToken(bytes.hex, for: kind)
+        case .text(let text): try DeviceToken(text, for: kind)
+        }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isVisible: Bool { 0x21...0x7E ~= self }
 }

@@ -1,18 +1,10 @@
-import FoundationEssentials
+package import FoundationEssentials
 
 /// Registers the tokens that Acrobits' softphones report, and sends the messages of their back ends to the mediator.
 package struct AcrobitsService: Sendable {
-    package typealias Stores = AcrobitsStore & DeviceDetailStore & AnalyticsStore & PushService.Stores
-
-    let store: any Stores
+    let store: any Store
     let pushes: PushService
     let clock: any WallClock
-
-    package init(store: any Stores, pushObserver: any PushObserver = NoPushObserver(), clock: any WallClock) {
-        self.store = store
-        self.clock = clock
-        pushes = PushService(store: store, pushObserver: pushObserver)
-    }
 
     /// The result of a report.
     package enum Result: String, Sendable, Hashable, CaseIterable {
@@ -42,15 +34,16 @@ package struct AcrobitsService: Sendable {
         _ token: DeviceToken, _ text: String, _ report: AcrobitsReport, on platform: Platform, _ appID: String
     ) async throws {
         let old = try await registration(of: report.selector, appID, platform)
-        let device = try await store.register(
+        try await store.register(
             try registration(token, account: report.account), as: try await name(for: token, old, on: platform),
-            on: platform)
-        guard let selector = report.selector else { return }
-        try await store.note(
-            AcrobitsRegistration(
-                applicationKey: platform.applicationKey, appID: appID, selector: selector, token: text,
-                platformKey: platform.key, device: device.ownUUID, account: report.account))
-        if let old, old.device != device.ownUUID { try await retire(old) }
+            on: platform, insteadOf: old
+        ) { device in
+            report.selector.map { selector in
+                AcrobitsRegistration(
+                    applicationKey: platform.applicationKey, appID: appID, selector: selector, token: text,
+                    platformKey: platform.key, device: device, account: report.account)
+            }
+        }
     }
 
     private func registration(_ token: DeviceToken, account: String?) throws -> Registration {
@@ -80,20 +73,11 @@ package struct AcrobitsService: Sendable {
             .allSatisfy { $0.selector == registration.selector }
     }
 
-    /// Deactivates the device of an account that has left it, unless another account uses it.
-    private func retire(_ registration: AcrobitsRegistration) async throws {
-        let others = try await store.acrobitsRegistrations(
-            device: registration.device, of: registration.applicationKey)
-        guard others.isEmpty else { return }
-        try await store.unregister(registration.device, on: registration.platformKey)
-    }
-
     /// Deletes an account on a device. Devices without an account are deactivated.
     package func remove(_ report: AcrobitsReport, of application: Application) async throws {
         guard let selector = report.selector else { return }
         let registrations = try await store.acrobitsRegistrations(selector: selector, of: application.key)
-        try await store.deleteAcrobitsRegistrations(selector: selector, of: application.key)
-        for registration in registrations { try await retire(registration) }
+        try await store.deleteAcrobitsRegistrations(selector: selector, of: application.key, retiring: registrations)
     }
 
     /// Counts the push that a report of its arrival names; returns false where it names no push of the account.
@@ -143,4 +127,71 @@ extension AcrobitsService {
         }
         return places
     }
+}
+
+/// An account on a softphone, and the device by which it is reached with one app id. Back ends name it when they send.
+package struct AcrobitsRegistration: Sendable, Hashable {
+    package let applicationKey: Key<Application>
+    package let appID: String
+    /// The account on a device, as the softphone names it.
+    package let selector: String
+    /// As it was received: back ends send it back.
+    package let token: String
+    package let platformKey: Key<Platform>
+    package let device: UUID
+    package let account: String?
+    package let seenAt: Instant
+
+    /// Source: the schema of SIPIS has 64; with room to spare.
+    package static let selectorBytesMax = 255
+    /// The most selectors of one device: those seen last are kept.
+    package static let perDevice = 64
+
+    package init(
+        applicationKey: Key<Application>, appID: String, selector: String, token: String, platformKey: Key<Platform>,
+        device: UUID, account: String?, seenAt: Instant = .zero
+    ) {
+        self.applicationKey = applicationKey
+        self.appID = appID
+        self.selector = selector
+        self.token = token
+        self.platformKey = platformKey
+        self.device = device
+        self.account = account
+        self.seenAt = seenAt
+    }
+}
+
+/// A softphone's report on one account: its selector, and up to two tokens with their app ids.
+package struct AcrobitsReport: Sendable, Hashable {
+    package var account: String?
+    package var selector: String?
+    /// Wakes the app for incoming calls; on iOS a token of PushKit.
+    package var calls: Pair?
+    /// For all other pushes.
+    package var other: Pair?
+    /// The push that a report of its arrival names.
+    package var pushID: String?
+
+    package struct Pair: Sendable, Hashable {
+        package let token: AcrobitsToken
+        package let appID: String?
+
+        package init(token: AcrobitsToken, appID: String?) {
+            self.token = token
+            self.appID = appID
+        }
+    }
+
+    package init(
+        account: String? = nil, selector: String? = nil, calls: Pair? = nil, other: Pair? = nil, pushID: String? = nil
+    ) {
+        self.account = account?.asName
+        self.selector = selector?.asName
+        self.calls = calls
+        self.other = other
+        self.pushID = pushID
+    }
+
+    package var pairs: [Pair] { [calls, other].compactMap(\.self) }
 }

@@ -5,29 +5,20 @@ package import FoundationEssentials
 ///
 /// A new secret is returned once; only its hash is stored, or its seal where it must be read again.
 package struct AdminService: Sendable {
-    package typealias Stores = ApplicationStore & ApplicationAdminStore & TenantStore & AdminKeyStore & DeviceStore
-        & DeviceSearchStore & TopicStore & LocationStore & GeofenceStore & DamageStore & AuditStore & AcrobitsStore
-        & CarmaStore & OpenEndpointStore & UserStore & QuotaStore & ImportJobStore & DeviceDetailStore
-        & PersonStore & SealStore
-
-    let store: any Stores
+    let store: any Store
     let vault: any Vault
     let credentials: any ProviderCredentials
-    /// SHA-256. Secrets are random, so a fast hash is enough.
-    let hash: @Sendable (String) -> [UInt8]
     /// Hashes the passwords of Carma's accounts.
     let passwords: any PasswordHashing
     let clock: any WallClock
 
     package init(
-        store: any Stores, vault: any Vault, credentials: any ProviderCredentials,
-        hash: @escaping @Sendable (String) -> [UInt8], passwords: any PasswordHashing = NoPasswords(),
-        clock: any WallClock
+        store: any Store, vault: any Vault, credentials: any ProviderCredentials,
+        passwords: any PasswordHashing = NoPasswords(), clock: any WallClock
     ) {
         self.store = store
         self.vault = vault
         self.credentials = credentials
-        self.hash = hash
         self.passwords = passwords
         self.clock = clock
     }
@@ -67,7 +58,8 @@ extension AdminService {
         let (uuid, apiKey) = (identity?.uuid ?? uuid, identity?.apiKey?.text ?? UUID().lowercased)
         let secret = try identity?.sharedSecret.map { try sealed($0, of: uuid) } ?? makeSharedSecret(of: uuid)
         let new = NewApplication(
-            uuid: uuid, name: name.text, apiKeyHash: hash(apiKey), sharedSecret: secret.sealed, tenantKey: tenant,
+            uuid: uuid, name: name.text, apiKeyHash: SecretHash.of(apiKey), sharedSecret: secret.sealed,
+            tenantKey: tenant,
             description: description?.text ?? "")
         let change = AuditedChange(
             by: author, "app.create", uuid.lowercased, of: .tenant(tenant), ["name": name.text])
@@ -97,7 +89,7 @@ extension AdminService {
         let apiKey = UUID().lowercased
         let change = AuditedChange(by: author, "app.replace_api_key", application, grace.details)
         try await store.audited(change) {
-            try await store.replaceAPIKey(of: application.key, with: hash(apiKey), graceEnd: graceEnd(grace))
+            try await store.replaceAPIKey(of: application.key, with: SecretHash.of(apiKey), graceEnd: graceEnd(grace))
         }
         return apiKey
     }

@@ -4,7 +4,7 @@ import Synchronization
 /// All applications and platforms, in memory: there are few, and each request needs one.
 ///
 /// Changes by other nodes are announced (`ChangeNotifier`), or seen at the latest when the entries are too old.
-final class ApplicationCache: Sendable {
+package final class ApplicationCache: Sendable {
     struct Entries: Sendable {
         let applications: [Application]
         let applicationByUUID: [UUID: Application]

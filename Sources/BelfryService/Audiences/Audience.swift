@@ -7,9 +7,24 @@ package indirect enum Audience: Sendable, Hashable {
     case all([Audience])
     /// Devices of the first that are not in the second.
     case except(Audience, Audience)
+    /// Devices of the first whose rows fulfil every check.
+    case checked(Audience, [DeviceCheck])
+    /// The devices that an expression means, with the expression.
+    case meant(by: AudienceExpression, Audience)
 }
 
 extension Audience {
+    /// Whether devices may be looked up in their rows for it, so that a read of it takes longer than its devices say.
+    package var readsRows: Bool {
+        switch self {
+        case .list(.labels), .checked: true
+        case .list: false
+        case .any(let parts), .all(let parts): parts.contains(where: \.readsRows)
+        case .except(let whole, let part): whole.readsRows || part.readsRows
+        case .meant(_, let audience): audience.readsRows
+        }
+    }
+
     /// The audience with its names in their normal forms, each once.
     package var normalized: Audience {
         switch self {
@@ -19,6 +34,8 @@ extension Audience {
         case .any(let parts): .any(parts.map(\.normalized).withoutRepeats)
         case .all(let parts): .all(parts.map(\.normalized))
         case .except(let whole, let part): .except(whole.normalized, part.normalized)
+        // They came later than names without a normal form.
+        case .checked, .meant: self
         }
     }
 }
@@ -37,13 +54,21 @@ package enum PostingList: Sendable, Hashable {
     case customUser(String)
     /// The given devices, in ascending order. Devices of other platforms are not in the list.
     case devices([Key<Device>])
+    /// Devices of the batches of a push, inactive ones too.
+    case sent(Key<Push>)
+    /// Active devices with a label.
+    case label(DeviceLabel)
+    /// Active devices with a label of a range.
+    case labels(LabelRange)
+    /// All active devices of these platforms, none of others.
+    case platforms([Key<Platform>])
 }
 
 // An audience is stored with its push, in prefix notation: ["all:2", "any:2", "topic:news", "topic:town hall", "interactive"].
 
 extension Audience {
     /// Far above what any target needs.
-    private static let depthMax = 16
+    private static let depthMax = 32
 
     /// Decodes the stored form. Throws `InvalidInput` if it is malformed.
     package init(stored text: [UInt8]) throws(InvalidInput) {
@@ -72,6 +97,13 @@ extension Audience {
         case .any(let audiences): (name, parts) = ("any", audiences)
         case .all(let audiences): (name, parts) = ("all", audiences)
         case .except(let whole, let part): (name, parts) = ("except", [whole, part])
+        case .checked(let whole, let checks):
+            words.append("checked:\(checks.count)")
+            words += checks.map(\.word)
+            return whole.append(to: &words)
+        case .meant(let expression, let audience):
+            words.append("meant:\(expression.json.storedText)")
+            return audience.append(to: &words)
         }
         words.append("\(name):\(parts.count)")
         for part in parts { part.append(to: &words) }
@@ -85,7 +117,22 @@ extension Audience {
             return
         }
         let (name, rest) = word.splitAtColon
+        if name == "meant" {
+            guard let value = try? JSONValue(json: rest?.utf8 ?? "".utf8[...]),
+                let expression = try? AudienceExpression(json: value, field: ""),
+                let audience = Audience(&words, depth: depth + 1)
+            else { return nil }
+            self = .meant(by: expression, audience)
+            return
+        }
         guard let count = rest.flatMap({ Int($0) }), 0...words.count ~= count else { return nil }
+        if name == "checked" {
+            let checks = words.prefix(count).compactMap(DeviceCheck.init)
+            words = words.dropFirst(count)
+            guard checks.count == count, let whole = Audience(&words, depth: depth + 1) else { return nil }
+            self = .checked(whole, checks)
+            return
+        }
         var parts: [Audience] = []
         for _ in 0..<count {
             guard let part = Audience(&words, depth: depth + 1) else { return nil }
@@ -109,6 +156,10 @@ extension PostingList {
         case .topic(let name): "topic:\(name)"
         case .customUser(let id): "custom_user:\(id)"
         case .devices(let devices): "devices:\(devices.map(\.description).joined(separator: ","))"
+        case .sent(let push): "sent:\(push)"
+        case .label(let label): "label:\(label.name)"
+        case .labels(let range): "labels:\(range.from)\u{3}\(range.end)"
+        case .platforms(let platforms): "platforms:\(platforms.map(\.description).joined(separator: ","))"
         }
     }
 
@@ -120,14 +171,29 @@ extension PostingList {
         case ("topic", let name?): self = .topic(String(name))
         case ("custom_user", let id?): self = .customUser(String(id))
         case ("devices", let keys?):
-            var devices: [Key<Device>] = []
-            for key in keys.split(separator: ",") {
-                guard let key = Int64(key) else { return nil }
-                devices.append(Key(key))
-            }
+            guard let devices = Self.keys(keys, of: Device.self) else { return nil }
             self = .devices(devices)
+        case ("platforms", let keys?):
+            guard let platforms = Self.keys(keys, of: Platform.self) else { return nil }
+            self = .platforms(platforms)
+        case ("sent", let key?):
+            guard let key = Int64(key) else { return nil }
+            self = .sent(Key(key))
+        case ("label", let name?):
+            guard let label = DeviceLabel(stored: String(name)) else { return nil }
+            self = .label(label)
+        case ("labels", let names?):
+            let ends = names.split(separator: "\u{3}", omittingEmptySubsequences: false).map(String.init)
+            guard ends.count == 2 else { return nil }
+            self = .labels(LabelRange(from: ends[0], end: ends[1]))
         default: return nil
         }
+    }
+
+    private static func keys<Row>(_ text: Substring, of _: Row.Type) -> [Key<Row>]? {
+        let words = text.split(separator: ",")
+        let keys = words.compactMap { Int64($0) }.map { Key<Row>($0) }
+        return keys.count == words.count ? keys : nil
     }
 }
 

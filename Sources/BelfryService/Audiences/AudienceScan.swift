@@ -2,6 +2,11 @@
 package protocol PostingReader {
     /// Up to `limit` device keys of the list that are greater than `after`, ascending.
     func postings(_ list: PostingList, after: Int64, limit: Int) throws -> [Int64]
+    var platform: Key<Platform> { get }
+    /// The labels of a range that devices have; nil where they are more than `DeviceLabel.listsMax`.
+    func labels(in range: LabelRange) throws -> [DeviceLabel]?
+    /// The devices among these, which ascend, that fulfil every check.
+    func devices(_ devices: [Int64], that checks: [DeviceCheck]) throws -> [Int64]
 }
 
 /// Scans an audience in ascending order of devices, each once, with constant memory.
@@ -10,8 +15,8 @@ package protocol PostingReader {
 package struct AudienceScan {
     private let root: any PostingCursor
 
-    package init(_ audience: Audience, reader: any PostingReader) {
-        root = audience.cursor(reader: reader)
+    package init(_ audience: Audience, reader: any PostingReader) throws {
+        root = try audience.cursor(reader: reader)
     }
 
     /// Up to `limit` devices greater than `after`.
@@ -36,15 +41,51 @@ private protocol PostingCursor: AnyObject {
 }
 
 extension Audience {
-    fileprivate func cursor(reader: any PostingReader) -> any PostingCursor {
+    fileprivate func cursor(reader: any PostingReader) throws -> any PostingCursor {
         switch self {
+        case .list(.platforms(let platforms)):
+            platforms.contains(reader.platform) ? ListCursor(.active, reader: reader) : AnyCursor([])
+        case .list(.labels(let range)):
+            if let labels = try reader.labels(in: range) {
+                try Audience.any(labels.map { .list(.label($0)) }).cursor(reader: reader)
+            } else {
+                try Audience.checked(.list(.active), [DeviceCheck(.labels(range))]).cursor(reader: reader)
+            }
         case .list(let list): ListCursor(list, reader: reader)
-        case .any(let parts) where parts.count == 1: parts[0].cursor(reader: reader)
-        case .any(let parts): AnyCursor(parts.map { $0.cursor(reader: reader) })
-        case .all(let parts): AllCursor(parts.map { $0.cursor(reader: reader) })
+        case .any(let parts) where parts.count == 1: try parts[0].cursor(reader: reader)
+        case .any(let parts): AnyCursor(try parts.map { try $0.cursor(reader: reader) })
+        case .all(let parts): try Self.all(parts, [], reader)
         case .except(let whole, let part):
-            ExceptCursor(whole.cursor(reader: reader), part.cursor(reader: reader))
+            ExceptCursor(try whole.cursor(reader: reader), try part.cursor(reader: reader))
+        case .checked(.all(let parts), let checks): try Self.all(parts, checks, reader)
+        case .checked(let whole, let checks): try Self.all([whole], checks, reader)
+        case .meant(_, let audience): try audience.cursor(reader: reader)
         }
+    }
+
+    /// Intersects the lists, without those that have every active device of this platform, and looks up the rest: a range of too many
+    /// lists is looked up too.
+    private static func all(
+        _ parts: [Audience], _ checks: [DeviceCheck], _ reader: any PostingReader
+    ) throws -> any PostingCursor {
+        var (cursors, checks): ([any PostingCursor], [DeviceCheck]) = ([], checks)
+        for part in parts {
+            switch part {
+            case .list(.platforms(let platforms)):
+                guard platforms.contains(reader.platform) else { return AnyCursor([]) }
+            case .list(.labels(let range)):
+                if let labels = try reader.labels(in: range) {
+                    cursors.append(try Audience.any(labels.map { .list(.label($0)) }).cursor(reader: reader))
+                } else {
+                    checks.append(DeviceCheck(.labels(range)))
+                }
+            default: cursors.append(try part.cursor(reader: reader))
+            }
+        }
+        let lists: any PostingCursor =
+            cursors.isEmpty
+            ? ListCursor(.active, reader: reader) : cursors.count == 1 ? cursors[0] : AllCursor(cursors)
+        return checks.isEmpty ? lists : CheckedCursor(lists, checks, reader: reader)
     }
 }
 
@@ -155,6 +196,44 @@ private final class AllCursor: PostingCursor {
             index = (index + 1) % parts.count
         }
         return candidate
+    }
+}
+
+/// Looks up devices of another cursor, some at a time: more while all of them are used.
+private final class CheckedCursor: PostingCursor {
+    private let whole: any PostingCursor
+    private let checks: [DeviceCheck]
+    private let reader: any PostingReader
+    private var found: ArraySlice<Int64> = []
+    /// The first device that has not been looked up.
+    private var next: Int64? = .min
+    private var chunkSize = 16
+
+    private static let chunkSizeMax = 1_024
+
+    init(_ whole: any PostingCursor, _ checks: [DeviceCheck], reader: any PostingReader) {
+        (self.whole, self.checks, self.reader) = (whole, checks, reader)
+    }
+
+    func seek(_ target: Int64) throws -> Int64? {
+        while true {
+            found = found.drop { $0 < target }
+            if let first = found.first { return first }
+            guard let next else { return nil }
+            chunkSize = target > next ? 16 : min(2 * chunkSize, Self.chunkSizeMax)
+            try lookUp(from: max(target, next))
+        }
+    }
+
+    private func lookUp(from first: Int64) throws {
+        var devices: [Int64] = []
+        var place: Int64? = first
+        while devices.count < chunkSize, let from = place, let device = try whole.seek(from) {
+            devices.append(device)
+            place = device.successor
+        }
+        next = devices.count == chunkSize ? place : nil
+        found = devices.isEmpty ? [] : try reader.devices(devices, that: checks)[...]
     }
 }
 

@@ -13,7 +13,7 @@ extension Target {
     /// The targets that are named one by one, where these are devices, or a few users alone.
     package var named: NamedTargets? {
         if let devices { return .devices(devices) }
-        guard topics.isEmpty, 1...Lane.urgentTargetsMax ~= customUserIDs.count else { return nil }
+        guard expression == nil, topics.isEmpty, 1...Lane.urgentTargetsMax ~= customUserIDs.count else { return nil }
         return .users(customUserIDs)
     }
 
@@ -40,26 +40,19 @@ extension Audience {
     }
 }
 
-extension Push {
-    /// The push request that it was made of: the message and the target, with the named devices that the application has.
-    ///
-    /// nil where no target makes such an audience.
-    package func pushRequest(naming: DeviceNaming) -> PushRequest? {
-        Target(audience, on: platforms, naming: naming).map {
-            PushRequest(content: content, target: $0, lane: lane, guarantee: guarantee, expiresAt: expiresAt)
-        }
-    }
-}
-
 extension Target {
-    /// The target that makes this audience; see `audience(named:)`.
-    fileprivate init?(_ audience: Audience, on platforms: [PlatformKind]?, naming: DeviceNaming) {
+    /// The target that makes this audience, see `audience(named:)`; nil where none does.
+    init?(_ audience: Audience, on platforms: [PlatformKind]?, naming: DeviceNaming) {
         var (audience, isInteractiveOnly) = (audience, false)
         if case .all(let parts) = audience, parts.count == 2, parts[1] == .list(.interactive) {
             (audience, isInteractiveOnly) = (parts[0], true)
         }
         var devices: [UUID]?
         var (topics, customUserIDs): ([String], [String]) = ([], [])
+        if case .meant(let expression, _) = audience {
+            self.init(expression, isInteractiveOnly: isInteractiveOnly)
+            return
+        }
         switch audience {
         case .list(.active): break
         case .all(let parts):
@@ -75,7 +68,7 @@ extension Target {
                 default: return nil
                 }
             }
-        case .list, .except: return nil
+        case .list, .except, .checked, .meant: return nil
         }
         self.init(
             unchecked: devices, topics: topics, customUserIDs: customUserIDs, platforms: platforms,

@@ -1,14 +1,10 @@
+import Synchronization
+
 /// One line of the audit log: who changed what, when, and from where. Never changed, and never contains a secret.
 package struct AuditEntry: Sendable, Hashable {
     package let key: Key<AuditEntry>
     package let at: Instant
     package let change: AuditedChange
-
-    package init(key: Key<AuditEntry>, at: Instant, change: AuditedChange) {
-        self.key = key
-        self.at = at
-        self.change = change
-    }
 }
 
 /// The author of a change.
@@ -52,6 +48,11 @@ package struct AuditAuthor: Sendable, Hashable {
     /// A platform that speaks to the service broker.
     package static func broker(address: String?) -> AuditAuthor {
         AuditAuthor(keyID: "broker", address: address)
+    }
+
+    /// A back end with the API key of an application.
+    package static func backEnd(of application: Application) -> AuditAuthor {
+        AuditAuthor(keyID: "app:\(application.uuid.lowercased)", address: nil)
     }
 
     private init(keyID: String, address: String?) {
@@ -160,4 +161,35 @@ package struct AuditQuery: Sendable, Hashable {
         self.before = before
         self.limit = limit
     }
+}
+
+/// The line that a change leaves in the audit log, before it is written.
+///
+/// It is a task-local value of the task that makes the change. The store writes it in the transaction of the first
+/// write the task makes, so every port is audited alike and none has to know.
+final class PendingAuditEntry: Sendable {
+    @TaskLocal static var pending: PendingAuditEntry?
+
+    private let change: AuditedChange
+    private let kept = Atomic(false)
+    private let void = Atomic(false)
+
+    init(_ change: AuditedChange) { self.change = change }
+
+    /// Whether a transaction with the line was committed.
+    var isKept: Bool { kept.load(ordering: .acquiring) }
+
+    func write(in session: some WriteSession) throws {
+        let details = JSONValue.object(JSONObject(change.details)).storedText
+        try session.prepared(AuditStatements.insert).send(
+            session.now, change.keyID, change.address, change.action, change.subject, change.tenant,
+            change.application, details)
+    }
+
+    func noteCommit() { kept.store(true, ordering: .releasing) }
+
+    /// Whether a write found nothing to change: then the line is left out, unless another write of the task commits it.
+    var isVoid: Bool { void.load(ordering: .acquiring) }
+
+    func noteNoChange() { void.store(true, ordering: .releasing) }
 }

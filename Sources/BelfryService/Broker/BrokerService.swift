@@ -1,3 +1,4 @@
+import Crypto
 package import FoundationEssentials
 
 /// Provisions and binds for platforms that speak the Open Service Broker API.
@@ -5,23 +6,9 @@ package import FoundationEssentials
 /// Each step may be repeated: the instance's row names an application before it is made, so the next attempt, or the deletion
 /// of an orphan, finds everything that a crash left. Source: Open Service Broker API 2.17, "Orphans".
 package struct BrokerService: Sendable {
-    package typealias Stores = AdminService.Stores & BrokerStore
-
-    private let store: any Stores
-    private let admin: AdminService
-    private let vault: any Vault
-    /// Makes the secret of a binding from the application's shared secret and a message.
-    private let sign: @Sendable (_ key: [UInt8], _ message: [UInt8]) -> [UInt8]
-
-    package init(
-        store: any Stores, admin: AdminService, vault: any Vault,
-        sign: @escaping @Sendable (_ key: [UInt8], _ message: [UInt8]) -> [UInt8]
-    ) {
-        self.store = store
-        self.admin = admin
-        self.vault = vault
-        self.sign = sign
-    }
+    let store: any Store
+    let admin: AdminService
+    let vault: any Vault
 
     /// Whether something was made, or existed already as it was requested.
     package enum Fate<Made: Sendable>: Sendable {
@@ -124,7 +111,7 @@ package struct BrokerService: Sendable {
             let nonce = [UInt8].random(count: 16)
             let apiKey = try apiKey(of: id, nonce, application)
             let new = NewBrokerBinding(
-                id: id, instance: instance.key, request: request, nonce: nonce, apiKeyHash: admin.hash(apiKey))
+                id: id, instance: instance.key, request: request, nonce: nonce, apiKeyHash: SecretHash.of(apiKey))
             let change = AuditedChange(by: author, "broker.bind", application, ["binding": id])
             binding = try await store.audited(change) { try await store.create(new) }
         }
@@ -143,7 +130,7 @@ package struct BrokerService: Sendable {
 
     private func credentials(of binding: BrokerBinding, _ application: Application) throws -> Credentials {
         let apiKey = try apiKey(of: binding.id, binding.nonce, application)
-        guard admin.hash(apiKey) == binding.apiKeyHash else {
+        guard SecretHash.of(apiKey) == binding.apiKeyHash else {
             throw BrokerError.conflict(
                 "The application's shared secret was replaced since, so the key cannot be told again; unbind and bind")
         }
@@ -161,7 +148,8 @@ package struct BrokerService: Sendable {
     private func apiKey(of binding: String, _ nonce: [UInt8], _ application: Application) throws -> String {
         let purpose = VaultPurpose.sharedSecret(of: application.uuid)
         let secret = try vault.open(application.sharedSecret, for: purpose)
-        return sign(secret, Array("broker-binding/\(binding)/".utf8) + nonce).hex
+        let message = Array("broker-binding/\(binding)/".utf8) + nonce
+        return Array(HMAC<SHA256>.authenticationCode(for: message, using: SymmetricKey(data: secret))).hex
     }
 }
 

@@ -16,7 +16,7 @@ extension AdminService {
             by: author, "carma_account.create", "\(customerID)", of: .everything, ["user": user])
         let account = try await store.audited(change) {
             try await store.createCarmaAccount(
-                customerID: customerID, user: user, passwordHash: passwordHash, tokenHash: hash(token))
+                customerID: customerID, user: user, passwordHash: passwordHash, tokenHash: SecretHash.of(token))
         }
         return (account, token)
     }
@@ -49,7 +49,9 @@ extension AdminService {
         let change = AuditedChange(
             by: author, "carma_account.rotate", "\(account.customerID)", of: .everything, ["user": account.user])
         try await store.audited(change) {
-            guard try await store.replaceSecrets(of: account.key, passwordHash: passwordHash, tokenHash: hash(token))
+            guard
+                try await store.replaceSecrets(
+                    of: account.key, passwordHash: passwordHash, tokenHash: SecretHash.of(token))
             else {
                 throw StoreError.unknown("such account")
             }

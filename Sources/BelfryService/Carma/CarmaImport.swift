@@ -78,12 +78,6 @@ package struct CarmaImportEnd: Sendable, Hashable {
     package let refused: Int
     package let reason: String?
 
-    package init(taken: Int, refused: Int, reason: String?) {
-        self.taken = taken
-        self.refused = refused
-        self.reason = reason
-    }
-
     /// Failed if nothing of the list could be imported; a list without rows has not failed.
     package var state: CarmaImport.State { taken == 0 && reason != nil ? .failed : .finished }
 }

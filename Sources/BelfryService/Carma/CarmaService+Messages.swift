@@ -1,4 +1,4 @@
-import FoundationEssentials
+package import FoundationEssentials
 
 extension CarmaService {
     /// A back end's request to a trigger.
@@ -41,7 +41,7 @@ extension CarmaService {
         let message = try await store.create(
             NewCarmaMessage(
                 applicationKey: app.applicationKey, trigger: trigger.key, contact: id, name: trigger.template.name,
-                html: texts.html, pageHash: hash(page)))
+                html: texts.html, pageHash: SecretHash.of(page)))
         let content = Self.content(texts, address: address, page: page)
         let push = PushRequest(content: content, target: try Target(customUserIDs: [id]))
         if let time = request.deliveryTime, time > clock.now {
@@ -82,7 +82,7 @@ extension CarmaService {
 
     /// The message whose page has this name. It is marked as read; the first time counts as opened.
     package func read(_ page: String) async throws -> CarmaMessage? {
-        guard let message = try await store.carmaMessage(pageHash: hash(page)) else { return nil }
+        guard let message = try await store.carmaMessage(pageHash: SecretHash.of(page)) else { return nil }
         if message.readAt == nil, try await store.markRead(message.key) { try await noteOpened(message) }
         return message
     }
@@ -112,4 +112,32 @@ extension CarmaService {
     package func messages(to id: String, of app: CarmaApp) async throws -> [CarmaMessage] {
         try await store.carmaMessages(of: id.asName, app.applicationKey)
     }
+}
+
+/// A message that a trigger sent to a contact, and its page.
+package struct CarmaMessage: Sendable, Hashable {
+    package let key: Key<CarmaMessage>
+    package let applicationKey: Key<Application>
+    package let trigger: Key<CarmaTrigger>
+    package let contact: String
+    package let name: String
+    package let html: String
+    /// The receipt of its push, or the schedule that it waits in.
+    package let receiptID: UUID?
+    package let schedule: Key<Schedule>?
+    package let sentAt: Instant
+    package let readAt: Instant?
+
+    /// The most messages that are kept of a contact: the latest.
+    package static let perContact = 100
+}
+
+package struct NewCarmaMessage: Sendable, Hashable {
+    package let applicationKey: Key<Application>
+    package let trigger: Key<CarmaTrigger>
+    package let contact: String
+    package let name: String
+    package let html: String
+    /// SHA-256 of the last part of the page's address.
+    package let pageHash: [UInt8]
 }

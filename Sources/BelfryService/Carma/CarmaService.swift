@@ -2,23 +2,9 @@ import FoundationEssentials
 
 /// Registers the devices of Carma's apps with their contacts, which are users here.
 package struct CarmaService: Sendable {
-    package typealias Stores = CarmaStore & UserStore & AnalyticsStore & PushService.Stores
-
-    let store: any Stores
+    let store: any Store
     let pushes: PushService
     let clock: any WallClock
-    /// SHA-256.
-    let hash: @Sendable (String) -> [UInt8]
-
-    package init(
-        store: any Stores, pushObserver: any PushObserver = NoPushObserver(), clock: any WallClock,
-        hash: @escaping @Sendable (String) -> [UInt8]
-    ) {
-        self.store = store
-        self.clock = clock
-        self.hash = hash
-        pushes = PushService(store: store, pushObserver: pushObserver)
-    }
 
     package func app(_ appID: String, of customerID: Int64) async throws -> CarmaApp {
         guard let app = try await store.carmaApp(appID.normalized, of: customerID),
@@ -36,17 +22,10 @@ package struct CarmaService: Sendable {
             let (token, platform) = try Self.place(device.token ?? "", among: platforms)
             let registration = try Registration(
                 token: token, about: device.about, customUserID: .set(id), topics: .keep)
-            return (device, registration, platform)
+            return (registration: registration, platform: platform, country: device.country)
         }
-        try await set(id, change.attributes, in: app)
-        for (device, registration, platform) in devices {
-            let made = try await store.register(registration, as: nil, on: platform)
-            try await store.note(
-                CarmaDevice(
-                    applicationKey: app.applicationKey, contact: id,
-                    token: registration.token.text(for: platform.kind), platformKey: platform.key,
-                    device: made.ownUUID, country: device.country))
-        }
+        try await store.register(
+            devices, of: id, UserProfile.Change(attributes: change.attributes), app.applicationKey)
         return try await contact(id, in: app) ?? CarmaContact(app: app, user: User(id: id), devices: [])
     }
 

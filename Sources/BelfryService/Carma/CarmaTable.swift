@@ -77,7 +77,7 @@ package struct CarmaTable: Sendable {
         }
         var values: [String] = []
         for value in line.split(separator: settings.delimiter, omittingEmptySubsequences: false) {
-            values.append(try text(of: value).trimmed)
+            values.append(try text(of: value).unquoted)
         }
         return values
     }
@@ -152,7 +152,7 @@ extension CarmaTable.Column {
 
 extension String {
     /// The value without blanks around it, and without the quotation marks that spreadsheets put around values.
-    fileprivate var trimmed: String {
+    fileprivate var unquoted: String {
         let text = self[...].trimmed
         guard text.utf8.count >= 2, text.first == "\"", text.last == "\"" else { return String(text) }
         return String(text.dropFirst().dropLast()).replacing("\"\"", with: "\"")

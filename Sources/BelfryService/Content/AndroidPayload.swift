@@ -31,11 +31,7 @@ package struct AndroidPayload: Sendable, Hashable {
     }
 
     /// The limit on all keys and values together.
-    package static func bytesMax(for kind: PlatformKind) -> Int { kind == .amazon ? 6_144 : 4_096 }
-    /// The limit on a waiting message's key. Source: Amazon, `consolidationKey`.
-    private static let amazonKeyBytesMax = 64
-    /// The longest frame around the data in a request of Push Kit, which counts it, without the tokens.
-    private static let huaweiFrameBytes = 120
+    package static func bytesMax(for kind: PlatformKind) -> Int { kind.androidForm.bytesMax }
 
     /// Messages for the SDK and not for its user. Source: PCF Push client SDKs, which ignore these keys when there is a
     /// text for the user.
@@ -50,11 +46,12 @@ package struct AndroidPayload: Sendable, Hashable {
     package init(
         _ content: Push.Content, kind: PlatformKind, receiptID: UUID?, sentAt: Instant
     ) throws(InvalidInput) {
-        let (field, members) = try content.androidMembers(of: kind)
+        let form = kind.androidForm
+        let (field, members) = try content.androidMembers(of: form)
         let shared = content.shared
         var data = JSONObject(
-            try Self.texts(shared.data, "message.data", on: kind)
-                + Self.texts(members.filter { $0.key != "collapse_key" }, field, on: kind))
+            try Self.texts(shared.data, "message.data", in: form)
+                + Self.texts(members.filter { $0.key != "collapse_key" }, field, in: form))
         shared.fill(&data)
         shown = Notice(content, members)
         if data["message"] == nil { data["message"] = content.body.map(JSONValue.string) }
@@ -67,22 +64,20 @@ package struct AndroidPayload: Sendable, Hashable {
         ownCategory = members.own("category")
         isSentHigh = AndroidPart.isHigh(members["priority"])
         dataBytes = data.texts.reduce(0) { $0 + $1.key.utf8.count + $1.text.utf8.count }
-        let limit = Self.bytesMax(for: kind)
-        let bytes = kind == .huawei ? Self.huaweiBytes(of: data) : dataBytes
-        guard bytes <= limit else {
-            throw .tooLarge("an \(kind.rawValue)", bytes: bytes, limit: limit)
+        let bytes = form.countedFrameBytes.map { $0 + Self.bytesAsString(data) } ?? dataBytes
+        guard bytes <= form.bytesMax else {
+            throw .tooLarge("an \(kind.rawValue)", bytes: bytes, limit: form.bytesMax)
         }
-        if kind == .amazon, let key = collapseKey, key.utf8.count > Self.amazonKeyBytesMax {
+        if let limit = form.collapseKeyLimit, let key = collapseKey, key.utf8.count > limit.bytes {
             throw InvalidInput(
-                field: "\(field).collapse_key",
-                "is \(key.utf8.count) bytes, ADM takes \(Self.amazonKeyBytesMax)")
+                field: "\(field).collapse_key", "is \(key.utf8.count) bytes, \(limit.service) takes \(limit.bytes)")
         }
     }
 
-    /// Push Kit counts the request, which holds the data as a JSON object, written as a string.
-    private static func huaweiBytes(of data: JSONObject) -> Int {
+    /// The data as a JSON object, written as a string.
+    private static func bytesAsString(_ data: JSONObject) -> Int {
         let object = JSONValue.object(data).encoded
-        return object.reduce(object.count + huaweiFrameBytes) {
+        return object.reduce(object.count) {
             $0 + ($1 == UInt8(ascii: "\"") || $1 == UInt8(ascii: "\\") ? 1 : 0)
         }
     }
@@ -103,19 +98,19 @@ package struct AndroidPayload: Sendable, Hashable {
     package var notificationText: String? { notice?.body }
 
     private static func texts(
-        _ members: JSONObject, _ field: String, on kind: PlatformKind
+        _ members: JSONObject, _ field: String, in form: AndroidForm
     ) throws(InvalidInput) -> [JSONObject.Member] {
         try members.texts.map { (key, text) throws(InvalidInput) in
-            guard !isReserved(key, on: kind) else {
+            guard !isReserved(key, in: form) else {
                 throw InvalidInput(field: "\(field).\(key)", "is reserved: the server or the provider writes it")
             }
             return (key, .string(text))
         }
     }
 
-    private static func isReserved(_ key: String, on kind: PlatformKind) -> Bool {
+    private static func isReserved(_ key: String, in form: AndroidForm) -> Bool {
         if key == "receiptId" { return true }
-        guard kind == .android || kind == .androidFCM else { return false }
+        guard form.hasGoogleKeys else { return false }
         return key == "from" || key == "message_type" || key.hasPrefix("google.") || key.hasPrefix("gcm.")
     }
 }
@@ -156,15 +151,9 @@ extension JSONObject {
 extension Push.Content {
     /// The sender's part for the type, or else for Android; and its path.
     fileprivate func androidMembers(
-        of kind: PlatformKind
+        of form: AndroidForm
     ) throws(InvalidInput) -> (field: String, members: JSONObject) {
-        let own =
-            switch kind {
-            case .androidFCM: ["android-fcm", "androidFcm"]
-            case .androidBaidu, .huawei, .amazon: [kind.rawValue]
-            default: [String]()
-            }
-        for key in own + ["android"] {
+        for key in form.parts + ["android"] {
             guard let value = custom[key], !value.isNull else { continue }
             guard case .object(let members) = value else {
                 throw InvalidInput(field: "message.custom.\(key)", "has to be an object, it is \(value.typeName)")

@@ -62,14 +62,10 @@ extension Push.Content {
     ///
     /// Badges of a sender of Apple's own protocol are left alone: such a sender counts by itself.
     package func badgeChange(on kind: PlatformKind) -> BadgeChange? {
-        switch kind {
-        case .apple:
-            guard let apple else { return BadgeChange(stored: custom["ios"]?["badge"]) ?? badge }
-            guard apple.tokenUses == [.app], !apple.isVerbatim else { return nil }
-            return BadgeChange(stored: apple.payload["aps"]?["badge"]) ?? (apple.type == .alert ? badge : nil)
-        case .web: return web?.appBadge ?? badge
-        default: return badge
-        }
+        guard kind.isApple else { return (kind == .web ? web?.appBadge : nil) ?? badge }
+        guard let apple else { return BadgeChange(stored: custom["ios"]?["badge"]) ?? badge }
+        guard apple.tokenUses == [.app], !apple.isVerbatim else { return nil }
+        return BadgeChange(stored: apple.payload["aps"]?["badge"]) ?? (apple.type == .alert ? badge : nil)
     }
 
     /// Whether a badge is counted up on devices of some type, so that the number differs by device.

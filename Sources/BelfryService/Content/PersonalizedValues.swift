@@ -42,6 +42,7 @@ package final class PersonalizedValues: Sendable {
             case .attribute(let name): values.attributes[name]?.text
             case .signedLink(let url): links?.link(url, for: values) ?? url
             case .text(let text): text
+            case .translated(let text): text.text(for: values.language).replacing { self.text(of: $0) }
             }
         return text.flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -68,8 +69,16 @@ package struct PersonalizationNeeds: Sendable, Hashable {
                 attributes.insert(name)
             case .signedLink: (links, device, user) = (true, true, true)
             case .text: continue
+            case .translated(let text):
+                user = true
+                formUnion(PersonalizationNeeds(text.all.flatMap(\.placeholders)))
             }
         }
+    }
+
+    private mutating func formUnion(_ other: Self) {
+        (badge, device, links) = (badge || other.badge, device || other.device, links || other.links)
+        attributes.formUnion(other.attributes)
     }
 
     /// Whether the device's row is read.
@@ -101,7 +110,10 @@ package struct FillingRequest: Sendable {
 
 extension Push.Content {
     /// Whether the content differs by device, on devices of some type. It is cheap: contents are asked for each batch.
-    package var isPersonal: Bool { isTemplate || countsBadges }
+    package var isPersonal: Bool { variesInText || countsBadges }
+
+    /// Whether its texts differ by device.
+    package var variesInText: Bool { isTemplate || !translations.isEmpty }
 
     /// The content that one device gets.
     package func filled(with filling: PersonalizedValues) throws(InvalidInput) -> Push.Content {
@@ -117,21 +129,20 @@ extension Push.Content {
     /// The content with a number in place of each text that counts up.
     package func showing(badge number: Int64) -> Push.Content {
         guard countsBadges else { return self }
-        var custom = custom
-        if case .object(var ios)? = custom["ios"], let shown = ios["badge"]?.showing(badge: number) {
-            ios["badge"] = shown
-            custom["ios"] = .object(ios)
+        var shown = self
+        if case .object(var ios)? = custom["ios"], let count = ios["badge"]?.showing(badge: number) {
+            ios["badge"] = count
+            shown.custom["ios"] = .object(ios)
         }
-        var shown = apple
         if let apple, !apple.isVerbatim, case .object(var aps)? = apple.payload["aps"],
             let badge = aps["badge"]?.showing(badge: number)
         {
             aps["badge"] = badge
-            shown = apple.saying(apple.payload.merging(["aps": .object(aps)]) { $1 })
+            shown.apple = apple.saying(apple.payload.merging(["aps": .object(aps)]) { $1 })
         }
-        return Push.Content(
-            body: body, shared: shared, custom: custom, apple: shown, web: web?.showing(badge: number),
-            badge: badge.map { $0.showing(badge: number) }, isTemplate: isTemplate)
+        shown.web = web?.showing(badge: number)
+        shown.badge = badge?.showing(badge: number)
+        return shown
     }
 }
 
@@ -168,7 +179,10 @@ extension Placeholder {
             case .signedLink(let url): url + String(repeating: "x", count: LinkSigner.addedBytesMin)
             case .text(let text): isInURL ? text.percentEncoded : text
             case .userID, .attribute: ""
+            case .translated(let text):
+                text.all.map { $0.replacing(\.longest) }.max { $0.utf8.count < $1.utf8.count } ?? ""
             }
+        if case .translated = source { return text }
         let longest = [text, fallback.map { isInURL ? $0.percentEncoded : $0 } ?? ""].max {
             $0.utf8.count < $1.utf8.count
         }

@@ -16,6 +16,8 @@ package struct Placeholder: Sendable, Hashable {
         case signedLink(String)
         /// A text in quotes, for literal braces.
         case text(String)
+        /// A whole text of the message in the language of the device.
+        indirect case translated(TranslatedText)
     }
 
     package let source: Source

@@ -22,7 +22,7 @@ extension Lane {
 
 extension Audience {
     /// The number of devices and users that are named individually; nil when it includes a list of any size.
-    fileprivate var namedTargets: Int? {
+    var namedTargets: Int? {
         switch self {
         case .list(.devices(let devices)): devices.count
         case .list(.customUser): 1
@@ -30,7 +30,7 @@ extension Audience {
         case .any(let parts):
             parts.reduce(0) { sum, part in sum.flatMap { sum in part.namedTargets.map { sum + $0 } } }
         case .all(let parts): parts.compactMap(\.namedTargets).min()
-        case .except(let whole, _): whole.namedTargets
+        case .except(let whole, _), .checked(let whole, _), .meant(_, let whole): whole.namedTargets
         }
     }
 }

@@ -61,10 +61,9 @@ extension Push.Content {
 
     /// Whether devices of a type get anything of it.
     private func isRendered(for kind: PlatformKind, receiptID: UUID) throws(InvalidInput) -> Bool {
-        switch kind {
+        switch kind.traits.payload {
         case .apple(let use): _ = try IOSPayload(self, for: use, receiptID: receiptID, sentAt: .distantFuture)
-        case .android, .androidFCM, .androidBaidu, .huawei, .amazon:
-            _ = try AndroidPayload(self, kind: kind, receiptID: receiptID, sentAt: .distantFuture)
+        case .android: _ = try AndroidPayload(self, kind: kind, receiptID: receiptID, sentAt: .distantFuture)
         case .windows8: return try Windows8Payload(self) != nil
         case .windowsPhone: return try WindowsPhonePayload(self) != nil
         case .bb10: return try BB10Payload(self) != nil

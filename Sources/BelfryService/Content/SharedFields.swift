@@ -166,9 +166,27 @@ extension Push.Content {
     /// - Parameter own: whether parts for Android's services, which go before the shared fields, are looked at too.
     package func checkShared(own: Bool = true) throws(InvalidInput) {
         try shared.check(isTemplate: isTemplate)
+        try checkTranslations()
         if own { try checkOwnFields() }
         guard web == nil || web?.notification["title"] != nil || shared.title != nil else {
             throw InvalidInput(field: "message.web.title", "is missing")
+        }
+    }
+}
+
+extension Push.Content {
+    /// Throws where a translation is of a text that the message has not, and where it is no text for its field.
+    private func checkTranslations() throws(InvalidInput) {
+        for (tag, texts) in translations.languages {
+            for (name, text) in texts.sorted(by: { $0.key < $1.key }) {
+                let field = "message.translations.\(tag).\(name)"
+                let shared = SharedFields.Name(rawValue: name)
+                guard (shared.map { self.shared[$0] } ?? body) != nil else {
+                    throw InvalidInput(
+                        field: field, "translates what the message has not: give message.\(name) for other languages")
+                }
+                if let shared { try SharedFields.check(text, as: shared, field, isTemplate: isTemplate) }
+            }
         }
     }
 }

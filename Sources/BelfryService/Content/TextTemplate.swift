@@ -29,6 +29,14 @@ struct TextTemplate: Sendable, Hashable {
         self.parts = parts
     }
 
+    init(verbatim text: String) { parts = [.text(text)] }
+
+    var placeholders: [Placeholder] {
+        parts.compactMap { part in
+            if case .placeholder(let placeholder) = part { placeholder } else { nil }
+        }
+    }
+
     func replacing(_ replace: (Placeholder) -> String) -> String {
         parts.reduce(into: "") { text, part in
             switch part {
@@ -88,7 +96,7 @@ private struct URLPlace {
 extension Push.Content {
     /// The placeholders of its texts, in the order of their first appearance. Throws unless each can be read.
     package func placeholders() throws(InvalidInput) -> [Placeholder] {
-        guard isTemplate else { return [] }
+        guard variesInText else { return [] }
         var found: [Placeholder] = []
         var total = 0
         _ = try replacingPlaceholders { placeholder in
@@ -102,25 +110,35 @@ extension Push.Content {
         return found
     }
 
-    /// The content with another text in place of each placeholder.
+    /// The content with another text in place of each placeholder, and of each text that has translations.
     func replacingPlaceholders(_ replace: (Placeholder) -> String) throws(InvalidInput) -> Push.Content {
-        guard isTemplate else { return self }
-        let newCustom = try custom.replacingPlaceholders("message.custom", replace)
-        var newApple = apple
-        if let apple, !apple.isVerbatim {
-            newApple = apple.saying(try apple.payload.replacingPlaceholders("message.apns.payload", replace))
-        }
-        var newWeb = web
-        if let web { newWeb = web.saying(try web.notification.replacingPlaceholders("message.web", replace)) }
-        var newBody = body
-        if let body { newBody = try body.replacingPlaceholders("message.body", replace) }
-        let newShared = try shared.replacing { text, field throws(InvalidInput) in
-            try text.replacingPlaceholders(field, replace)
+        guard variesInText else { return self }
+        var filled = self
+        filled.isTemplate = false
+        filled.translations = Translations()
+        if let body { filled.body = try replacing(body, "message.body", replace) }
+        filled.shared = try shared.replacing { text, field throws(InvalidInput) in
+            try replacing(text, field, replace)
         } data: { data, field throws(InvalidInput) in
-            try data.replacingPlaceholders(field, replace)
+            isTemplate ? try data.replacingPlaceholders(field, replace) : data
         }
-        return Push.Content(
-            body: newBody, shared: newShared, custom: newCustom, apple: newApple, web: newWeb, badge: badge)
+        guard isTemplate else { return filled }
+        filled.custom = try custom.replacingPlaceholders("message.custom", replace)
+        if let apple, !apple.isVerbatim {
+            filled.apple = apple.saying(try apple.payload.replacingPlaceholders("message.apns.payload", replace))
+        }
+        if let web { filled.web = web.saying(try web.notification.replacingPlaceholders("message.web", replace)) }
+        return filled
+    }
+
+    private func replacing(
+        _ text: String, _ field: String, _ replace: (Placeholder) -> String
+    ) throws(InvalidInput) -> String {
+        let name = String(field.dropFirst("message.".count))
+        if let text = try translations.text(of: name, fallback: text, isTemplate: isTemplate, field: field) {
+            return replace(Placeholder(source: .translated(text)))
+        }
+        return isTemplate ? try text.replacingPlaceholders(field, replace) : text
     }
 }
 

@@ -56,3 +56,56 @@ package enum Answer: Sendable, Hashable {
         }
     }
 }
+
+extension Answer {
+    /// The answers without their reasons, to search for devices with one sort of answer.
+    package enum Kind: String, Sendable, Hashable, CaseIterable {
+        case pending, accepted, gone, expired, unknown, skipped, refused
+        /// Every final answer but `accepted`.
+        case failed
+        /// Every answer.
+        case all
+
+        package func includes(_ answer: Answer) -> Bool {
+            switch (self, answer) {
+            case (.pending, .pending), (.accepted, .accepted), (.gone, .gone), (.expired, .expired): true
+            case (.unknown, .unknown), (.skipped, .skipped), (.refused, .refused): true
+            case (.all, _): true
+            case (.failed, _): answer != .pending && answer != .accepted
+            default: false
+            }
+        }
+    }
+}
+
+/// The number of devices with each answer, counted from the bytes of batch rows.
+package struct AnswerTally: Sendable {
+    private var devicesByCode = [Int](repeating: 0, count: 256)
+
+    package init() {}
+
+    package mutating func add(_ codes: UnsafeRawBufferPointer) {
+        for code in codes { devicesByCode[Int(code)] += 1 }
+    }
+
+    package var devices: Int { devicesByCode.reduce(0, +) }
+
+    /// Throws when a byte has no meaning.
+    package func counts() throws -> [Answer: Int] {
+        for (code, count) in devicesByCode.enumerated() where count > 0 && Answer(byte: UInt8(code)) == nil {
+            throw StoreError.unavailable("answer \(code) has no meaning")
+        }
+        return readable
+    }
+
+    /// Without pending devices, and without bytes that have no meaning.
+    package var final: [Answer: Int] { readable.filter { $0.key != .pending } }
+
+    private var readable: [Answer: Int] {
+        var counts: [Answer: Int] = [:]
+        for (code, count) in devicesByCode.enumerated() where count > 0 {
+            if let answer = Answer(byte: UInt8(code)) { counts[answer, default: 0] += count }
+        }
+        return counts
+    }
+}

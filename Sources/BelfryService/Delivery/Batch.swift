@@ -76,9 +76,12 @@ package struct FanOutStep: Sendable, Hashable {
     package let batches: [[Key<Device>]]
     /// Whether the audience ends here.
     package let isLast: Bool
+    /// The device up to which the audience was read; nil for the last of the batches.
+    package let cursor: Key<Device>?
 
-    package init(fanOut: FanOut, batches: [[Key<Device>]], isLast: Bool) {
+    package init(fanOut: FanOut, batches: [[Key<Device>]], isLast: Bool, cursor: Key<Device>? = nil) {
         self.fanOut = fanOut
+        self.cursor = cursor
         self.batches = batches
         self.isLast = isLast
     }

@@ -17,12 +17,12 @@ package struct Burst: Sendable, Hashable {
 
     package func weight(of batch: Batch) -> Int { min(max(batch.devices.count, Self.weightMin), weightMax) }
 
-    /// The batches, split into bursts. Only batches of one platform and one lane are in the same burst.
+    /// The batches of a platform and a lane, split into bursts.
     package func runs(of batches: [Batch]) -> [[Batch]] {
         var runs: [[Batch]] = []
         var weight = weightMax
         for batch in batches {
-            if let last = runs.last?.last, weight < weightMax, last.goesWith(batch) {
+            if weight < weightMax {
                 runs[runs.count - 1].append(batch)
                 weight += self.weight(of: batch)
             } else {
@@ -32,8 +32,4 @@ package struct Burst: Sendable, Hashable {
         }
         return runs
     }
-}
-
-extension Batch {
-    fileprivate func goesWith(_ other: Batch) -> Bool { platformKey == other.platformKey && lane == other.lane }
 }

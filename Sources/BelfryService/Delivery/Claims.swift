@@ -53,12 +53,12 @@ extension Claims {
 }
 
 /// The kind of work to claim.
-enum ClaimedWork {
+package enum ClaimedWork {
     case batches, fanOuts
 }
 
 /// A platform with due work in a lane, and not parked, or to be tried again.
-struct Bid {
+package struct Bid {
     let platform: Key<Platform>
     let application: Key<Application>
     /// Whether it is parked, and its credentials are tried again.

@@ -1,8 +1,10 @@
-extension SQLStore {
+extension Store {
+    /// The number of open batches that are noted as unreadable.
     package func damagedBatchCount() async throws -> Int {
         try await readCommitted { db in try db.prepared(DamageStatements.count).first { Int($0.integer(0)) } ?? 0 }
     }
 
+    /// The number of fan-outs that are set aside.
     package func damagedFanOutCount() async throws -> Int {
         let now = clock.now
         return try await readCommitted { db in
@@ -10,6 +12,7 @@ extension SQLStore {
         }
     }
 
+    /// The pushes that have such batches or fan-outs, the newest first; only pushes whose head is readable.
     package func damagedPushes(limit: Int) async throws -> [PushHead] {
         let now = clock.now
         return try await readCommitted { [damagedRows] db in
@@ -18,6 +21,9 @@ extension SQLStore {
         }
     }
 
+    /// Closes the unreadable batches of a push: readable answers stay, all other devices become `skipped: damaged`, and
+    /// the counters are recomputed. If the push itself is unreadable, all its open batches are closed and its fan-outs
+    /// end.
     package func writeOffDamage(of push: Key<Push>) async throws -> WriteOff {
         try await write { try $0.writeOffDamage(of: push) }
     }

@@ -65,7 +65,7 @@ extension Answer {
 extension Skip {
     fileprivate var help: String {
         switch self {
-        case .inactive: "the device unregistered, or its token died: it is told of pushes again once its app registers"
+        case .inactive: "the device unregistered, or its token died: it gets pushes again once its app registers"
         case .missing: "the device was deleted before its turn"
         case .damaged: "its batch could not be read: send the push to it again"
         case .cancelled: "the push was cancelled before its turn"

@@ -2,22 +2,21 @@ import FoundationEssentials
 import PostgreSQL
 
 extension PostgresWriteSession {
-    func insert(_ drafts: [PushDraft]) throws -> [Key<Push>?] {
-        let pushes = drafts.map(\.push)
+    package func insert(_ pushes: [NewPush]) throws -> [Key<Push>?] {
         var keys: [UUID: Key<Push>] = [:]
         guard !pushes.isEmpty else { return [] }
         try prepared(PushStatements.insert).each(
             PostgresArray(pushes.map(\.receiptID)), PostgresArray(pushes.map(\.applicationKey)),
             PostgresArray(pushes.map(\.lane.rawValue)), PostgresArray(pushes.map(\.guarantee.rawValue)),
-            PostgresArray(pushes.map(\.expiresAt)), PostgresArray(drafts.map(\.content)),
-            PostgresArray(drafts.map(\.audience)), PostgresArray(pushes.map { $0.platforms?.storedText }), now
+            PostgresArray(pushes.map(\.expiresAt)), PostgresArray(pushes.map(\.storedContent)),
+            PostgresArray(pushes.map(\.storedAudience)), PostgresArray(pushes.map { $0.platforms?.storedText }), now
         ) { row in
             if let receiptID = row.uuid(1) { keys[receiptID] = Key(row.integer(0)) }
         }
         return pushes.map { keys[$0.receiptID] }
     }
 
-    func bids(for work: ClaimedWork, in lanes: [Lane]) throws -> (Lane) throws -> [Bid] {
+    package func bids(for work: ClaimedWork, in lanes: [Lane]) throws -> (Lane) throws -> [Bid] {
         let sql = work == .batches ? PostgresClaimStatements.batchBids : PostgresClaimStatements.fanOutBids
         let bids = try prepared(sql).all(now, PostgresArray(lanes.map(\.rawValue))) { row in
             (
@@ -28,7 +27,7 @@ extension PostgresWriteSession {
         return { lane in bids.filter { $0.lane == lane.rawValue }.map(\.bid) }
     }
 
-    func leaseFanOuts(
+    package func leaseFanOuts(
         in lane: Lane, on platform: Key<Platform>, atMost limit: Int, until end: Instant
     ) throws -> [FanOut] {
         let claimed = try prepared(PostgresClaimStatements.fanOuts).all(
@@ -39,7 +38,7 @@ extension PostgresWriteSession {
 
     /// The first statement leases as many as there would be if all were full. While they are small there is room for more, and each further
     /// statement looks at eight times as many. Batches that it looks at and has no room for are locked until the commit.
-    func leaseBatches(
+    package func leaseBatches(
         in lane: Lane, on platform: Key<Platform>, atMost count: Int, of burst: Burst, until end: Instant
     ) throws -> [Batch] {
         var leased: [ClaimedBatch] = []
@@ -55,7 +54,7 @@ extension PostgresWriteSession {
         return try leased.compactMap { try batch($0) }
     }
 
-    func takeBatches(in lane: Lane, on platform: Key<Platform>, atMost limit: Int) throws -> [Batch] {
+    package func takeBatches(in lane: Lane, on platform: Key<Platform>, atMost limit: Int) throws -> [Batch] {
         try claim(
             PostgresClaimStatements.allBatches, in: lane, on: platform, dueBy: .distantFuture, limit, now, .max,
             of: Burst()

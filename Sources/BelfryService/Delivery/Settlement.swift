@@ -40,12 +40,6 @@ package struct Settlement: Sendable, Hashable {
         /// The token that was used.
         package let from: DeviceToken
         package let to: DeviceToken
-
-        package init(device: Key<Device>, from: DeviceToken, to: DeviceToken) {
-            self.device = device
-            self.from = from
-            self.to = to
-        }
     }
 
     /// A request to park the platform, ignored once its credentials are no longer those that were refused.

@@ -1,4 +1,5 @@
 package import FoundationEssentials
+import GRDB
 
 /// One installation of an app: a token of its platform's provider, and what the app reported about itself.
 package struct Device: Sendable, Hashable {
@@ -78,4 +79,190 @@ package enum DeviceState: Int64, Sendable, Hashable, CaseIterable {
     case active = 1
     /// Active, and its system shows notifications with buttons: iOS 8, Android 4.1 or later.
     case interactive = 2
+}
+
+extension DeviceState {
+    /// The reach of an active device, from its report on its system.
+    ///
+    /// Source: PCF Push API, `interactive-only`: iOS 8 and later, Android 4.1 and later.
+    package init(kind: PlatformKind, osVersion: String?) {
+        guard let version = osVersion.flatMap(OSVersion.init), let least = kind.traits.interactiveSince else {
+            self = .active
+            return
+        }
+        self = version < least ? .active : .interactive
+    }
+}
+
+/// The first two numbers of a version, such as 8.1 of "8.1.3".
+struct OSVersion: Comparable, Sendable {
+    let major: Int
+    let minor: Int
+
+    init(_ major: Int, _ minor: Int) {
+        self.major = major
+        self.minor = minor
+    }
+
+    init?(_ text: String) {
+        let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 2, omittingEmptySubsequences: false)
+        let numbers = parts.prefix(2).map { Int(Substring($0)) }
+        guard case let major?? = numbers.first else { return nil }
+        self.init(major, numbers.count > 1 ? numbers[1] ?? 0 : 0)
+    }
+
+    static func < (left: Self, right: Self) -> Bool {
+        (left.major, left.minor) < (right.major, right.minor)
+    }
+}
+
+extension PostgresStore {
+    package func register(_ registration: Registration, as uuid: UUID?, on platform: Platform) async throws -> Device {
+        let entry = RegistrationEntry(registration, as: uuid, on: platform, secrets)
+        return try await registrations.submit(entry, in: self).registered()
+    }
+
+    package func importDevices(_ devices: [DeviceImport], on platform: Platform) async throws -> [ImportVerdict] {
+        if !platform.hasImports { try await write { try $0.noteImports(on: platform) } }
+        return try await withThrowingTaskGroup(of: (Int, ImportVerdict).self) { group in
+            for (index, device) in devices.enumerated() {
+                group.addTask { (index, try await self.verdict(on: device, platform)) }
+            }
+            var verdicts = [ImportVerdict](repeating: .duplicate, count: devices.count)
+            for try await (index, verdict) in group { verdicts[index] = verdict }
+            return verdicts
+        }
+    }
+
+    private func verdict(on device: DeviceImport, _ platform: Platform) async throws -> ImportVerdict {
+        let entry = RegistrationEntry(
+            device.registration, as: device.uuid, on: platform, secrets, imported: device)
+        do {
+            return try await registrations.submit(entry, in: self).verdict
+        } catch StoreError.quotaExceeded(let excess) {
+            return .refused(excess.description)
+        } catch let error as InvalidInput {
+            return .refused(error.description)
+        }
+    }
+}
+
+extension PostgresWriteSession {
+    package func register(_ registration: Registration, as uuid: UUID?, on platform: Platform) throws -> Device {
+        let entry = RegistrationEntry(registration, as: uuid, on: platform, secrets)
+        var registrar = PostgresRegistrar(session: self, entries: [entry])
+        return try registrar.register()[0].get().registered()
+    }
+}
+
+extension Store {
+    /// Deletes the device with all its rows. Pushes that have not reached it skip it; its UUID is never given again.
+    package func delete(_ device: Device, on platform: Platform) async throws {
+        try await write { session in
+            let application = platform.applicationKey
+            // A merge that has read the device would bring it back into a posting list.
+            try session.awaitMerge()
+            try session.unregister(device.key, on: platform.key)
+            for sql in DeviceDeletionStatements.byKey { try session.prepared(sql).run(platform.key, device.key) }
+            for sql in DeviceDeletionStatements.byUUID { try session.prepared(sql).run(application, device.ownUUID) }
+            try session.prepared(DeviceDeletionStatements.mirrorEntries).run(application, platform.key, device.key)
+            guard try session.prepared(DeviceDeletionStatements.device).run(device.key, platform.key) > 0 else {
+                return
+            }
+            session.note(-1, .devices, of: application)
+        }
+    }
+}
+
+enum DeviceDeletionStatements {
+    /// Deletes rows of a device by its platform `$1` and its key `$2`.
+    static let byKey: [SQLText] = [
+        "DELETE FROM device_detail /* device_deletion.detail */ WHERE platform_id = $1 AND device_id = $2",
+        "DELETE FROM heartbeat /* device_deletion.heartbeat */ WHERE platform_id = $1 AND device_id = $2",
+        "DELETE FROM gateway_feedback /* device_deletion.feedback */ WHERE platform_id = $1 AND device_id = $2",
+    ]
+
+    /// Deletes rows of a device by its application `$1` and its UUID `$2`.
+    static let byUUID: [SQLText] = [
+        "DELETE FROM acrobits_registration /* device_deletion.acrobits */ WHERE application_id = $1 AND device_uuid = $2",
+        "DELETE FROM carma_device /* device_deletion.carma */ WHERE application_id = $1 AND device_uuid = $2",
+    ]
+
+    /// Deletes changes of the device that an old server has yet to get during a dual run.
+    static let mirrorEntries: SQLText = """
+        DELETE FROM mirror_entry /* device_deletion.mirror */
+         WHERE application_id = $1 AND platform_id = $2 AND device_id = $3
+        """
+
+    static let device: SQLText = "DELETE FROM device /* device_deletion.device */ WHERE id = $1 AND platform_id = $2"
+}
+
+/// The number of devices of platforms, from the counts that the search index keeps for each segment.
+///
+/// Devices are deleted only with their platform or application, and the counts go with them.
+extension Database {
+    func deviceCount(on platforms: [Key<Platform>]) throws -> Int {
+        let kept = try prepared(DeviceCountStatements.kept)
+        let behind = try prepared(DeviceCountStatements.behind)
+        return try platforms.reduce(0) { sum, platform in
+            let counted = try kept.first(platform) { Int($0.integer(0)) } ?? 0
+            return try sum + counted + (behind.first(platform) { Int($0.integer(0)) } ?? 0)
+        }
+    }
+
+    /// The end of the last segment before a position in the list of all devices, and the number of devices before it.
+    func device(of platforms: [Key<Platform>], skipping count: Int) throws -> (device: Key<Device>, skipped: Int)? {
+        var segments: [Int64: Int] = [:]
+        let statement = try prepared(DeviceCountStatements.bySegment)
+        for platform in platforms {
+            try statement.each(platform) { segments[$0.integer(0), default: 0] += Int($0.integer(1)) }
+        }
+        var start: (device: Key<Device>, skipped: Int)?
+        for (device, size) in segments.sorted(by: { $0.key < $1.key }) {
+            let skipped = (start?.skipped ?? 0) + size
+            guard skipped <= count else { break }
+            start = (Key(device), skipped)
+        }
+        return start
+    }
+}
+
+enum DeviceCountStatements {
+    static let insert = """
+        INSERT INTO search_index_count /* device_counts.insert */ (platform_id, last_device_id, device_count)
+        VALUES (?1, ?2, ?3)
+        """
+
+    static let noteStaleDevice = """
+        INSERT INTO search_index_stale /* search_index.note_stale */ (device_id) VALUES (?1)
+            ON CONFLICT (device_id) DO UPDATE SET changes = changes + 1
+        """
+
+    /// Scans the primary key.
+    static let kept = "SELECT sum(device_count) /* device_counts.kept */ FROM search_index_count WHERE platform_id = ?1"
+
+    /// Devices that are not indexed yet: few.
+    static let behind = """
+        SELECT count(*) /* device_counts.behind */ FROM device
+         WHERE id > (SELECT device_id FROM search_index WHERE id = 1) AND +platform_id = ?1
+        """
+
+    /// Scans the primary key.
+    static let bySegment = """
+        SELECT last_device_id, device_count /* device_counts.by_segment */ FROM search_index_count
+         WHERE platform_id = ?1
+         ORDER BY last_device_id
+        """
+}
+
+extension SQLiteWriteSession {
+    package func noteIndexed(_ counts: [Int64: Int], until device: Int64) throws {
+        let insert = try prepared(DeviceCountStatements.insert)
+        for (platform, count) in counts { try insert.run(platform, device, count) }
+    }
+
+    /// Called for a device whose row was changed.
+    func noteStaleDevice(_ row: DeviceRow, insteadOf old: DeviceRow) throws {
+        if !row.hasTexts(of: old) { try prepared(DeviceCountStatements.noteStaleDevice).run(row.key) }
+    }
 }

@@ -2,13 +2,11 @@ import FoundationEssentials
 
 /// The latest messages of a device, for an app whose push arrived without its payload.
 package struct DeviceMessageService: Sendable {
-    package typealias Stores = PushStore & DeliveryStore
-
-    private let store: any Stores
+    private let store: any Store
     private let clock: any WallClock
     private let linkKeys: any LinkKeys
 
-    package init(store: any Stores, clock: any WallClock, linkKeys: any LinkKeys) {
+    package init(store: any Store, clock: any WallClock, linkKeys: any LinkKeys) {
         self.store = store
         self.clock = clock
         self.linkKeys = linkKeys
@@ -62,10 +60,10 @@ package struct DeviceMessageService: Sendable {
 extension Push.Content {
     /// The content that the app of a device gets, as it is rendered for the type; where a provider has a form of its own, text and parts.
     fileprivate func shown(on kind: PlatformKind, receiptID: UUID, at now: Instant) throws(InvalidInput) -> JSONValue {
-        switch kind {
+        switch kind.traits.payload {
         case .apple(let use):
             return try JSONValue(json: try IOSPayload(self, for: use, receiptID: receiptID, sentAt: now).bytes)
-        case .android, .androidFCM, .androidBaidu, .huawei, .amazon:
+        case .android:
             return .object(try AndroidPayload(self, kind: kind, receiptID: receiptID, sentAt: now).data)
         case .web: return try JSONValue(json: try WebPayload(self, receiptID: receiptID).bytes)
         case .windows8, .windowsPhone, .bb10, .webhook:

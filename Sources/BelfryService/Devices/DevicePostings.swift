@@ -3,10 +3,14 @@
 /// A device that is merged meanwhile may be found twice, in its list and among those not merged, and is returned once.
 final class DevicePostings<Connection: SQLConnection>: PostingReader {
     private let db: Connection
-    private let platform: Key<Platform>
+    let platform: Key<Platform>
     private let application: Key<Application>
     private let now: Instant
     private var topicIDs: [String: Int64?] = [:]
+    private var labels: [LabelRange: [DeviceLabel]?] = [:]
+    /// The ids of labels, of ranges that are looked up in rows.
+    private var labelIDs: [LabelRange: Set<Int64>] = [:]
+    private var users: [String: UserProfile] = [:]
     /// Read before any list, so that no device that is merged meanwhile is missed.
     private lazy var mark = Result { try db.postingMark() }
     /// Devices that are not in all of their lists yet, by topic: few.
@@ -20,13 +24,25 @@ final class DevicePostings<Connection: SQLConnection>: PostingReader {
         self.now = now
     }
 
+    /// The last device that lists have for now.
+    var last = Int64.max
+
     func postings(_ list: PostingList, after: Int64, limit: Int) throws -> [Int64] {
+        let found = try devices(of: list, after: after, limit: limit)
+        return found.last.map { $0 <= last } ?? true ? found : Array(found.prefix { $0 <= last })
+    }
+
+    private func devices(of list: PostingList, after: Int64, limit: Int) throws -> [Int64] {
         switch list {
         case .active: try read(PostingStatements.active, platform, after, limit)
         case .interactive: try read(PostingStatements.interactive, platform, after, limit)
         case .registered: try read(PostingStatements.registered, platform, after, limit)
         case .customUser(let id): try read(PostingStatements.customUser, platform, id, after, limit)
         case .topic(let name): try topic(name, after: after, limit: limit)
+        case .sent(let push): try sent(push, after: after, limit: limit)
+        case .label(let label): try topic(label.name, after: after, limit: limit)
+        // A scan makes others of them.
+        case .labels, .platforms: preconditionFailure("no list of devices")
         case .devices(let devices): try db.devices(devices, on: platform, after: after, limit: limit)
         }
     }
@@ -76,6 +92,64 @@ final class DevicePostings<Connection: SQLConnection>: PostingReader {
         return found
     }
 
+    func labels(in range: LabelRange) throws -> [DeviceLabel]? {
+        if let known = labels[range] { return known }
+        let found = try db.prepared(LabelStatements.names).all(
+            application, range.from, range.end, DeviceLabel.listsMax + 1
+        ) { DeviceLabel(stored: $0.text(0)) }
+        let labels = found.count > DeviceLabel.listsMax ? nil : found.compactMap(\.self)
+        self.labels[range] = .some(labels)
+        return labels
+    }
+
+    func devices(_ devices: [Int64], that checks: [DeviceCheck]) throws -> [Int64] {
+        var rows: [(row: CheckedRow, user: String?)] = []
+        try db.prepared(LabelStatements.checked).each(SQLKeys(devices)) { row in
+            rows.append((try CheckedRow(row), row.textIfAny(7)))
+        }
+        if checks.contains(where: \.readsUsers) { try readUsers(Set(rows.compactMap(\.user))) }
+        return try rows.filter { row, user in
+            let device = row.device(user: user.flatMap { users[$0] } ?? UserProfile())
+            return try checks.allSatisfy { try $0.holds(device, ids: ids) }
+        }.map(\.row.id)
+    }
+
+    private func sent(_ push: Key<Push>, after: Int64, limit: Int) throws -> [Int64] {
+        var (found, first): ([Int64], Int64) = ([], after)
+        while found.count < limit {
+            let batches = try db.prepared(LabelStatements.sent).all(push, platform, first, Self.batchesPerRead) { row in
+                guard let devices = row.withBlob(0, { DeviceList.decode($0) }) else {
+                    throw StoreError.damaged("a batch of push \(push)")
+                }
+                return devices.map(\.rawValue)
+            }
+            found += batches.joined().filter { $0 > max(after, found.last ?? 0) }
+            guard batches.count == Self.batchesPerRead, let last = batches.last?.last else { break }
+            first = last
+        }
+        return Array(found.prefix(limit))
+    }
+
+    private static var batchesPerRead: Int { 16 }
+
+    private func ids(of range: LabelRange) throws -> Set<Int64> {
+        if let known = labelIDs[range] { return known }
+        let ids = Set(
+            try db.prepared(LabelStatements.ids).all(application, range.from, range.end) { $0.integer(0) })
+        labelIDs[range] = ids
+        return ids
+    }
+
+    private func readUsers(_ ids: Set<String>) throws {
+        if users.count > Self.usersMax { users = [:] }
+        let byID = try db.prepared(UserStatements.byID)
+        for id in ids where users[id] == nil {
+            users[id] = try byID.first(application, id, as: User.init)?.profile ?? UserProfile()
+        }
+    }
+
+    private static var usersMax: Int { 4_096 }
+
     private func read<each Value: SQLValue>(_ sql: SQLText, _ values: repeat each Value) throws -> [Int64] {
         try db.prepared(sql).all(repeat each values) { $0.integer(0) }
     }
@@ -87,6 +161,63 @@ extension SQLConnection {
     ) -> DevicePostings<Self> {
         DevicePostings(self, platform: platform, application: application, now: now)
     }
+}
+
+/// A row of `LabelStatements.checked`.
+private struct CheckedRow {
+    let id: Int64
+    private let registeredAt: Instant
+    private let about: Device.About
+    private let isImported: Bool
+    private let topics: [Int64]
+
+    init(_ row: some SQLRow) throws {
+        id = row.integer(0)
+        registeredAt = Instant(milliseconds: row.integer(1))
+        about = Device.About(
+            os: row.textIfAny(2), osVersion: row.textIfAny(3), model: row.textIfAny(4), manufacturer: row.textIfAny(5),
+            alias: nil)
+        isImported = row.integer(6) != 0
+        topics = try row.withBlob(8) { try TopicList.decode($0) }
+    }
+
+    func device(user: UserProfile) -> CheckedDevice {
+        CheckedDevice(
+            registeredAt: registeredAt, about: about, isImported: isImported, user: user, topics: topics)
+    }
+}
+
+enum LabelStatements {
+    /// Scans `topic_name`.
+    static let names: SQLText = """
+        SELECT name /* labels.names */ FROM topic
+         WHERE application_id = $1 AND name >= $2 AND name < $3
+         ORDER BY name
+         LIMIT $4
+        """
+
+    /// Scans `batch_device`, from the batch that may hold the device on.
+    static let sent: SQLText = """
+        SELECT devices /* labels.sent */ FROM batch
+         WHERE push_id = $1 AND platform_id = $2 AND first_device_id >= coalesce(
+            (SELECT max(first_device_id) FROM batch WHERE push_id = $1 AND platform_id = $2 AND first_device_id <= $3), 0)
+         ORDER BY first_device_id
+         LIMIT $4
+        """
+
+    /// Scans `topic_name`.
+    static let ids: SQLText = """
+        SELECT id /* labels.ids */ FROM topic WHERE application_id = $1 AND name >= $2 AND name < $3
+        """
+
+    /// Reads each by its primary key.
+    static let checked: SQLText = """
+        SELECT id, registered_at_ms, os, os_version, model, manufacturer,
+               CASE WHEN imported_at_ms IS NULL THEN 0 ELSE 1 END, custom_user_id, topics /* labels.checked */
+          FROM device
+         WHERE id \(among: "$1")
+         ORDER BY id
+        """
 }
 
 enum PostingStatements {
@@ -150,5 +281,64 @@ extension SQLText.StringInterpolation {
     fileprivate mutating func appendInterpolation(reach: Int) {
         let range = "SELECT id FROM device WHERE platform_id = $1 AND reach = \(reach) AND id > $2"
         appendInterpolation(sqlite: range, postgres: "(\(range) ORDER BY id LIMIT $3)")
+    }
+}
+
+/// The devices of a posting list on several platforms, ascending, with a chunk of each platform in memory at a time.
+struct DeviceRun<Connection: SQLConnection> {
+    private var slices: [Slice]
+
+    private static var chunkSize: Int { 1_024 }
+
+    init(_ list: PostingList, on platforms: [Platform], after: Key<Device>?, now: Instant, _ db: Connection) {
+        slices = platforms.map { platform in
+            Slice(
+                list: list, after: after?.rawValue ?? 0,
+                postings: db.postings(of: platform.key, application: platform.applicationKey, now: now))
+        }
+    }
+
+    mutating func next() throws -> Key<Device>? {
+        var nearest: (index: Int, device: Int64)?
+        for index in slices.indices {
+            guard let device = try slices[index].first() else { continue }
+            if nearest.map({ device < $0.device }) ?? true { nearest = (index, device) }
+        }
+        guard let nearest else { return nil }
+        slices[nearest.index].dropFirst()
+        return Key(nearest.device)
+    }
+
+    mutating func next(_ count: Int) throws -> [Key<Device>] {
+        var devices: [Key<Device>] = []
+        while devices.count < count, let device = try next() { devices.append(device) }
+        return devices
+    }
+
+    mutating func skip(_ count: Int, within budget: SearchBudget) throws {
+        for number in 0..<max(count, 0) {
+            if number.isMultiple(of: Self.chunkSize) { try budget.check() }
+            guard try next() != nil else { return }
+        }
+    }
+
+    /// The rest of one platform.
+    private struct Slice {
+        let list: PostingList
+        var after: Int64
+        let postings: DevicePostings<Connection>
+        var chunk: ArraySlice<Int64> = []
+        var isAtEnd = false
+
+        mutating func first() throws -> Int64? {
+            if chunk.isEmpty, !isAtEnd {
+                chunk = try postings.postings(list, after: after, limit: DeviceRun.chunkSize)[...]
+                after = chunk.last ?? after
+                isAtEnd = chunk.count < DeviceRun.chunkSize
+            }
+            return chunk.first
+        }
+
+        mutating func dropFirst() { chunk = chunk.dropFirst() }
     }
 }

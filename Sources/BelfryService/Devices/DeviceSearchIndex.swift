@@ -1,3 +1,5 @@
+import PostgreSQL
+
 /// Maintains the search index, which finds devices by any part of their UUID, token, custom user id or alias. See
 /// decision 7.
 ///
@@ -299,5 +301,25 @@ enum SearchIndexStatements {
 
     static let endRebuild: SQLText = """
         UPDATE search_index /* search_index.end_rebuild */ SET rebuild_device_id = NULL, rebuild_segment_id = NULL WHERE id = 1
+        """
+}
+
+extension PostgresWriteSession {
+    /// Nodes count devices in `SharedUse`.
+    package func noteIndexed(_ counts: [Int64: Int], until device: Int64) {}
+
+    /// Called for devices whose token, custom user id or alias changed.
+    func noteStaleDevices(_ devices: [Key<Device>]) throws {
+        guard !devices.isEmpty else { return }
+        try prepared(PostgresSearchIndexStatements.noteStaleDevices).send(PostgresArray(devices.sorted()))
+    }
+}
+
+enum PostgresSearchIndexStatements {
+    /// Devices that are stale already are locked: they stay stale until this transaction has ended.
+    static let noteStaleDevices = """
+        INSERT INTO search_index_stale /* search_index.note_stale */ (device_id)
+        SELECT device_id FROM unnest($1) AS changed (device_id)
+            ON CONFLICT (device_id) DO UPDATE SET changes = search_index_stale.changes + 1
         """
 }

@@ -1,3 +1,6 @@
+import FoundationEssentials
+import KeyFiles
+
 /// The address a provider knows a device by, as bytes.
 ///
 /// APNs tokens arrive as hex in either case and are kept as the bytes they stand for, so that both spellings are one
@@ -37,16 +40,14 @@ package struct DeviceToken: Sendable, Hashable {
         guard text.utf8.count <= Self.bytesMax else {
             throw Self.invalid("is \(text.utf8.count) bytes, the limit is \(Self.bytesMax)")
         }
-        switch kind {
-        case .apple(.broadcast): bytes = try Self.issued(text)
-        case .apple: bytes = try Self.apns(text)
-        case .android, .androidFCM, .androidBaidu, .huawei, .amazon, .bb10:
-            bytes = try Self.issued(text)
-        case .windows8: bytes = try Self.url(text, ["https"])
-        case .windowsPhone: bytes = try Self.url(text, ["https", "http"])
-        case .web: bytes = Array(try WebSubscription(json: text.utf8).json.utf8)
-        case .webhook: bytes = try Self.printable(text)
-        }
+        bytes =
+            switch kind.traits.tokens {
+            case .hex: try Self.apns(text)
+            case .issued: try Self.issued(text)
+            case .url(let schemes): try Self.url(text, schemes)
+            case .subscription: Array(try WebSubscription(json: text.utf8).json.utf8)
+            case .printable: try Self.printable(text)
+            }
     }
 
     private static func invalid(_ problem: String) -> InvalidInput {
@@ -212,6 +213,84 @@ extension UInt8 {
         case 0x41...0x46: self - 0x37
         case 0x61...0x66: self - 0x57
         default: nil
+        }
+    }
+}
+
+/// A device that lost the app, for senders that ask the feedback service.
+package struct Feedback: Sendable, Hashable {
+    package let key: Key<Feedback>
+    /// When it was found.
+    package let since: Instant
+    package let token: DeviceToken
+}
+
+extension DeviceToken {
+    /// A token in whatever spelling apps and senders of other systems use.
+    ///
+    /// Apple's tokens are hex in either case, also as `<ab cd …>`, or Base64 of 32 bytes in either alphabet, padded or not.
+    /// 64 hex digits are always hex. Tokens of other providers are taken as they are.
+    package init(anySpelling text: String, for kind: PlatformKind) throws(InvalidInput) {
+        guard kind.spellsTokensInHex, text.utf8.count <= Self.bytesMax else {
+            try self.init(text, for: kind)
+            return
+        }
+        let digits = text.utf8.filter { !Self.decoration.contains($0) }
+        if let bytes = [UInt8](hex: digits), !bytes.isEmpty, bytes.count <= Self.apnsBytesMax {
+            self.init(bytes: bytes)
+        } else if let bytes = Base64.decode(loose: text.utf8), bytes.count == Self.spelledBytes {
+            self.init(bytes: bytes)
+        } else {
+            try self.init(text, for: kind)
+        }
+    }
+
+    /// The characters that iOS prints around and between the digits of a token.
+    private static let decoration = Set("<> ".utf8)
+    /// Tokens of another length are not taken for Base64.
+    private static let spelledBytes = 32
+}
+
+/// The consequence for a device whose provider names another token for it.
+///
+/// One token has one active device. If two devices are the same installation, the later registration counts, since the
+/// app knows itself by that one.
+package enum TokenMove: Sendable, Hashable {
+    /// The device takes the token. `evicted`, which had it, loses it and becomes inactive.
+    case taken(evicted: Key<Device>?)
+    /// Another device has the token and is at least as new: this one becomes inactive, so that no device is notified
+    /// twice.
+    case superseded
+    /// The device has died, or has registered with another token since it was notified.
+    case stale
+
+    /// - Parameters:
+    ///   - from: the token that was used.
+    ///   - holder: the device that has the new token now.
+    package init(of device: Holder, from: DeviceToken, holder: Holder?) {
+        guard device.isActive, device.token == from else {
+            self = .stale
+            return
+        }
+        guard let holder, holder.key != device.key else {
+            self = .taken(evicted: nil)
+            return
+        }
+        self = holder.isActive && holder.registeredAt >= device.registeredAt ? .superseded : .taken(evicted: holder.key)
+    }
+
+    /// The fields of a device that the rule reads.
+    package struct Holder: Sendable, Hashable {
+        package let key: Key<Device>
+        package let token: DeviceToken?
+        package let isActive: Bool
+        package let registeredAt: Instant
+
+        package init(key: Key<Device>, token: DeviceToken?, isActive: Bool, registeredAt: Instant) {
+            self.key = key
+            self.token = token
+            self.isActive = isActive
+            self.registeredAt = registeredAt
         }
     }
 }

@@ -1,3 +1,5 @@
+/// Statements of PostgreSQL on devices.
+///
 /// Adding zero to a column keeps it out of every index: statements that name rows by their keys look them up by the
 /// primary key, whatever the planner believes of a table that was empty when it was last analyzed.
 enum PostgresDeviceStatements {

@@ -9,7 +9,22 @@ struct RegistrationEntry: Sendable {
     let named: DeviceName?
     let tokenHash: UUID
     /// The device as another server knew it; nil when the app registers it.
-    var imported: DeviceImport?
+    let imported: DeviceImport?
+
+    init(
+        _ registration: Registration, as uuid: UUID?, on platform: Platform, _ secrets: Secrets,
+        imported: DeviceImport? = nil
+    ) {
+        let hasImports = imported != nil || platform.hasImports
+        self.registration = registration
+        self.platform = platform
+        named = uuid.flatMap { DeviceName($0, naming: secrets.naming, hasImports: hasImports) }
+        tokenHash = secrets.hash(registration.token)
+        self.imported = imported
+    }
+
+    /// Whether it has more to write than the device.
+    var hasMore: Bool { !registration.detail.isEmpty || registration.mirrorCall != nil }
 
     /// Registrations of one device, or of one token, come one after the other.
     var exclusive: [ExclusiveName] { named.map { [.token(tokenHash), .device($0)] } ?? [.token(tokenHash)] }
@@ -22,9 +37,16 @@ struct RegistrationEntry: Sendable {
 
 /// The result of a registration, or of the import of a device.
 struct RegisteredDevice: Sendable {
+    /// The device that has the token.
+    let key: Key<Device>?
     /// nil where a device that was to be imported stayed as it was.
     let device: Device?
     let verdict: ImportVerdict
+
+    func registered() throws -> Device {
+        guard let device else { throw StoreError.unavailable("a device was registered and is missing") }
+        return device
+    }
 }
 
 /// Writes many registrations within a write, as if each came after the one before.
@@ -67,6 +89,7 @@ struct PostgresRegistrar {
     private struct Draft {
         var row: DeviceRow
         var topics: Set<String>
+        var labels: Set<String> = []
         var hash: UUID?
         var application: Key<Application>
     }
@@ -75,8 +98,8 @@ struct PostgresRegistrar {
     private enum RegistrationResult {
         case created
         case updated(Key<Device>)
-        /// Another server's knowledge of the device is older, and changes nothing.
-        case kept
+        /// Another server's knowledge of the device that has the token is older, and changes nothing.
+        case kept(Key<Device>?)
         case refused(any Error)
     }
 
@@ -95,23 +118,26 @@ struct PostgresRegistrar {
             do { return try decide(index) } catch { return RegistrationResult.refused(error) }
         }
         let created = try write()
-        return fates.enumerated().map { index, fate in
+        let results: [Result<RegisteredDevice, any Error>] = fates.enumerated().map { index, fate in
             switch fate {
             case .refused(let error): .failure(error)
-            case .created: Result { RegisteredDevice(device: try device(created[index]), verdict: .new) }
+            case .created: Result { try registered(created[index], .new) }
             case .updated(let key):
                 Result {
                     let isSame = before[key].flatMap { old in rows[key].map { $0.row.isSame(as: old) } } ?? false
-                    return RegisteredDevice(device: try device(rows[key]), verdict: isSame ? .duplicate : .updated)
+                    return try registered(rows[key], isSame ? .duplicate : .updated)
                 }
-            case .kept: .success(RegisteredDevice(device: nil, verdict: .duplicate))
+            case .kept(let holder): .success(RegisteredDevice(key: holder, device: nil, verdict: .duplicate))
             }
         }
+        if entries.contains(where: \.hasMore) { try writeMore(results) }
+        return results
     }
 
-    private func device(_ draft: Draft?) throws -> Device {
+    private func registered(_ draft: Draft?, _ verdict: ImportVerdict) throws -> RegisteredDevice {
         guard let draft else { throw StoreError.unavailable("a device was registered and is missing") }
-        return draft.row.device(naming: session.secrets.naming, topicNames: draft.topics.sorted())
+        let device = draft.row.device(naming: session.secrets.naming, topicNames: draft.topics.sorted())
+        return RegisteredDevice(key: device.key, device: device, verdict: verdict)
     }
 
     // MARK: Reading
@@ -140,8 +166,14 @@ struct PostgresRegistrar {
             guard let application = applications[row.platform] else { continue }
             before[row.key] = row
             rows[row.key] = Draft(
-                row: row, topics: Set(row.topics.compactMap { names[$0] }), hash: row.token.map(session.secrets.hash),
-                application: application)
+                row: row, topics: [], hash: row.token.map(session.secrets.hash), application: application)
+            for name in row.topics.lazy.compactMap({ names[$0] }) {
+                if DeviceLabel.isLabel(name) {
+                    rows[row.key]?.labels.insert(name)
+                } else {
+                    rows[row.key]?.topics.insert(name)
+                }
+            }
             if let token = row.token { holders[Holding(platform: row.platform, token: token)] = row.key }
         }
     }
@@ -208,7 +240,7 @@ struct PostgresRegistrar {
     private mutating func checkTopics() throws {
         for (application, indices) in Dictionary(grouping: entries.indices, by: { entries[$0].platform.applicationKey })
         {
-            let count = indices.reduce(0) { $0 + entries[$1].registration.topics.wanted.count }
+            let count = indices.reduce(0) { $0 + topicNames(of: entries[$1]).count }
             guard let room = try session.topicRoom(of: application), count > room else { continue }
             let names = indices.reduce(into: Set<TopicName>()) { names, index in
                 names.formUnion(topicNames(of: entries[index]))
@@ -229,7 +261,10 @@ struct PostgresRegistrar {
     }
 
     private func topicNames(of entry: RegistrationEntry) -> Set<TopicName> {
-        Set(entry.registration.topics.wanted.map { TopicName(application: entry.platform.applicationKey, name: $0) })
+        let registration = entry.registration
+        return Set(
+            registration.topics.wanted.union(registration.labels.names)
+                .map { TopicName(application: entry.platform.applicationKey, name: $0) })
     }
 
     // MARK: Deciding
@@ -252,9 +287,8 @@ struct PostgresRegistrar {
         _ index: Int, named: Key<Device>?, holder: Key<Device>?
     ) throws -> RegistrationResult {
         let entry = entries[index]
-        let named = named.flatMap { rows[$0]?.row.importParty }
-        let holder = holder.flatMap { rows[$0]?.row.importParty }
-        switch ImportRules(named: named, holder: holder) {
+        let (known, holding) = (named.flatMap { rows[$0]?.row }, holder.flatMap { rows[$0]?.row })
+        switch ImportRules(named: known?.importParty, holder: holding?.importParty) {
         case .create:
             try session.check(.devices, of: entry.platform.applicationKey)
             if let refusal = refusals[index] { throw refusal }
@@ -264,10 +298,10 @@ struct PostgresRegistrar {
             return try update(key, by: entry, evicting: evicted)
         // A device that stays as it is exceeds no quota.
         case .name(let key):
-            guard case .imported(let uuid) = entry.named else { return .kept }
+            guard case .imported(let uuid) = entry.named else { return .kept(holder) }
             rows[key]?.row.importMark = ImportMark(uuid: uuid, importedAt: session.now, stage: .seen)
             return .updated(key)
-        case .keep: return .kept
+        case .keep: return .kept(holder)
         }
     }
 
@@ -316,6 +350,7 @@ struct PostgresRegistrar {
                 field: "tags",
                 "has \(draft.topics.count) topics with those before, the limit is \(Registration.topicsMax)")
         }
+        draft.labels = try registration.labels.applied(to: old.labels)
         draft.hash = entry.tokenHash
         draft.row.token = registration.token
         draft.row.registeredAt = min(entry.imported?.lastSeenAt ?? session.now, session.now)
@@ -365,7 +400,7 @@ struct PostgresRegistrar {
         of changed: [Key<Device>], _ find: (String, Key<Application>) -> Topic?
     ) {
         func ids(_ draft: Draft) -> [Int64] {
-            draft.topics.compactMap { find($0, draft.application)?.key.rawValue }.sorted()
+            draft.topics.union(draft.labels).compactMap { find($0, draft.application)?.key.rawValue }.sorted()
         }
         for key in changed {
             guard let draft = rows[key] else { continue }
@@ -405,6 +440,27 @@ struct PostgresRegistrar {
                     mark.uuid, mark.importedAt, mark.stage.rawValue, row.key)
             }
         }
+    }
+
+    /// Writes details and calls for an old server, in the order of the devices. Fixed lock order; avoids deadlocks.
+    private func writeMore(_ results: [Result<RegisteredDevice, any Error>]) throws {
+        let written = zip(entries, results).compactMap { entry, result in
+            (try? result.get()).flatMap { made in made.key.map { (entry: entry, key: $0, verdict: made.verdict) } }
+        }.sorted { $0.key < $1.key }
+        for (entry, key, verdict) in written {
+            let isFirst = entry.imported != nil && verdict == .duplicate
+            try session.set(entry.registration.detail, of: key, on: entry.platform.key, isFirst: isFirst)
+        }
+        // All with one trip.
+        let insert = try session.prepared(MirrorStatements.insert)
+        let kept = try written.compactMap { entry, key, _ in
+            try entry.registration.mirrorCall.map { call in
+                try insert.sendReading(
+                    entry.platform.key, key, call.method.rawValue, call.body, session.now, MirrorEntry.backlogMax
+                ) { _ in true }
+            }
+        }
+        session.effects.unmirrored += try kept.count { try $0.all().isEmpty }
     }
 
     private func insertNew() throws -> [Int: Draft] {

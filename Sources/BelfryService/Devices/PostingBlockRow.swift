@@ -103,3 +103,141 @@ enum PostgresPostingBlockStatements {
          WHERE topic_id = $1 AND platform_id = $2 AND first_device_id = $3
         """
 }
+
+/// The changes that a transaction makes to posting lists: written at once, in the order of the lists.
+struct PostingChanges {
+    private var gained: [Posting] = []
+    private var lost: [Posting] = []
+
+    /// Moves a device, whose row is locked, from some lists to others. Both are topic ids.
+    mutating func move(_ device: Key<Device>, on platform: Key<Platform>, from old: [Int64], to new: [Int64]) {
+        guard old != new else { return }
+        let (before, after) = (Set(old), Set(new))
+        func postings(_ topics: Set<Int64>) -> [Posting] {
+            topics.map { Posting(list: SubscriptionList(topic: $0, platform: platform), device: device) }
+        }
+        lost += postings(before.subtracting(after))
+        gained += postings(after.subtracting(before))
+    }
+
+    /// Leaves out devices that are not merged yet: a merge will read their rows as they are by then.
+    func write(in session: PostgresWriteSession) throws {
+        guard !gained.isEmpty || !lost.isEmpty else { return }
+        let mark = try session.heldPostingMark()
+        let (lost, wanted) = (lost.merged(until: mark), gained.merged(until: mark))
+        let living = try session.holdTopics(Set(wanted.map(\.list.topic)))
+        let gained = wanted.filter { living.contains($0.list.topic) }
+        for (sql, postings) in [(PostgresPostingStatements.remove, lost), (PostgresPostingStatements.add, gained)]
+        where !postings.isEmpty {
+            try session.prepared(sql).send(
+                PostgresArray(postings.map(\.list.topic)), PostgresArray(postings.map(\.list.platform)),
+                PostgresArray(postings.map(\.device)))
+        }
+        if !lost.isEmpty { try session.removeFromBlocks(lost) }
+    }
+}
+
+/// The entry of a device in a list.
+struct Posting: Comparable {
+    let list: SubscriptionList
+    let device: Key<Device>
+
+    static func < (left: Self, right: Self) -> Bool { (left.list, left.device) < (right.list, right.device) }
+}
+
+extension [Posting] {
+    fileprivate func merged(until mark: Int64) -> [Posting] { filter { $0.device.rawValue <= mark }.sorted() }
+}
+
+extension PostgresPostingStatements {
+    static let add = """
+        INSERT INTO subscription /* postings.add */ (topic_id, platform_id, device_id)
+        SELECT topic_id, platform_id, device_id FROM unnest($1, $2, $3) AS gained (topic_id, platform_id, device_id)
+            ON CONFLICT DO NOTHING
+        """
+
+    /// Looks each up in the primary key, one after the other, whatever the planner believes of the table's size.
+    static let remove = """
+        DELETE FROM subscription /* postings.remove */
+         WHERE ctid = ANY (ARRAY(
+            SELECT found.ctid
+              FROM unnest($1, $2, $3) AS lost (topic_id, platform_id, device_id)
+             CROSS JOIN LATERAL (
+                SELECT ctid FROM subscription
+                 WHERE topic_id = lost.topic_id AND platform_id = lost.platform_id AND device_id = lost.device_id
+                 LIMIT 1) AS found))
+        """
+}
+
+extension Connection {
+    func merged(_ list: SubscriptionList, after: Int64, limit: Int) throws -> [Int64] {
+        let parts = [
+            try fromBlocks(list, after: after, limit: limit),
+            try prepared(PostgresPostingStatements.topic).all(list.topic, list.platform, after, limit) {
+                $0.integer(0)
+            },
+        ].filter { !$0.isEmpty }
+        let devices = parts.count < 2 ? parts.first ?? [] : Set(parts.joined()).sorted()
+        return Array(devices.prefix(limit))
+    }
+
+    func add(_ devices: [Int64], to list: SubscriptionList) throws {
+        try prepared(PostgresPostingStatements.add).run(
+            PostgresArray(devices.map { _ in list.topic }), PostgresArray(devices.map { _ in list.platform }),
+            PostgresArray(devices))
+    }
+
+    private func fromBlocks(_ list: SubscriptionList, after: Int64, limit: Int) throws -> [Int64] {
+        // The first may be the one that was read last.
+        let blocksAtOnce = max(4, limit / 256)
+        var devices: [Int64] = []
+        var from = after
+        while devices.count < limit {
+            let blocks = try prepared(PostgresPostingStatements.blocks).all(
+                list.topic, list.platform, from, blocksAtOnce
+            ) {
+                (first: $0.integer(0), devices: try $0.postings(1))
+            }
+            for device in blocks.lazy.flatMap(\.devices) where device.rawValue > max(after, devices.last ?? 0) {
+                devices.append(device.rawValue)
+            }
+            guard blocks.count == blocksAtOnce else { break }
+            from = blocks[blocksAtOnce - 1].first
+        }
+        return Array(devices.prefix(limit))
+    }
+
+    func devices(_ keys: [Key<Device>], on platform: Key<Platform>, after: Int64, limit: Int) throws -> [Int64] {
+        try prepared(PostgresPostingStatements.named).all(PostgresArray(keys), platform, after, limit) { $0.integer(0) }
+    }
+}
+
+enum PostgresPostingStatements {
+    /// Scans the primary key.
+    static let topic = """
+        SELECT device_id /* postings.topic */ FROM subscription
+         WHERE topic_id = $1 AND platform_id = $2 AND device_id > $3
+         ORDER BY device_id
+         LIMIT $4
+        """
+
+    /// Scans the primary key, from the last block that begins at or before the position.
+    static let blocks = """
+        SELECT first_device_id, devices /* postings.blocks */ FROM subscription_block
+         WHERE topic_id = $1 AND platform_id = $2 AND first_device_id >= coalesce((
+            SELECT first_device_id FROM subscription_block
+             WHERE topic_id = $1 AND platform_id = $2 AND first_device_id <= $3
+             ORDER BY first_device_id DESC
+             LIMIT 1), 0)
+         ORDER BY first_device_id
+         LIMIT $4
+        """
+
+    /// Looks each up in the primary key; see `PostgresDeviceStatements`.
+    static let named = """
+        SELECT id /* postings.named */ FROM device
+         WHERE id = ANY ($1) AND platform_id + 0 = $2 AND id + 0 > $3 AND registered_at_ms IS NOT NULL
+         ORDER BY id
+         LIMIT $4
+        """
+}

@@ -1,13 +1,23 @@
+import FoundationEssentials
+
 /// The values an app registers. In an update, a missing value keeps its previous one.
 package struct Registration: Sendable, Hashable {
     package let token: DeviceToken
     package let about: Device.About
     package let customUserID: Change<String>
     package let topics: TopicChange
+    package let detail: DeviceDetail.Change
+    /// The properties by which audiences find the device.
+    package let labels: LabelChange
+    let profile: DeviceProfile
+    /// The request of the app, where an old server is to get it too.
+    package var mirrorCall: MirrorCall?
 
     /// The most topics one device may have, and one push may name.
     /// Source: PCF Push API, "Register a device", LIMITS.
     package static let topicsMax = 1_024
+    /// The most topics and labels of a device's row.
+    static let topicIDsMax = topicsMax + DeviceLabel.perDevice
     /// Counted in the string that the app sends, so in the signed form where ids are signed. Source: both PCF SDKs refuse longer ones.
     package static let customUserIDCharactersMax = 255
     /// The longest topic name, in bytes of UTF-8.
@@ -46,9 +56,13 @@ package struct Registration: Sendable, Hashable {
 
     /// Takes the values as they were sent; throws on the first field over its limit.
     package init(
-        token: DeviceToken, about: Device.About, customUserID: Change<String>, topics: TopicChange
+        token: DeviceToken, about: Device.About, customUserID: Change<String>, topics: TopicChange,
+        detail: DeviceDetail.Change = DeviceDetail.Change(), profile: DeviceProfile = DeviceProfile()
     ) throws(InvalidInput) {
         self.token = token
+        self.detail = detail
+        self.profile = profile
+        labels = profile.labels(detail)
         self.about = about.normalized
         if case .set(let id) = customUserID {
             self.customUserID = .set(try id.asName(field: "custom_user_id"))
@@ -86,6 +100,28 @@ extension Device.About {
         for case (let name, let value?) in fields where value.utf8.count > Registration.aboutBytesMax {
             throw InvalidInput(
                 field: name, "is \(value.utf8.count) bytes, the limit is \(Registration.aboutBytesMax)")
+        }
+    }
+}
+
+/// Decides which device a registration belongs to, when a token and a UUID may each lead to another.
+///
+/// One token has one active device. A UUID that was once issued stays valid for ever, since an app repeats it for ever.
+/// Source: the registration behaviour of the PCF SDKs, `docs/compatibility/pcf.md`.
+package enum RegistrationRules: Sendable, Hashable {
+    /// No device has the token, and no known UUID was named.
+    case create
+    /// The device takes the values; `evicted`, which had the token, loses it and becomes inactive.
+    case update(Key<Device>, evicted: Key<Device>?)
+
+    /// - Parameters:
+    ///   - named: the device of the caller's UUID, if the platform knows it.
+    ///   - holder: the device that has the token now.
+    package init(named: Key<Device>?, holder: Key<Device>?) {
+        switch (named, holder) {
+        case (nil, nil): self = .create
+        case (nil, let holder?): self = .update(holder, evicted: nil)
+        case (let named?, let holder): self = .update(named, evicted: holder == named ? nil : holder)
         }
     }
 }

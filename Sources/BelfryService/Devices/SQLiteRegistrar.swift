@@ -1,3 +1,4 @@
+package import FoundationEssentials
 import GRDB
 
 /// Writes one registration, within a write.
@@ -17,13 +18,17 @@ struct SQLiteRegistrar {
         }
         let named = try namedRow()
         let holder = named?.token == registration.token ? named : try tokenHolder()
+        let device: Device
         switch RegistrationRules(named: named?.key, holder: holder?.key) {
         case .create:
-            return try create()
+            device = try create()
         case .update(let key, let evicted):
             guard let row = named?.key == key ? named : holder else { preconditionFailure("one of the two is updated") }
-            return try update(row, evicting: evicted == nil ? nil : holder).device
+            device = try update(row, evicting: evicted == nil ? nil : holder).device
         }
+        try session.set(registration.detail, of: device.key, on: platform.key)
+        if let call = registration.mirrorCall { try session.mirror(call, of: device.key, on: platform.key) }
+        return device
     }
 
     func namedRow() throws -> DeviceRow? {
@@ -93,8 +98,22 @@ struct SQLiteRegistrar {
             row.customUserID = id
         }
         let names = try topicNames(after: row.topics, at: session.now)
-        row.topics = try session.intern(names, in: platform.applicationKey, at: session.now).sorted()
+        let topics = try session.intern(names, in: platform.applicationKey, at: session.now).sorted()
+        row.topics = topics == row.topics && registration.labels.isEmpty ? topics : try labels(of: row, beside: topics)
         return names
+    }
+
+    /// The topics with the labels that the device has then.
+    private func labels(of row: DeviceRow, beside topics: [Int64]) throws -> [Int64] {
+        let (now, kept) = (session.now, Set(topics))
+        var labels: Set<String> = []
+        for id in row.topics where !kept.contains(id) {
+            let name = try session.topics.name(of: id, in: platform.applicationKey, at: now, session.db)
+            if let name, DeviceLabel.isLabel(name) { labels.insert(name) }
+        }
+        labels = try registration.labels.applied(to: labels)
+        guard !labels.isEmpty else { return topics }
+        return try (topics + session.intern(labels.sorted(), in: platform.applicationKey, at: now)).sorted()
     }
 
     private func topicNames(after topics: [Int64], at now: Instant) throws -> [String] {
@@ -102,7 +121,7 @@ struct SQLiteRegistrar {
         if case .change = registration.topics {
             for id in topics {
                 let name = try session.topics.name(of: id, in: platform.applicationKey, at: now, session.db)
-                if let name { old.insert(name) }
+                if let name, !DeviceLabel.isLabel(name) { old.insert(name) }
             }
         }
         let names = registration.topics.applied(to: old)
@@ -115,6 +134,14 @@ struct SQLiteRegistrar {
 }
 
 extension SQLiteWriteSession {
+    package func register(_ registration: Registration, as uuid: UUID?, on platform: Platform) throws -> Device {
+        try SQLiteRegistrar(
+            session: self, platform: platform, registration: registration,
+            named: uuid.flatMap { DeviceName($0, naming: secrets.naming, hasImports: platform.hasImports) },
+            tokenHash: secrets.hash(of: registration.token)
+        ).register()
+    }
+
     func device(_ key: Key<Device>, on platform: Key<Platform>) throws -> DeviceRow? {
         try prepared(DeviceStatements.byKey).first(key, platform, as: DeviceRow.init)
     }
@@ -125,7 +152,7 @@ extension SQLiteWriteSession {
         try movePostings(of: row.key, on: platform, from: row.postings, to: [])
     }
 
-    func deactivate(_ deadTokens: [Settlement.DeadToken], on platform: Key<Platform>) throws {
+    package func deactivate(_ deadTokens: [Settlement.DeadToken], on platform: Key<Platform>) throws {
         for deadToken in deadTokens {
             guard
                 let row = try device(deadToken.device, on: platform), row.reach != .inactive,
@@ -140,4 +167,54 @@ extension SQLiteWriteSession {
         try prepared(SQLiteDeviceStatements.deactivate).run(row.key)
         try movePostings(of: row.key, on: platform, from: row.postings, to: [])
     }
+}
+
+extension SQLiteStore {
+    package func register(_ registration: Registration, as uuid: UUID?, on platform: Platform) async throws -> Device {
+        let named = uuid.flatMap { DeviceName($0, naming: secrets.naming, hasImports: platform.hasImports) }
+        let tokenHash = secrets.hash(of: registration.token)
+        return try await write { session in
+            try SQLiteRegistrar(
+                session: session, platform: platform, registration: registration, named: named, tokenHash: tokenHash
+            ).register()
+        }
+    }
+
+    package func importDevices(_ devices: [DeviceImport], on platform: Platform) async throws -> [ImportVerdict] {
+        try await write { session in
+            try session.noteImports(on: platform)
+            return try devices.map { device in
+                try SQLiteRegistrar(
+                    session: session, platform: platform, registration: device.registration,
+                    named: device.uuid.flatMap { DeviceName($0, naming: session.secrets.naming, hasImports: true) },
+                    tokenHash: session.secrets.hash(of: device.registration.token), imported: device
+                ).importDevice()
+            }
+        }
+    }
+}
+
+enum SQLiteDeviceStatements {
+    /// Finds devices by their token's hash, without those in `UnindexedTokens`.
+    static let byToken = """
+        SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
+               os, os_version, model, manufacturer, alias, platform_id,
+               imported_uuid, imported_at_ms, import_stage /* devices.by_token */
+          FROM device_token JOIN device ON id = device_id
+         WHERE device_token.token_hash = ?2 AND platform_id = ?1
+        """
+
+    static let insert = """
+        INSERT INTO device /* devices.insert */ (
+            platform_id, reach, registered_at_ms, token_hash, token, topics, custom_user_id,
+            os, os_version, model, manufacturer, alias)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+        """
+
+    /// A registration that changes nothing: updates no index.
+    static let touch = "UPDATE device /* devices.touch */ SET registered_at_ms = ?1 WHERE id = ?2"
+
+    static let evict = "UPDATE device /* devices.evict */ SET reach = 0, token = NULL, token_hash = NULL WHERE id = ?1"
+
+    static let deactivate = "UPDATE device /* devices.deactivate */ SET reach = 0 WHERE id = ?1"
 }

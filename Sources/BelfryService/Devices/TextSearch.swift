@@ -1,4 +1,4 @@
-import FoundationEssentials
+package import FoundationEssentials
 
 /// Finds the devices whose texts contain a text, ascending, from one snapshot.
 ///
@@ -157,4 +157,113 @@ enum TextSearchStatements {
         SELECT device_id FROM search_index_stale
          LIMIT $1
         """
+}
+
+/// Numbers by which a text is found from any sufficiently long part of it.
+///
+/// A gram stands for four consecutive bytes. Of an indexed text, the grams at even positions are kept, half of all. A
+/// part of it may begin at an even position or an odd one, so one of its two sequences of grams is among the kept
+/// ones. Two groups of bytes may share a number, so matches must be verified.
+package enum TextGrams {
+    /// The shortest part that has a gram in both sequences.
+    package static let partBytesMin = 5
+    /// All grams are below this.
+    package static let count = 1 << 16
+
+    private static let width = 4
+    /// The most grams of a sequence; more would not narrow the search further.
+    private static let sequenceMax = 4
+
+    /// Calls `body` with each gram that a text is indexed under. A gram may come twice.
+    package static func each(in text: ArraySlice<UInt8>, _ body: (UInt16) -> Void) {
+        var place = text.startIndex
+        while place + width <= text.endIndex {
+            body(gram(text, at: place))
+            place += 2
+        }
+    }
+
+    /// A text that contains `part` is indexed under all grams of one of these sequences; nil when the part is too
+    /// short.
+    package static func sequences(in part: [UInt8]) -> [[UInt16]]? {
+        guard part.count >= partBytesMin else { return nil }
+        return [0, 1].map { start in
+            let places = stride(from: start, through: part.count - width, by: 2)
+            // The end distinguishes ids better than the beginning, which they often share.
+            return Array(Set(places.suffix(sequenceMax).map { gram(part[...], at: $0) }))
+        }
+    }
+
+    private static func gram(_ text: ArraySlice<UInt8>, at place: Int) -> UInt16 {
+        var word: UInt32 = 0
+        for offset in 0..<width { word = word << 8 | UInt32(text[place + offset]) }
+        // The upper half of a product with an odd number of golden ratio. Source: Knuth, TAOCP 3, §6.4.
+        return UInt16(truncatingIfNeeded: (word &* 0x9E37_79B1) >> 16)
+    }
+}
+
+/// The texts by which a device is found: its UUID, the one that another server gave it, token, custom user id and alias,
+/// with case folded and as bytes.
+package struct DeviceText: Sendable {
+    /// The texts one after the other, each ended by a byte that UTF-8 does not use: a search makes one such array for
+    /// each device that it inspects.
+    private var bytes: [UInt8] = []
+    private static let end: UInt8 = 0xFF
+
+    package init(
+        uuid: UUID, importedUUID: UUID? = nil, token: DeviceToken?, kind: PlatformKind, customUserID: String?,
+        alias: String?
+    ) {
+        bytes.reserveCapacity(2 * (token?.bytes.count ?? 0) + 128)
+        append(uuid)
+        if let importedUUID { append(importedUUID) }
+        if let token { kind.spellsTokensInHex ? append(hexOf: token.bytes) : append(token.bytes) }
+        if let customUserID { append(customUserID.utf8) }
+        if let alias { append(alias.utf8) }
+    }
+
+    package var fields: [ArraySlice<UInt8>] { bytes.split(separator: Self.end) }
+
+    /// - Parameter text: with case folded.
+    package func contains(_ text: [UInt8]) -> Bool {
+        guard let first = text.first else { return true }
+        guard bytes.count >= text.count else { return false }
+        return bytes.withUnsafeBufferPointer { whole in
+            text.withUnsafeBufferPointer { text in
+                for start in 0...(whole.count - text.count) where whole[start] == first {
+                    if whole[start..<start + text.count].elementsEqual(text) { return true }
+                }
+                return false
+            }
+        }
+    }
+
+    private mutating func append(_ uuid: UUID) {
+        withUnsafeBytes(of: uuid.uuid) { uuid in
+            for (index, byte) in uuid.enumerated() {
+                if index == 4 || index == 6 || index == 8 || index == 10 { bytes.append(UInt8(ascii: "-")) }
+                append(hexOf: byte)
+            }
+        }
+        bytes.append(Self.end)
+    }
+
+    private mutating func append(hexOf token: [UInt8]) {
+        for byte in token { append(hexOf: byte) }
+        bytes.append(Self.end)
+    }
+
+    private mutating func append(hexOf byte: UInt8) {
+        bytes.append((byte >> 4).hexDigit)
+        bytes.append((byte & 15).hexDigit)
+    }
+
+    private mutating func append(_ text: some Collection<UInt8>) {
+        if text.allSatisfy({ $0 < 0x80 }) {
+            for byte in text { bytes.append((0x41...0x5A).contains(byte) ? byte | 0x20 : byte) }
+        } else {
+            bytes.append(contentsOf: String(decoding: text, as: UTF8.self).caseFolded.utf8)
+        }
+        bytes.append(Self.end)
+    }
 }

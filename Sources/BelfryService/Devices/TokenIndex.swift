@@ -1,4 +1,5 @@
 import GRDB
+import PostgreSQL
 
 /// Finds devices by their tokens, and adds new ones to `device_token` many at a time.
 ///
@@ -165,4 +166,59 @@ enum TokenIndexStatements {
         INSERT OR IGNORE INTO device_token /* tokens.insert */ (token_hash, device_id)
         SELECT token_hash, id FROM device WHERE id = ?2 AND token_hash = ?1
         """
+}
+
+extension PostgresStore {
+    package func holders(
+        of tokens: [DeviceToken], on platform: Key<Platform>
+    ) async throws -> [DeviceToken: TokenHolder] {
+        let hashes = tokens.map { secrets.hash($0) }
+        return try await readCommitted { [secrets] db in
+            var rows: [[UInt8]: DeviceRow] = [:]
+            try db.prepared(PostgresTokenHolderStatements.byToken).each(
+                platform, PostgresArray(hashes)
+            ) { row in
+                let row = try DeviceRow(row)
+                if let token = row.token { rows[token.identity] = row }
+            }
+            var holders: [DeviceToken: TokenHolder] = [:]
+            for token in tokens {
+                guard let device = rows[token.identity]?.device(naming: secrets.naming, topicNames: []) else {
+                    continue
+                }
+                holders[token] = TokenHolder(device: device.key, uuid: device.uuid, isActive: device.isActive)
+            }
+            return holders
+        }
+    }
+}
+
+enum PostgresTokenHolderStatements {
+    /// Looks each up in `device_token`; see `PostgresDeviceStatements`.
+    static let byToken = """
+        SELECT id, reach, registered_at_ms, token, topics, custom_user_id,
+               os, os_version, model, manufacturer, alias, platform_id,
+               imported_uuid, imported_at_ms, import_stage /* token_holders.by_token */
+          FROM device
+         WHERE token_hash = ANY ($2) AND token_hash IS NOT NULL AND platform_id + 0 = $1
+        """
+}
+
+extension SQLiteStore {
+    /// Asks the writer, which alone knows the tokens of the newest devices; see `TokenIndex`.
+    package func holders(
+        of tokens: [DeviceToken], on platform: Key<Platform>
+    ) async throws -> [DeviceToken: TokenHolder] {
+        let hashes = tokens.map { ($0, secrets.hash(of: $0)) }
+        return try await write { session in
+            let index = TokenIndex(session: session)
+            var holders: [DeviceToken: TokenHolder] = [:]
+            for (token, hash) in hashes {
+                guard let row = try index.holder(of: token, hash, on: platform) else { continue }
+                let device = row.device(naming: session.secrets.naming, topicNames: [])
+                holders[token] = TokenHolder(device: device.key, uuid: device.uuid, isActive: device.isActive)
+            }
+            return holders
+        }
+    }
 }

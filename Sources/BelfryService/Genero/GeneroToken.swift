@@ -9,13 +9,4 @@ package struct GeneroToken: Sendable, Hashable {
     package let user: String
     /// In UTC, with milliseconds.
     package let registeredAt: String
-
-    package init(id: Int64, type: String, token: String, badge: Int64, user: String, registeredAt: String) {
-        self.id = id
-        self.type = type
-        self.token = token
-        self.badge = badge
-        self.user = user
-        self.registeredAt = registeredAt
-    }
 }

@@ -23,6 +23,10 @@ struct AirshipImport: ImportRowParser {
         row.customUserID = channel["named_user_id"]?.stringValue
         row.topics = try Self.topics(of: channel)
         row.note(language: nil, timeZone: channel["ios"]?["tz"]?.stringValue)
+        let device = channel["device_attributes"] ?? channel["attributes"]
+        row.note(
+            appVersion: device?["app_version"]?.stringValue, country: device?["locale_country_code"]?.stringValue,
+            attributes: channel["attributes"])
         row.note(badge: channel["ios"]?["badge"]?.whole)
         row.lastSeenAt =
             (channel["last_registration"]?.stringValue ?? channel["created"]?.stringValue).flatMap(ImportTime.read)

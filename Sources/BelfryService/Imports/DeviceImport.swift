@@ -2,25 +2,20 @@ package import FoundationEssentials
 
 /// A device as another server knew it.
 package struct DeviceImport: Sendable, Hashable {
-    /// The full registration: topics and custom user id are those that the device has, not changes.
+    /// The full registration: topics and custom user id are those that the device has, not changes. Its details are kept where none are
+    /// kept yet.
     package let registration: Registration
     /// The UUID that the other server gave the device; nil where that server gave none.
     package let uuid: UUID?
     package let isActive: Bool
     /// When the other server last heard from the device. An older verdict of a provider does not count; `zero` lets any verdict count.
     package let lastSeenAt: Instant
-    /// The details to keep where none are kept yet.
-    package let detail: DeviceDetail.Change
 
-    package init(
-        registration: Registration, uuid: UUID?, isActive: Bool = true, lastSeenAt: Instant = .zero,
-        detail: DeviceDetail.Change = DeviceDetail.Change()
-    ) {
+    package init(registration: Registration, uuid: UUID?, isActive: Bool = true, lastSeenAt: Instant = .zero) {
         self.registration = registration
         self.uuid = uuid
         self.isActive = isActive
         self.lastSeenAt = lastSeenAt
-        self.detail = detail
     }
 
     /// The most devices that are written in one step.

@@ -17,10 +17,12 @@ package enum ImportFormat: String, Sendable, Hashable, CaseIterable {
 /// Maps fields to columns or members of a row: `token=registration_token,uuid=device_uuid`.
 package struct ImportMapping: Sendable, Hashable {
     package enum Field: String, Sendable, Hashable, CaseIterable {
-        case token, uuid, type, mode, topics, user, os, model, manufacturer, alias, active, language, badge
+        case token, uuid, type, mode, topics, user, os, model, manufacturer, alias, active, language, badge, country,
+            attributes
         case osVersion = "os_version"
         case lastSeen = "last_seen"
         case timeZone = "time_zone"
+        case appVersion = "app_version"
     }
 
     private var columns: [Field: String]
@@ -31,6 +33,7 @@ package struct ImportMapping: Sendable, Hashable {
         .user: "custom_user_id", .os: "os", .osVersion: "os_version", .model: "device_model",
         .manufacturer: "device_manufacturer", .alias: "device_alias", .active: "active", .lastSeen: "last_seen",
         .language: "language", .timeZone: "time_zone", .badge: "badge",
+        .appVersion: "app_version", .country: "country", .attributes: "attributes",
     ])
 
     private init(columns: [Field: String]) { self.columns = columns }

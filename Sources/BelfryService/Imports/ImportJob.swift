@@ -96,12 +96,6 @@ package struct ImportStep: Sendable, Hashable {
     package let tally: ImportTally
     /// Their verdicts, as lines of a CSV.
     package let lines: [UInt8]
-
-    package init(position: Int, tally: ImportTally, lines: [UInt8]) {
-        self.position = position
-        self.tally = tally
-        self.lines = lines
-    }
 }
 
 /// Verdicts on some rows of an import.
@@ -109,9 +103,11 @@ package struct ImportVerdictLines: Sendable, Hashable {
     /// The last of the rows.
     package let position: Int
     package let lines: [UInt8]
+}
 
-    package init(position: Int, lines: [UInt8]) {
-        self.position = position
-        self.lines = lines
+extension Store {
+    /// Writes down a step, with verdicts up to `ImportJob.verdictBytesMax`.
+    package func note(_ step: ImportStep, of job: ImportJob) async throws -> ImportJob? {
+        try await note(step, of: job, atMost: ImportJob.verdictBytesMax)
     }
 }

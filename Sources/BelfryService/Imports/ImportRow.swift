@@ -16,6 +16,8 @@ package struct ImportRow: Sendable, Hashable {
     package var lastSeenAt: Instant?
     /// Its badge, language and time zone, where its service has them.
     package var detail = DeviceDetail.Change()
+    /// Its app's version, country and attributes.
+    package var profile = DeviceProfile()
 
     package init() {}
 
@@ -34,8 +36,8 @@ package struct ImportRow: Sendable, Hashable {
             registration: try Registration(
                 token: try DeviceToken(token, for: kind), about: about,
                 customUserID: user.map { .set($0) } ?? .clear,
-                topics: .replace(Set(try Topic.normalized(topics, field: "topics")))),
-            uuid: uuid, isActive: isActive, lastSeenAt: lastSeenAt ?? .zero, detail: detail)
+                topics: .replace(Set(try Topic.normalized(topics, field: "topics"))), detail: detail, profile: profile),
+            uuid: uuid, isActive: isActive, lastSeenAt: lastSeenAt ?? .zero)
     }
 
     /// Notes language and time zone, and skips what is not a language tag or the name of a time zone: a device is
@@ -48,8 +50,76 @@ package struct ImportRow: Sendable, Hashable {
         }
     }
 
+    /// Notes what can be kept, and skips the rest: a device is worth more than its attributes.
+    package mutating func note(appVersion: String?, country: String?, attributes: JSONValue? = nil) {
+        profile.appVersion = (try? DeviceProfile(appVersion: appVersion, country: nil, attributes: [:]))?.appVersion
+        profile.country = (try? DeviceProfile(appVersion: nil, country: country, attributes: [:]))?.country
+        guard case .object(let members)? = attributes else { return }
+        for member in members where profile.attributes.count < DeviceLabel.perDevice / 2 {
+            guard let read = try? DeviceProfile.attributes(JSONObject([member])) else { continue }
+            profile.attributes.merge(read) { $1 }
+        }
+    }
+
     /// 0 is the default, and a number that no icon can show is ignored.
     package mutating func note(badge: Int64?) {
         detail.badge = badge.flatMap { 1...BadgeChange.keptMax ~= $0 ? $0 : nil }
+    }
+}
+
+/// A row's bytes, or a fault where the splitter cannot tell a row from the rest of the text.
+package enum RowPiece: Sendable, Hashable {
+    case row([UInt8])
+    case fault(String)
+
+    /// The longest row; a device of 1,024 topics with 255 bytes each has a quarter of it.
+    static let bytesMax = 1 << 20
+    var bytes: Int { if case .row(let bytes) = self { bytes.count } else { 0 } }
+
+    static let tooLong = RowPiece.fault("is longer than \(bytesMax) bytes")
+}
+
+/// Splits a text into rows while it streams in, with at most one row in memory.
+protocol RowSplitter: Sendable {
+    /// Throws `InvalidInput` where the text is not of the format; the rest cannot be read then.
+    mutating func feed(_ bytes: some Sequence<UInt8>, into rows: inout [RowPiece]) throws(InvalidInput)
+    /// Called at the end of the text.
+    mutating func finish(into rows: inout [RowPiece]) throws(InvalidInput)
+}
+
+/// Chooses the platform of each row.
+package struct ImportPlatforms: Sendable {
+    private let platforms: [Platform]
+
+    /// - Parameter platforms: of one application.
+    package init(_ platforms: [Platform]) { self.platforms = platforms }
+
+    /// The platform of a row: the one of its type, and of its mode where several are of the type. Where there is one
+    /// platform alone, rows that do not say their type belong to it.
+    package func platform(for row: ImportRow) throws(InvalidInput) -> Platform {
+        guard !row.kinds.isEmpty else {
+            guard let only = platforms.first, platforms.count == 1 else {
+                throw InvalidInput(field: "type", "is not said, and there are \(platforms.count) platforms")
+            }
+            return only
+        }
+        for kind in row.kinds {
+            let fitting = platforms.filter { $0.kind == kind }
+            if let only = fitting.first, fitting.count == 1 { return try Self.checked(only, row) }
+            guard fitting.isEmpty else {
+                if let mode = row.mode, let one = fitting.first(where: { $0.mode == mode }) { return one }
+                throw InvalidInput(
+                    field: "type",
+                    "is \(kind.rawValue), and there are \(fitting.count) platforms of it; name the one that is meant")
+            }
+        }
+        throw InvalidInput(
+            field: "type", "is \(row.kinds.map(\.rawValue).joined(separator: " or ")), and no platform is of it")
+    }
+
+    /// A token of a provider's development is unknown in its production, and the reverse.
+    private static func checked(_ platform: Platform, _ row: ImportRow) throws(InvalidInput) -> Platform {
+        guard let mode = row.mode, platform.kind.hasModes, mode != platform.mode else { return platform }
+        throw InvalidInput(field: "mode", "is \(mode.rawValue), the platform is of \(platform.mode.rawValue)")
     }
 }

@@ -4,9 +4,7 @@ package import FoundationEssentials
 ///
 /// Importing a list again changes nothing, so an interrupted import can be started again.
 package struct ImportService: Sendable {
-    package typealias Stores = DeviceStore & DeviceDetailStore
-
-    private let store: any Stores
+    private let store: any Store
     private let platforms: ImportPlatforms
     /// Judges rows in a dry run; nil where rows are imported.
     private let trial: ImportTrial?
@@ -35,14 +33,14 @@ package struct ImportService: Sendable {
     }
 
     /// Imports devices to platforms of one application.
-    package init(store: any Stores, platforms: [Platform]) {
+    package init(store: any Store, platforms: [Platform]) {
         self.store = store
         self.platforms = ImportPlatforms(platforms)
         trial = nil
     }
 
     /// Judges each row of a list as an import would, and writes nothing.
-    package init(dryRunOf application: Application, store: any Stores & QuotaStore, platforms: [Platform])
+    package init(dryRunOf application: Application, store: any Store, platforms: [Platform])
         async throws
     {
         self.store = store
@@ -141,32 +139,8 @@ package struct ImportService: Sendable {
     private func write(_ step: [Found]) async throws -> [Verdict] {
         guard let platform = step.first?.platform else { return [] }
         let outcomes = try await store.importDevices(step.map(\.device), on: platform)
-        try await keepDetails(of: zip(step, outcomes).map { ($0.device, $1) }, on: platform)
         return zip(step, outcomes).map { found, outcome in
             Verdict(row: found.number, id: found.id, platform: platform.uuid, outcome: outcome)
-        }
-    }
-}
-
-// MARK: - Details
-
-extension ImportService {
-    /// Writes badges, languages and time zones after the devices. Stored details of existing devices stay, so the next import completes
-    /// them after a crash in between.
-    private func keepDetails(of imported: [(DeviceImport, ImportVerdict)], on platform: Platform) async throws {
-        let telling = imported.filter { device, verdict in
-            if case .refused = verdict { false } else { !device.detail.isEmpty }
-        }
-        guard !telling.isEmpty else { return }
-        let holders = try await store.holders(of: telling.map(\.0.registration.token), on: platform.key)
-        try await withThrowingDiscardingTaskGroup { group in
-            for (device, verdict) in telling {
-                guard let key = holders[device.registration.token]?.device else { continue }
-                group.addTask { [store] in
-                    if verdict == .duplicate, try await store.detail(of: key, on: platform.key) != nil { return }
-                    try await store.setDetail(of: key, on: platform.key, device.detail)
-                }
-            }
         }
     }
 }

@@ -2,7 +2,7 @@ import FoundationEssentials
 
 // Devices that another server named. Where a platform has no imports, nothing is looked up.
 
-extension SQLStore {
+extension Store {
     /// The device that a UUID may name on a platform; nil where it can name none.
     func name(_ uuid: UUID, on platform: Key<Platform>) async throws -> DeviceName? {
         if let key = secrets.naming.device(of: uuid) { return .own(key) }
@@ -10,7 +10,7 @@ extension SQLStore {
     }
 }
 
-extension SQLStore {
+extension Store {
     /// The UUIDs that another server gave to devices, by the devices' own UUIDs.
     ///
     /// - Parameter platforms: where the devices are. Where those have no imports, nothing is looked up.

@@ -49,6 +49,10 @@ struct MappedImport: ImportRowParser {
         row.topics = try topics(value(.topics))
         row.note(language: text(.language), timeZone: text(.timeZone))
         row.note(badge: try text(.badge).map(badge))
+        let attributes = value(.attributes)
+        row.note(
+            appVersion: text(.appVersion), country: text(.country),
+            attributes: attributes?.stringValue.flatMap { try? JSONValue(json: $0.utf8, field: "") } ?? attributes)
         if let active = value(.active) { row.isActive = try isActive(active) }
         if let time = text(.lastSeen) {
             guard let read = ImportTime.read(time) else {
@@ -92,5 +96,27 @@ struct MappedImport: ImportRowParser {
         case "0", "f", "no": false
         default: try PCFImport.isActive(value)
         }
+    }
+}
+
+extension ImportRow {
+    /// The row as `MappedImport` reads it by the standard names.
+    package var json: JSONValue {
+        let mapping = ImportMapping.standard
+        var members: JSONObject = [
+            mapping.column(.token): .string(token), mapping.column(.active): .bool(isActive),
+        ]
+        let texts: [(ImportMapping.Field, String?)] = [
+            (.uuid, id), (.type, kinds.isEmpty ? nil : kinds.map(\.rawValue).joined(separator: "|")),
+            (.mode, mode?.rawValue), (.user, customUserID), (.os, about.os), (.osVersion, about.osVersion),
+            (.model, about.model), (.manufacturer, about.manufacturer), (.alias, about.alias),
+            (.lastSeen, lastSeenAt?.text), (.language, detail.language), (.timeZone, detail.timeZone),
+            (.appVersion, profile.appVersion), (.country, profile.country),
+        ]
+        for (field, text) in texts { if let text { members[mapping.column(field)] = .string(text) } }
+        members[mapping.column(.badge)] = detail.badge.map(JSONValue.integer)
+        if !topics.isEmpty { members[mapping.column(.topics)] = .strings(topics) }
+        if !profile.attributes.isEmpty { members[mapping.column(.attributes)] = .object(profile.attributesJSON) }
+        return .object(members)
     }
 }

@@ -16,6 +16,9 @@ struct OneSignalImport: ImportRowParser {
         row.customUserID = fields["external_user_id"].given
         row.topics = try Self.topics(fields["tags"] ?? "")
         row.note(language: fields["language"].given, timeZone: (fields["timezone_id"] ?? fields["timezone"]).given)
+        row.note(
+            appVersion: fields["game_version"].given, country: fields["country"].given,
+            attributes: fields["tags"].flatMap { try? JSONValue(json: $0.utf8, field: "tags") })
         row.note(badge: fields["badge_count"].flatMap { Int64($0) })
         row.lastSeenAt = fields["last_active"].flatMap(ImportTime.read)
         let isInvalid = ["t", "true"].contains(fields["invalid_identifier"]?.lowercased() ?? "")
@@ -25,7 +28,8 @@ struct OneSignalImport: ImportRowParser {
     }
 
     let columns: Set<String> = [
-        "badge_count", "device_model", "device_os", "device_type", "external_user_id", "id", "identifier",
+        "badge_count", "country", "device_model", "device_os", "device_type", "external_user_id", "game_version", "id",
+        "identifier",
         "invalid_identifier", "language", "last_active", "notification_types", "tags", "timezone", "timezone_id",
         "web_auth", "web_p256",
     ]

@@ -21,6 +21,12 @@ struct PinpointImport: ImportRowParser {
             manufacturer: endpoint["Demographic"]?["Make"]?.stringValue)
         row.customUserID = endpoint["User"]?["UserId"]?.stringValue
         row.topics = try Self.topics(endpoint["Attributes"])
+        row.note(
+            language: endpoint["Demographic"]?["Locale"]?.stringValue?.replacing("_", with: "-"),
+            timeZone: endpoint["Demographic"]?["Timezone"]?.stringValue)
+        row.note(
+            appVersion: endpoint["Demographic"]?["AppVersion"]?.stringValue,
+            country: endpoint["Location"]?["Country"]?.stringValue, attributes: endpoint["Attributes"])
         row.lastSeenAt = endpoint["EffectiveDate"]?.stringValue.flatMap(ImportTime.read)
         row.isActive =
             endpoint["EndpointStatus"]?.stringValue != "INACTIVE" && endpoint["OptOut"]?.stringValue != "ALL"

@@ -37,11 +37,6 @@ package struct AdminKey: Sendable, Hashable {
     package struct Previous: Sendable, Hashable {
         package let secretHash: [UInt8]
         package let validUntil: Instant
-
-        package init(secretHash: [UInt8], validUntil: Instant) {
-            self.secretHash = secretHash
-            self.validUntil = validUntil
-        }
     }
 
     /// The time that `lastUsedAt` may lag: a key in constant use costs one write in this time.
@@ -153,5 +148,123 @@ package struct NewAdminKey: Sendable, Hashable {
         self.bounds = bounds
         self.secretHash = secretHash
         self.author = author
+    }
+}
+
+extension AdminKey {
+    /// An admin key as its holder writes it: `bfy_<id>_<secret>`, so that it is recognised wherever it turns up.
+    package struct Text: Sendable, Hashable {
+        /// 16 hex digits.
+        package let id: String
+        /// 64 hex digits: 256 random bits.
+        package let secret: String
+
+        private static let mark = "bfy"
+
+        package init(id: String, secret: String) {
+            self.id = id
+            self.secret = secret
+        }
+
+        /// nil when it has another form.
+        package init?(_ text: String) {
+            let parts = text.split(separator: "_", omittingEmptySubsequences: false)
+            guard parts.count == 3, parts[0] == Self.mark, parts[1].utf8.count == 16, parts[2].utf8.count == 64 else {
+                return nil
+            }
+            self.init(id: String(parts[1]), secret: String(parts[2]))
+        }
+
+        /// The id in a text that a person entered for a key: the id, or the whole key.
+        package static func id(in given: String) -> String { Text(given)?.id ?? given }
+
+        package static func random() -> Text {
+            Text(id: [UInt8].random(count: 8).hex, secret: [UInt8].random(count: 32).hex)
+        }
+
+        package var text: String { "\(Self.mark)_\(id)_\(secret)" }
+    }
+}
+
+extension [UInt8] {
+    /// From the system's generator, which is suitable for secrets.
+    package static func random(count: Int) -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    }
+}
+
+/// Decides whether the holder of a key may do something. The table for operators is in docs/AdminAPI.md.
+package enum Permission {
+    /// The kind of request.
+    package enum Action: Sendable, Hashable, CaseIterable {
+        /// Read it.
+        case read
+        /// Send pushes, and cancel scheduled ones.
+        case send
+        /// Create, change or delete it, or something in it.
+        case change
+        /// Manage its keys, and read its audit log.
+        case administer
+    }
+
+    /// The object of a request.
+    package enum Subject: Sendable, Hashable {
+        /// All tenants, and what belongs to no tenant.
+        case everything
+        case tenant(Key<Tenant>)
+        case application(Key<Application>, of: Key<Tenant>)
+    }
+
+    package enum Verdict: Sendable, Hashable {
+        case allowed
+        /// Denied, but the object's existence may be revealed.
+        case forbidden
+        /// Denied as if it did not exist, because it belongs to another tenant or application.
+        case notFound
+    }
+
+    package static func verdict(
+        scope: AdminKey.Scope, bounds: AdminKey.Bounds, for action: Action, on subject: Subject
+    ) -> Verdict {
+        switch place(of: subject, seenFrom: bounds) {
+        case .elsewhere: .notFound
+        case .above: .forbidden
+        case .within: scope.actions.contains(action) ? .allowed : .forbidden
+        }
+    }
+
+    /// The relation of an object to a key's bounds.
+    private enum Relation { case within, above, elsewhere }
+
+    private static func place(of subject: Subject, seenFrom bounds: AdminKey.Bounds) -> Relation {
+        switch (bounds, subject) {
+        case (.everything, _): .within
+        case (_, .everything): .above
+        case (.tenant(let own), .tenant(let asked)), (.tenant(let own), .application(_, let asked)):
+            own == asked ? .within : .elsewhere
+        case (.application(_, let own), .tenant(let asked)): own == asked ? .above : .elsewhere
+        case (.application(let own, _), .application(let asked, _)): own == asked ? .within : .elsewhere
+        }
+    }
+}
+
+extension AdminKey.Scope {
+    fileprivate var actions: Set<Permission.Action> {
+        switch self {
+        case .operator, .tenantAdmin, .appAdmin: [.read, .send, .change, .administer]
+        case .sender: [.read, .send]
+        case .readOnly: [.read]
+        }
+    }
+}
+
+extension Permission.Subject {
+    package init(_ bounds: AdminKey.Bounds) {
+        switch bounds {
+        case .everything: self = .everything
+        case .tenant(let tenant): self = .tenant(tenant)
+        case .application(let application, let tenant): self = .application(application, of: tenant)
+        }
     }
 }

@@ -5,17 +5,16 @@ package import FoundationEssentials
 /// It works on the store directly, beside a running server; the server sees the change within a moment. The author of
 /// its changes is the local operator, with the system user's name.
 package struct OperatorService: Sendable {
-    package let store: any Store
-    package let admin: AdminService
-    package let channels: ChannelService
-    package let pushes: PushService
+    package let services: Services
     package let author: AuditAuthor
 
-    package init(store: any Store, admin: AdminService, channels: any BroadcastChannels, systemUser: String) {
-        self.store = store
-        self.admin = admin
-        self.channels = ChannelService(store: store, provider: channels)
-        pushes = PushService(store: store)
+    package var store: any Store { services.store }
+    package var admin: AdminService { services.admin }
+    package var channels: ChannelService { services.channels }
+    package var pushes: PushService { services.pushes }
+
+    package init(_ services: Services, systemUser: String) {
+        self.services = services
         author = .local(systemUser: systemUser)
     }
 
@@ -28,35 +27,8 @@ package struct OperatorService: Sendable {
 
     // MARK: Applications and platforms
 
-    /// - Parameter tenant: nil for the first one.
-    package func createApplication(
-        name: String, description: String? = nil, identity: ApplicationIdentity? = nil, tenant: UUID? = nil
-    ) async throws -> CreatedApplication {
-        try await admin.createApplication(
-            name: try Name(name), description: try description.map { try Description($0) }, identity: identity,
-            of: try await self.tenant(tenant), by: author)
-    }
-
-    private func tenant(_ uuid: UUID?) async throws -> Key<Tenant> {
-        guard let uuid else { return Tenant.first }
-        guard let found = try await store.tenant(uuid) else { throw StoreError.unknown("tenant \(uuid.lowercased)") }
-        return found.key
-    }
-
-    package func edit(_ application: Application, _ edit: ApplicationEdit) async throws {
-        try await admin.edit(application, edit, by: author)
-    }
-
-    package func replaceAPIKey(of application: Application, grace: Duration) async throws -> String {
-        try await admin.replaceAPIKey(of: application, grace: grace, by: author)
-    }
-
-    package func replaceSharedSecret(of application: Application, grace: Duration) async throws -> String {
-        try await admin.replaceSharedSecret(of: application, grace: grace, by: author)
-    }
-
-    package func deleteApplication(_ uuid: UUID, force: Bool) async throws {
-        try await admin.delete(try await application(uuid), force: force, by: author)
+    package func createApplication(name: String) async throws -> CreatedApplication {
+        try await admin.createApplication(name: try Name(name), of: Tenant.first, by: author)
     }
 
     package func createPlatform(
@@ -69,31 +41,11 @@ package struct OperatorService: Sendable {
             by: author)
     }
 
-    package func edit(_ platform: Platform, _ edit: PlatformEdit) async throws {
-        try await admin.edit(platform, of: try await owner(of: platform), edit, by: author)
-    }
-
     @discardableResult package func replaceCredentials(
         of platform: Platform, with credentials: [String: JSONValue]
     ) async throws -> [String] {
         try await admin.replaceCredentials(
             of: platform, of: try await owner(of: platform), with: credentials, by: author)
-    }
-
-    package func testCredentials(of platform: Platform) async throws -> CredentialsTest {
-        try await admin.testCredentials(of: platform, of: try await owner(of: platform), by: author)
-    }
-
-    package func resume(_ platform: Platform) async throws {
-        try await admin.resume(platform, of: try await owner(of: platform), by: author)
-    }
-
-    package func setWebAccess(of platform: Platform, _ edit: WebAccessEdit) async throws {
-        _ = try await admin.setWebAccess(of: platform, of: try await owner(of: platform), edit, by: author)
-    }
-
-    package func endWebAccess(of platform: Platform) async throws {
-        try await admin.endWebAccess(of: platform, of: try await owner(of: platform), by: author)
     }
 
     // MARK: Imports
@@ -131,26 +83,6 @@ package struct OperatorService: Sendable {
             if try await living().allSatisfy({ before[$0.key] != $0.value }) { return }
             try await admin.clock.sleep(for: .milliseconds(100))
         }
-    }
-
-    // MARK: Channels and pushes
-
-    package func createChannel(
-        _ storage: BroadcastChannel.Storage, on platform: Platform
-    ) async throws -> (channel: BroadcastChannel, device: Device) {
-        try await channels.create(storage, on: platform, of: try await owner(of: platform), by: author)
-    }
-
-    package func deleteChannel(_ id: String, on platform: Platform) async throws {
-        try await channels.delete(id, on: platform, of: try await owner(of: platform), by: author)
-    }
-
-    package func writeOffDamage(of receipt: UUID) async throws -> WriteOff {
-        let receipt = try await self.receipt(receipt)
-        guard let application = try await store.application(receipt.push.applicationKey) else {
-            throw StoreError.unknown("application of this push")
-        }
-        return try await admin.writeOffDamage(of: receipt, of: application, by: author)
     }
 
     // MARK: Reading

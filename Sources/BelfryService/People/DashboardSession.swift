@@ -14,18 +14,6 @@ package struct DashboardSession: Sendable, Hashable {
     package static let agentBytesMax = 255
     /// The most sessions of one person; the oldest end for new ones.
     package static let perPersonMax = 20
-
-    package init(
-        key: Key<DashboardSession>, person: Key<Person>, createdAt: Instant, lastSeenAt: Instant, address: String?,
-        agent: String
-    ) {
-        self.key = key
-        self.person = person
-        self.createdAt = createdAt
-        self.lastSeenAt = lastSeenAt
-        self.address = address
-        self.agent = agent
-    }
 }
 
 /// A session before it begins.
@@ -74,18 +62,6 @@ package struct Invitation: Sendable, Hashable {
 
     /// The time in which a link may be used.
     package static let lifetime = Duration.seconds(3 * 86_400)
-
-    package init(
-        key: Key<Invitation>, email: EmailAddress?, person: Key<Person>?, scope: AdminKey.Scope,
-        bounds: AdminKey.Bounds, expiresAt: Instant
-    ) {
-        self.key = key
-        self.email = email
-        self.person = person
-        self.scope = scope
-        self.bounds = bounds
-        self.expiresAt = expiresAt
-    }
 }
 
 extension Invitation {

@@ -103,3 +103,30 @@ package struct Password: Sendable {
     /// Takes a password that was checked by other rules.
     init(checked text: String) { self.text = text }
 }
+
+/// Derives keys from passwords, slowly.
+package protocol PasswordHashing: Sendable {
+    /// The form that is stored: parameters, salt and key.
+    func hash(_ password: Password, for caller: DerivationCaller) async throws -> String
+    /// Compares in a time that does not depend on the password, nor on whether there is a hash.
+    func matches(_ password: String, _ hash: String?, for caller: DerivationCaller) async throws -> Bool
+}
+
+/// Hashes no passwords; for services without any.
+package struct NoPasswords: PasswordHashing {
+    package init() {}
+
+    package func hash(_ password: Password, for caller: DerivationCaller) async throws -> String {
+        throw StoreError.unavailable("passwords are not taken here")
+    }
+
+    package func matches(_ password: String, _ hash: String?, for caller: DerivationCaller) async throws -> Bool {
+        false
+    }
+}
+
+extension Store {
+    package func setDisabled(_ isDisabled: Bool, _ person: Key<Person>) async throws {
+        try await setDisabled(isDisabled, person, keepsOperator: false, endsIssued: true)
+    }
+}

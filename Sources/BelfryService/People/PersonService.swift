@@ -1,6 +1,6 @@
 /// People of the dashboard: creates and invites them, logs them in and out. Each change leaves its line in the audit log.
 package struct PersonService: Sendable {
-    package let store: any PersonStore & AuditStore
+    package let store: any Store
     private let passwords: any PasswordHashing
     private let vault: any Vault
     /// SHA-256, of random tokens.
@@ -10,7 +10,7 @@ package struct PersonService: Sendable {
     private let lifetime: SessionLifetime
 
     package init(
-        store: any PersonStore & AuditStore, passwords: any PasswordHashing, vault: any Vault,
+        store: any Store, passwords: any PasswordHashing, vault: any Vault,
         hash: @escaping @Sendable (String) -> [UInt8], authentication: @escaping OneTimeCode.Authentication,
         clock: any WallClock, lifetime: SessionLifetime = SessionLifetime()
     ) {

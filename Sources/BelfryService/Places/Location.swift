@@ -4,13 +4,6 @@ package struct Location: Sendable, Hashable {
     package let place: Place
     package let createdAt: Instant
     package let updatedAt: Instant
-
-    package init(key: Key<Location>, place: Place, createdAt: Instant, updatedAt: Instant) {
-        self.key = key
-        self.place = place
-        self.createdAt = createdAt
-        self.updatedAt = updatedAt
-    }
 }
 
 /// A name, a point and a radius, validated as devices require.

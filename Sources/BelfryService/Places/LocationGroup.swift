@@ -8,18 +8,6 @@ package struct LocationGroup: Sendable, Hashable {
     package let createdAt: Instant
     package let updatedAt: Instant
 
-    package init(
-        key: Key<LocationGroup>, name: String, summary: String, locations: [Location], createdAt: Instant,
-        updatedAt: Instant
-    ) {
-        self.key = key
-        self.name = name
-        self.summary = summary
-        self.locations = locations
-        self.createdAt = createdAt
-        self.updatedAt = updatedAt
-    }
-
     package var plan: LocationGroupPlan {
         LocationGroupPlan(kept: name, summary: summary, locations: locations.map(\.key))
     }

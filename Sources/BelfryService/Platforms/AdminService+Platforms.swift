@@ -21,7 +21,7 @@ extension AdminService {
             entered, kind: kind, mode: mode, platform: uuid, by: author.credentials, for: ShareHolder(application))
         let new = NewPlatform(
             uuid: uuid, applicationKey: application.key, kind: kind, mode: mode, name: name.text,
-            secretHash: hash(secret), credentials: sealed.seal, facts: sealed.facts,
+            secretHash: SecretHash.of(secret), credentials: sealed.seal, facts: sealed.facts,
             description: description?.text ?? "")
         let change = AuditedChange(
             by: author, "platform.create", uuid.lowercased, of: Permission.Subject(application),

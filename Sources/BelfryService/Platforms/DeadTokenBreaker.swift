@@ -1,3 +1,5 @@
+import Synchronization
+
 /// Watches the share of devices that would be deactivated, so that a wrong setting cannot prune a whole platform.
 ///
 /// A key of the wrong app makes every token look dead. Above the limit, the platform is parked until an operator
@@ -37,4 +39,23 @@ package struct DeadTokenBreaker: Sendable, Hashable {
 
 extension Answer {
     fileprivate static let skippedInactive = Answer.skipped(.inactive)
+}
+
+/// One dead-token breaker for each platform that had a batch lately.
+final class DeadTokenBreakers: Sendable {
+    private let prototype: DeadTokenBreaker
+    private let breakers = Mutex<[Key<Platform>: DeadTokenBreaker]>([:])
+
+    init(prototype: DeadTokenBreaker) { self.prototype = prototype }
+
+    /// Returns the settlement, or one that parks the platform instead of deactivating devices.
+    func observe(_ settlement: Settlement, on platform: Platform, at now: Instant) -> Settlement {
+        guard !settlement.counts.isEmpty, !platform.kind.hasFleetingTokens else { return settlement }
+        let words = breakers.withLock { breakers in
+            breakers[settlement.batch.platformKey, default: prototype].observe(settlement)
+        }
+        guard let words else { return settlement }
+        return settlement.parking(
+            Settlement.ParkRequest(Parking(cause: .deadTokens, detail: words, since: now), of: platform))
+    }
 }

@@ -7,11 +7,6 @@ package struct ParkedService: Sendable, Hashable {
 
     /// The most parked services that are kept; devices of further services are tried again one by one.
     package static let countMax = 16
-
-    package init(origin: String, parking: Parking) {
-        self.origin = origin
-        self.parking = parking
-    }
 }
 
 extension [ParkedService] {

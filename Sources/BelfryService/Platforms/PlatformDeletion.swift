@@ -1,4 +1,4 @@
-extension SQLStore {
+extension Store {
     /// Marks the platform deleted, which hides it at once, then deletes its rows in short steps. A restart resumes an
     /// interrupted deletion.
     package func delete(_ platform: Key<Platform>, force: Bool) async throws {
@@ -39,7 +39,7 @@ struct PlatformDeletion<Session: WriteSession> {
         for lane in Lane.allCases where try endFanOuts(on: platform, in: lane) { return true }
         for lane in Lane.allCases where try answerBatches(on: platform, in: lane) { return true }
         if try deleteDevices(of: platform) { return true }
-        for sql in Session.clearedWithPlatform + PlatformDeletionStatements.inOrder {
+        for sql in PlatformDeletionStatements.inOrder(of: Session.tables) {
             if try session.prepared(sql).run(platform, Self.stride) > 0 { return true }
         }
         return false
@@ -59,7 +59,7 @@ struct PlatformDeletion<Session: WriteSession> {
         let pushes = try session.prepared(PlatformDeletionStatements.endFanOuts).all(
             lane.rawValue, platform, Self.batchesAtOnce
         ) { Key<Push>($0.integer(0)) }
-        for push in pushes { try session.write([], of: push, on: platform, in: lane, isLast: true) }
+        for push in pushes { try session.prepared(PushStatements.advance).send(1, 0, 0, session.now, push) }
         return !pushes.isEmpty
     }
 
@@ -93,53 +93,15 @@ enum PlatformDeletionStatements {
         RETURNING push_id
         """
 
-    static let inOrder: [SQLText] = [
-        subscriptions, eventCounts, heartbeats, details, gatewayCredentials, feedback, acrobitsRegistrations,
-        acrobitsAppIDs, carmaDevices, platform,
-    ]
+    static func inOrder(of tables: [StoreTable]) -> [SQLText] {
+        tables.reversed().compactMap(\.deleteOfPlatform) + [platform]
+    }
 
     static let devices: SQLText = """
         DELETE FROM device /* platform_deletion.devices */
          WHERE id IN (SELECT id FROM device WHERE platform_id = $1 LIMIT $2)
         RETURNING (SELECT application_id FROM platform WHERE platform.id = $1)
         """
-
-    static let eventCounts = SQLText.deleteSome(
-        "platform_deletion.event_counts", from: "platform_count", key: "platform_id, hour, kind",
-        where: "platform_id = $1")
-
-    static let heartbeats = SQLText.deleteSome(
-        "platform_deletion.heartbeats", from: "heartbeat", key: "platform_id, device_id", where: "platform_id = $1")
-
-    static let details = SQLText.deleteSome(
-        "platform_deletion.details", from: "device_detail", key: "platform_id, device_id", where: "platform_id = $1")
-
-    static let gatewayCredentials = SQLText.deleteSome(
-        "platform_deletion.gateway_credentials", from: "gateway_credential", key: "id", where: "platform_id = $1")
-
-    static let acrobitsRegistrations = SQLText.deleteSome(
-        "platform_deletion.acrobits_registrations", from: "acrobits_registration", key: "id",
-        where: "platform_id = $1")
-
-    static let carmaDevices = SQLText.deleteSome(
-        "platform_deletion.carma_devices", from: "carma_device", key: "id", where: "platform_id = $1")
-
-    static let acrobitsAppIDs = SQLText.deleteSome(
-        "platform_deletion.acrobits_app_ids", from: "acrobits_app_id", key: "app_id, application_id, platform_id",
-        where: "platform_id = $1")
-
-    static let feedback = SQLText.deleteSome(
-        "platform_deletion.feedback", from: "gateway_feedback", key: "id", where: "platform_id = $1")
-
-    static let subscriptions = lists("subscription", key: "topic_id, platform_id, device_id")
-
-    /// Clears posting lists, topic by topic of the application.
-    static func lists(_ table: String, key: String) -> SQLText {
-        SQLText.deleteSome(
-            "platform_deletion.\(table)", from: table, key: key,
-            foundIn: "topic JOIN \(table) ON topic_id = topic.id AND platform_id = $1",
-            where: "application_id = (SELECT application_id FROM platform WHERE id = $1)")
-    }
 
     static let platform: SQLText = """
         DELETE FROM platform /* platform_deletion.platform */

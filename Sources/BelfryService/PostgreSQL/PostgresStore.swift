@@ -1,6 +1,6 @@
-import FoundationEssentials
+package import FoundationEssentials
 package import Logging
-import PostgreSQL
+package import PostgreSQL
 import Synchronization
 
 /// The store in PostgreSQL, for any number of nodes that share it.
@@ -8,33 +8,33 @@ import Synchronization
 /// Nodes share PostgreSQL and are equal: none leads, and none depends on another. Rows are claimed with locks that
 /// others skip, and settled by the number of the claim. Each write is a transaction of its own, except registrations and
 /// pushes, which share one (`TransactionQueue`).
-package final class PostgresStore: SQLStore {
+package final class PostgresStore: Store {
     let pool: ConnectionPool
     /// Searches have a connection of their own, so that none takes one from deliveries.
     private let searches: PostgresSearchConnection
     /// The clock that due times use: the database's, or a given one.
     package let clock: any WallClock
     private let databaseClock: DatabaseClock?
-    let registryCache = ApplicationCache(ageMax: .seconds(3))
-    let secrets: Secrets
-    let pushes = PushCache()
+    package let registryCache = ApplicationCache(ageMax: .seconds(3))
+    package let secrets: Secrets
+    package let pushes = PushCache()
     private let topicCache = PostgresTopicCache()
-    let quotaCounts: QuotaCounts
-    let userReads = ReadCoalescer<UsersOnPlatforms, DevicesByPlatform>()
+    package let quotaCounts: QuotaCounts
+    package let userReads = ReadCoalescer<UsersOnPlatforms, DevicesByPlatform>()
     let sharedUse = SharedUse()
     let observer: any StoreObserver
-    let signals = WorkHints()
-    let damagedRows: DamagedRows
+    package let signals = WorkHints()
+    package let damagedRows: DamagedRows
     let registrations = TransactionQueue(exclusive: \.exclusive) { (session, entries: [RegistrationEntry]) in
         var registrar = PostgresRegistrar(session: session, entries: entries)
         return try registrar.register()
     }
-    let acceptances = TransactionQueue(exclusive: { [$0.push.receiptID] }) { (session, drafts: [PushDraft]) in
-        try PushInserter(session: session).accept(drafts)
+    let acceptances = TransactionQueue(exclusive: { [$0.receiptID] }) { (session, pushes: [NewPush]) in
+        try PushInserter(session: session).accept(pushes)
     }
     private let claims = Atomic(0)
     /// The name of this node for other nodes.
-    let node = UUID()
+    package let node = UUID()
     private let logger: Logger
     private let changeNotifier: ChangeNotifier
     private let maintenance: PostgresMaintenance?
@@ -230,20 +230,21 @@ package final class PostgresStore: SQLStore {
             topicCache: topicCache, quotaCounts: quotaCounts, sharedUse: sharedUse)
     }
 
-    func search<Value: Sendable>(
+    package func search<Value: Sendable>(
         for application: Key<Application>?, isShort: Bool,
         _ body: @Sendable @escaping (Connection, SearchBudget) throws -> Value
     ) async throws -> Value { try await searches.search(for: application, body) }
 
-    func unwrittenUse(_ account: QuotaAccount) -> Int? { sharedUse.unwrittenUse(account) }
+    package func unwrittenUse(_ account: QuotaAccount) -> Int? { sharedUse.unwrittenUse(account) }
 
-    func nextTurn() -> Int { claims.add(1, ordering: .relaxed).newValue & .max }
+    package func nextTurn() -> Int { claims.add(1, ordering: .relaxed).newValue & .max }
 
     /// Announces the effects of a transaction, here and to other nodes.
     func publish(_ effects: Effects) {
         for row in effects.damaged {
             logger.error("a damaged row was set aside for an hour", metadata: ["row": "\(row)"])
         }
+        if effects.unmirrored > 0 { observer.unmirrored(effects.unmirrored) }
         quotaCounts.apply(effects.quotas)
         sharedUse.add(effects.quotas)
         if effects.registryChanged {
@@ -263,8 +264,6 @@ package final class PostgresStore: SQLStore {
         return now
     }
 }
-
-extension PostgresStore: Store {}
 
 /// Poolers between a node and its PostgreSQL, as `database.pooling` has them.
 package enum DatabasePooling: String, Sendable, CaseIterable {
@@ -286,4 +285,27 @@ extension Connection {
         guard let now else { throw StoreError.unavailable("the database returned no time") }
         return now
     }
+}
+
+/// The time of the database, which all nodes share whatever their own clocks say.
+///
+/// Between two readings of the database it advances with this machine's monotonic clock.
+final class DatabaseClock: WallClock {
+    private struct Mark {
+        let time: Instant
+        let at: ContinuousClock.Instant
+    }
+
+    private let mark: Mutex<Mark>
+
+    init(_ time: Instant) { mark = Mutex(Mark(time: time, at: .now)) }
+
+    var now: Instant {
+        mark.withLock { $0.time + $0.at.duration(to: .now) }
+    }
+
+    /// Called with each time that the database returned, right after it did.
+    func note(_ time: Instant) { mark.withLock { $0 = Mark(time: time, at: .now) } }
+
+    func sleep(for duration: Duration) async throws { try await Task.sleep(for: duration) }
 }

@@ -1,16 +1,16 @@
-import PostgreSQL
+package import PostgreSQL
 
 /// The context of a write: a connection inside a transaction, the time, and the transaction's effects that others have
 /// to learn of.
-final class PostgresWriteSession: WriteSession {
-    let db: Connection
-    let now: Instant
-    let secrets: Secrets
-    let pushes: PushCache
+package final class PostgresWriteSession: WriteSession {
+    package let db: Connection
+    package let now: Instant
+    package let secrets: Secrets
+    package let pushes: PushCache
     let topicCache: PostgresTopicCache
-    let quotaCounts: QuotaCounts
+    package let quotaCounts: QuotaCounts
     let sharedUse: SharedUse
-    var effects = Effects()
+    package var effects = Effects()
     /// Topics to cache after the commit, and the number of deletions before they were looked up.
     var found: (topics: [TopicName: Topic], topicDeletions: Int64)?
 
@@ -39,9 +39,9 @@ final class PostgresWriteSession: WriteSession {
 
     func prepared(_ sql: String) -> Statement { db.prepared(sql) }
 
-    func registryChanged() { effects.registryChanged = true }
+    package func registryChanged() { effects.registryChanged = true }
 
-    func hold(
+    package func hold(
         _ platforms: [Key<Platform>], locating devices: [Key<Device>]
     ) throws -> (held: Set<Key<Platform>>, platformOf: [Key<Device>: Key<Platform>]) {
         // Both with one trip.
@@ -52,9 +52,9 @@ final class PostgresWriteSession: WriteSession {
         return (Set(try held.all()), platformOf)
     }
 
-    func unwrittenUse(_ account: QuotaAccount) -> Int? { sharedUse.unwrittenUse(account) }
+    package func unwrittenUse(_ account: QuotaAccount) -> Int? { sharedUse.unwrittenUse(account) }
 
-    func countUse(_ account: QuotaAccount) throws -> Int { try db.quotaUse(account) }
+    package func countUse(_ account: QuotaAccount) throws -> Int { try db.quotaUse(account) }
 }
 
 enum PostgresSessionStatements {
@@ -108,4 +108,10 @@ enum PostgresSessionStatements {
                set_config('enable_bitmapscan', 'off', true), set_config('enable_hashjoin', 'off', true),
                set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)
         """
+}
+
+extension PostgresWriteSession {
+    /// Nodes store what they count; see `SharedUse`.
+    package static let countsDeleted = true
+    package static var tables: [StoreTable] { StoreTable.postgres }
 }

@@ -1,4 +1,4 @@
-import PostgreSQL
+package import PostgreSQL
 import Synchronization
 
 extension PostgresStore {
@@ -6,14 +6,14 @@ extension PostgresStore {
     ///
     /// `body` may run more than once: after a deadlock, or when the connection turned out to be broken. The changes of
     /// an earlier run were rolled back then.
-    func write<Value: Sendable>(
+    package func write<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresWriteSession) throws -> Value
     ) async throws -> Value {
         do { return try await commit(body) } catch { throw error.asStoreError }
     }
 
     /// Like `write`, but retries while the database is unreachable. Only for idempotent writes.
-    func writeRetrying<Value: Sendable>(
+    package func writeRetrying<Value: Sendable>(
         _ body: @escaping @Sendable (PostgresWriteSession) throws -> Value
     ) async throws -> Value {
         let end = ContinuousClock.now + Self.insistence
@@ -77,7 +77,7 @@ extension PostgresStore {
     }
 
     /// Reads from one snapshot.
-    func read<Value: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Value) async throws -> Value {
+    package func read<Value: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Value) async throws -> Value {
         try await reading { connection in
             try connection.begin(PostgresSessionStatements.snapshot)
             let value = try body(connection)
@@ -87,7 +87,8 @@ extension PostgresStore {
     }
 
     /// Reads the rows that are committed when each statement begins.
-    func readCommitted<Value: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Value) async throws -> Value
+    package func readCommitted<Value: Sendable>(_ body: @escaping @Sendable (Connection) throws -> Value) async throws
+        -> Value
     {
         try await reading { connection in
             guard connection.isPooled else { return try body(connection) }

@@ -4,27 +4,24 @@
 extension Push.Content {
     /// Decodes the stored JSON. Throws `InvalidInput` if it is malformed.
     package init(stored text: [UInt8]) throws(InvalidInput) {
-        var body: String?
-        var shared = SharedFields()
-        var custom: JSONObject = [:]
-        var apple: ApplePush?
-        var web: WebMessage?
-        var badge: BadgeChange?
-        var isTemplate = false
+        self.init()
+        var content = self
         try JSONReader.document(text) { reader, key throws(InvalidInput) in
             switch key {
-            case "body": body = try reader.string("body")
-            case "shared": shared = SharedFields(stored: try reader.members("shared", bytesMax: .max) ?? [:])
-            case "custom": custom = try reader.members("custom", bytesMax: .max) ?? [:]
-            case "apple": apple = try reader.null() ? nil : try ApplePush(stored: &reader)
-            case "web": web = try reader.members("web", bytesMax: .max).map { WebMessage(stored: $0) }
-            case "badge": badge = BadgeChange(stored: try reader.value("badge"))
-            case "isTemplate": isTemplate = try reader.bool("isTemplate") ?? false
+            case "body": content.body = try reader.string("body")
+            case "shared":
+                content.shared = SharedFields(stored: try reader.members("shared", bytesMax: .max) ?? [:])
+            case "custom": content.custom = try reader.members("custom", bytesMax: .max) ?? [:]
+            case "apple": content.apple = try reader.null() ? nil : try ApplePush(stored: &reader)
+            case "web": content.web = try reader.members("web", bytesMax: .max).map { WebMessage(stored: $0) }
+            case "badge": content.badge = BadgeChange(stored: try reader.value("badge"))
+            case "isTemplate": content.isTemplate = try reader.bool("isTemplate") ?? false
+            case "translations":
+                content.translations = Translations(stored: try reader.members(key, bytesMax: .max) ?? [:])
             default: try reader.skip()
             }
         }
-        self.init(
-            body: body, shared: shared, custom: custom, apple: apple, web: web, badge: badge, isTemplate: isTemplate)
+        self = content
     }
 
     /// The stored form.
@@ -44,6 +41,7 @@ extension Push.Content {
         members["web"] = web?.json
         members["badge"] = badge?.json
         if isTemplate { members["isTemplate"] = .bool(true) }
+        if !translations.isEmpty { members["translations"] = translations.json }
         return .object(members)
     }
 }

@@ -1,9 +1,10 @@
 package import FoundationEssentials
+import Synchronization
 
 /// An accepted push request: content, audience, times.
 package struct Push: Sendable, Hashable {
     package let head: PushHead
-    package let content: Content
+    package var content: Content
     package let audience: Audience
     /// The types of platform that its target named; nil for every type.
     package let platforms: [PlatformKind]?
@@ -13,22 +14,23 @@ package struct Push: Sendable, Hashable {
     /// The content of a push: text, and parts for single platforms.
     package struct Content: Sendable, Hashable {
         /// The text for every platform that has none of its own.
-        package let body: String?
+        package var body: String?
         /// Fields that every platform shows in its own way beside the text.
-        package let shared: SharedFields
+        package var shared: SharedFields
         /// The sender's parts for single platforms, by the sender's key: `ios`, `android`, `windows8`, ...
-        package let custom: JSONObject
+        package var custom: JSONObject
         /// The part for Apple's devices, in Apple's format; it replaces the one in `custom`.
-        package let apple: ApplePush?
+        package var apple: ApplePush?
         /// The part for browsers; it replaces the one in `custom`.
-        package let web: WebMessage?
+        package var web: WebMessage?
         /// The change to the number on the app's icon, where no part for a platform has one.
-        package let badge: BadgeChange?
+        package var badge: BadgeChange?
         /// Whether its texts have placeholders, which are filled for each device; see `Placeholder`. Without it, braces are braces.
-        package let isTemplate: Bool
+        package var isTemplate: Bool
+        package var translations = Translations()
 
         package init(
-            body: String?, shared: SharedFields = SharedFields(), custom: JSONObject = [:],
+            body: String? = nil, shared: SharedFields = SharedFields(), custom: JSONObject = [:],
             apple: ApplePush? = nil, web: WebMessage? = nil, badge: BadgeChange? = nil, isTemplate: Bool = false
         ) {
             self.body = body
@@ -92,94 +94,71 @@ package struct PushHead: Sendable, Hashable {
     package let acceptedAt: Instant
     /// After this time no device is notified; nil leaves expiry to the provider.
     package let expiresAt: Instant?
+}
 
-    package init(
-        key: Key<Push>, receiptID: UUID, applicationKey: Key<Application>, lane: Lane, guarantee: Push.Guarantee,
-        acceptedAt: Instant, expiresAt: Instant?
-    ) {
-        self.key = key
-        self.receiptID = receiptID
-        self.applicationKey = applicationKey
-        self.lane = lane
-        self.guarantee = guarantee
-        self.acceptedAt = acceptedAt
-        self.expiresAt = expiresAt
+/// The pushes used last. A push never changes once it is accepted, and its content is expensive to decode.
+package final class PushCache: Sendable {
+    private let pushes = Mutex(BoundedCache<Key<Push>, Push>(countMax: bytesMax))
+
+    /// The limit on their stored forms: some ten thousand small pushes, or the last thirty of the largest.
+    private static let bytesMax = 8 << 20
+
+    /// nil when there is no such push.
+    func push(_ key: Key<Push>, in db: some SQLConnection) throws -> Push? {
+        if let push = pushes.withLock({ $0.value(for: key) }) {
+            return try db.prepared(PushStatements.exists).first(key) { _ in push }
+        }
+        return try db.prepared(PushStatements.byKey).first(key) { row in
+            let push = try Push(row)
+            keep(push, bytes: row.pushBytes)
+            return push
+        }
+    }
+
+    /// The push of each batch, in order. It stops, after one at least, when those that it read have so many bytes that no
+    /// more are to be held at once.
+    func pushes(of batches: [Batch], in db: some SQLConnection) throws -> [PushLoading] {
+        let known = pushes.withLock { pushes in batches.map { pushes.value(for: $0.pushKey) } }
+        return try db.pushes(batches.map(\.pushKey), known: known) { keep($0, bytes: $1) }
+    }
+
+    /// - Parameter bytes: how long it is as it is stored.
+    func keep(_ push: Push, bytes: Int) {
+        pushes.withLock { $0.set(push, for: push.key, weight: bytes) }
+    }
+
+    /// Called where a push was rolled back and its key may be assigned to another.
+    func clear() { pushes.withLock { $0 = BoundedCache(countMax: Self.bytesMax) } }
+}
+
+extension SQLRow {
+    /// How long a push is as it is stored, from the columns of `PushStatements.byKey`.
+    var pushBytes: Int { withBlob(7) { $0.count } + withBlob(8) { $0.count } }
+}
+
+extension Push {
+    /// From the columns of `PushStatements.byKey`.
+    init(_ row: some SQLRow) throws {
+        let head = try PushHead(row)
+        self = try StoreError.reading("push \(head.key)") {
+            Push(
+                head, content: try Content(stored: row.blob(7)), audience: try Audience(stored: row.blob(8)),
+                platforms: try row.textIfAny(9).map { try [PlatformKind](stored: $0) })
+        }
     }
 }
 
-/// The urgency of a push. A lane's batches go before those of all lanes after it.
-package enum Lane: Int64, Sendable, Hashable, CaseIterable, Comparable, Codable {
-    case urgent = 0
-    case normal = 1
-    case bulk = 2
-
-    package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
-}
-
-/// A push before it is accepted. It is validated completely, so that nothing downstream validates again.
-package struct NewPush: Sendable, Hashable {
-    package let receiptID: UUID
-    package let applicationKey: Key<Application>
-    package let content: Push.Content
-    package let audience: Audience
-    /// The platforms whose devices the audience is looked up on.
-    package let platformKeys: [Key<Platform>]
-    /// The types of platform that its target named; nil for every type.
-    package let platforms: [PlatformKind]?
-    package let lane: Lane
-    package let guarantee: Push.Guarantee
-    package let expiresAt: Instant?
-    /// The devices of the audience, where few were named and they were looked up already; nil if they are still to be found.
-    package let devices: DevicesByPlatform?
-    /// The devices of its target that no platform has.
-    package let unknownDevices: UnknownDevices
-    /// The devices of the audience that the acceptance has yet to look up. Empty for any other push.
-    package let named: [UUID]
-    /// The content as it is stored.
-    package let storedContent: String
-    /// The types of platform that refuse it for its size.
-    package let tooLarge: [InvalidInput]
-
-    /// The most devices that are looked up with the acceptance, since other pushes wait meanwhile. Fewer than make a push less urgent.
-    package static let namedMax = 16
-
-    package init(
-        receiptID: UUID, applicationKey: Key<Application>, content: Push.Content, audience: Audience,
-        platformKeys: [Key<Platform>], platforms: [PlatformKind]? = nil, lane: Lane,
-        guarantee: Push.Guarantee = .atLeastOnce, expiresAt: Instant? = nil, devices: DevicesByPlatform? = nil,
-        unknownDevices: UnknownDevices = UnknownDevices(), named: [UUID] = [], storedContent: String? = nil,
-        tooLarge: [InvalidInput] = []
-    ) {
-        self.receiptID = receiptID
-        self.applicationKey = applicationKey
-        self.content = content
-        self.audience = audience
-        self.platformKeys = platformKeys
-        self.platforms = platforms
-        self.lane = lane
-        self.guarantee = guarantee
-        self.expiresAt = expiresAt
-        self.devices = devices
-        self.unknownDevices = unknownDevices
-        self.named = named
-        self.storedContent = storedContent ?? content.storedText
-        self.tooLarge = tooLarge
+extension PushHead {
+    /// From the first columns of `PushStatements.byKey`, which `headByReceipt` has as well.
+    init(_ row: some SQLRow) throws {
+        guard
+            let receiptID = row.uuid(1),
+            let lane = Lane(rawValue: row.integer(3)),
+            let guarantee = Push.Guarantee(rawValue: row.integer(4))
+        else { throw StoreError.damaged("push \(row.integer(0))") }
+        self.init(
+            key: Key(row.integer(0)), receiptID: receiptID, applicationKey: Key(row.integer(2)), lane: lane,
+            guarantee: guarantee, acceptedAt: Instant(milliseconds: row.integer(5)),
+            expiresAt: row.integerIfAny(6).map(Instant.init(milliseconds:)))
     }
-
-    /// The push after its named devices were looked up.
-    package func finding(_ devices: DevicesByPlatform, unknown: UnknownDevices) -> NewPush {
-        NewPush(
-            receiptID: receiptID, applicationKey: applicationKey, content: content,
-            audience: .devices(devices.values.joined()), platformKeys: platformKeys, platforms: platforms, lane: lane,
-            guarantee: guarantee, expiresAt: expiresAt, devices: devices, unknownDevices: unknown,
-            storedContent: storedContent)
-    }
-}
-
-/// Devices by their platform, ascending on each.
-package typealias DevicesByPlatform = [Key<Platform>: [Key<Device>]]
-
-extension DevicesByPlatform {
-    /// Whether the devices of each platform fit into one batch.
-    package var isShort: Bool { values.allSatisfy { $0.count <= Batch.devicesMax } }
 }

@@ -1,4 +1,4 @@
-extension SQLStore {
+extension Store {
     /// Works in short steps. The first ends the fan-outs' sending, so that later ones find all batches there will be.
     package func cancel(_ push: Key<Push>) async throws -> Cancellation {
         var cancellation = Cancellation()
@@ -117,21 +117,12 @@ struct PushCancellation<Session: WriteSession> {
 }
 
 extension WriteSession {
-    /// Writes batches of a cancelled push, which are closed at once.
-    func writeCancelled(_ batches: [BatchDraft], of fanOut: FanOut, isLast: Bool) throws {
-        var rows = BatchRows()
-        for batch in batches { rows.append(batch, of: fanOut.pushKey, on: fanOut.platformKey, in: fanOut.lane) }
-        try rows.write(in: self, areWhole: false)
-        let devices = batches.reduce(0) { $0 + $1.answers.count }
-        if let first = batches.first?.first {
-            try prepared(PushCancellationStatements.closeFound).send(now, fanOut.pushKey, fanOut.platformKey, first)
-        }
-        try prepared(PushStatements.advance).send(isLast ? 1 : 0, 0, devices, now, fanOut.pushKey)
-        if devices > 0 {
-            try prepared(PushStatements.settle).send(0, now, now, fanOut.pushKey)
-            try prepared(TallyStatements.add).send(fanOut.pushKey, Int(Answer.skipped(.cancelled).code), devices)
-        }
-        if !isLast { effects.due.insert(.fanOuts) }
+    /// Closes and counts the batches that a step of a cancelled fan-out wrote.
+    func closeCancelled(_ fanOut: FanOut, from first: Key<Device>?, _ devices: Int) throws {
+        guard let first else { return }
+        try prepared(PushCancellationStatements.closeFound).send(now, fanOut.pushKey, fanOut.platformKey, first)
+        try prepared(PushStatements.settle).send(0, now, now, fanOut.pushKey)
+        try prepared(TallyStatements.add).send(fanOut.pushKey, Int(Answer.skipped(.cancelled).code), devices)
     }
 }
 

@@ -1,15 +1,17 @@
+package import FoundationEssentials
+
 /// A back end's request: content, target and times. It becomes a push at once, or by a schedule.
 ///
 /// Platforms and devices are looked up when it becomes a push, so a scheduled push reaches the devices that exist by
 /// then.
 package struct PushRequest: Sendable, Hashable {
-    package let content: Push.Content
-    package let target: Target
+    package var content: Push.Content
+    package var target: Target
     /// nil lets the size of the target decide.
-    package let lane: Lane?
-    package let guarantee: Push.Guarantee
+    package var lane: Lane?
+    package var guarantee: Push.Guarantee
     /// See `PushHead.expiresAt`.
-    package let expiresAt: Instant?
+    package var expiresAt: Instant?
 
     package init(
         content: Push.Content, target: Target, lane: Lane? = nil, guarantee: Push.Guarantee = .atLeastOnce,
@@ -21,9 +23,223 @@ package struct PushRequest: Sendable, Hashable {
         self.guarantee = guarantee
         self.expiresAt = expiresAt
     }
+}
 
-    /// Returns the request for other recipients.
-    package func aimed(at target: Target) -> PushRequest {
-        PushRequest(content: content, target: target, lane: lane, guarantee: guarantee, expiresAt: expiresAt)
+/// Makes a push of a request: finds the platforms, the audience and the devices that are named, and checks the content.
+package struct PushBuilder: Sendable {
+    private let store: any DeliveryPorts
+    private let clock: any WallClock
+
+    package init(store: any DeliveryPorts, clock: any WallClock) { (self.store, self.clock) = (store, clock) }
+
+    /// The push to accept. If it names a few devices, the acceptance looks them up.
+    ///
+    /// - Parameters:
+    ///   - findsAll: whether they are looked up now, which a preview needs.
+    ///   - narrowing: a condition on the devices besides the target.
+    package func build(
+        _ pushRequest: PushRequest, for application: Key<Application>, findsAll: Bool = false,
+        narrowedBy narrowing: AudienceExpression? = nil
+    ) async throws -> NewPush {
+        let receiptID = IdempotentID.make()
+        let target =
+            narrowing == nil
+            ? pushRequest.target
+            : Target(pushRequest.target.asExpression, isInteractiveOnly: pushRequest.target.isInteractiveOnly)
+        let (platforms, checked) = try await check(
+            pushRequest.content, for: target, of: application, receiptID: receiptID)
+        let keys = platforms.map(\.key)
+        let uuids = findsAll || target.isInteractiveOnly ? [] : target.devices ?? []
+        let left = uuids.count <= NewPush.namedMax ? uuids : []
+        var (found, unknown): (DevicesByPlatform?, [UUID]) = (nil, [])
+        if left.isEmpty, let names = target.named { (found, unknown) = try await store.devices(named: names, on: keys) }
+        let audience =
+            if let expression = target.expression {
+                try await meant(by: expression, target, platforms, narrowing, of: application)
+            } else {
+                target.audience(named: target.devices == nil ? [] : found?.values.flatMap(\.self) ?? [])
+            }
+        return NewPush(
+            receiptID: receiptID, applicationKey: application, content: pushRequest.content, audience: audience,
+            platformKeys: keys, platforms: target.platforms, lane: pushRequest.lane ?? Lane(for: audience),
+            guarantee: pushRequest.guarantee, expiresAt: pushRequest.expiresAt,
+            devices: target.isInteractiveOnly ? nil : found.flatMap { $0.isShort ? $0 : nil },
+            unknownDevices: UnknownDevices(unknown), named: left, storedContent: checked.stored,
+            tooLarge: checked.tooLarge)
     }
+
+    /// Whether a push of the schedule would go to anybody now.
+    func reaches(_ schedule: Schedule, _ narrowing: AudienceExpression?) async throws -> Bool {
+        let push = try await build(schedule.pushRequest, for: schedule.applicationKey, narrowedBy: narrowing)
+        for platform in push.platformKeys {
+            let first = try await store.firstDevices(
+                of: push.audience, on: platform, atMost: 1, by: .now + .seconds(3_600))
+            if !first.isEmpty { return true }
+        }
+        return false
+    }
+
+    /// The audience of a target now.
+    func audience(of target: Target, _ application: Key<Application>) async throws -> AudienceDraft {
+        let platforms = target.platforms(of: try await store.platforms(of: application))
+        if let expression = target.expression {
+            return AudienceDraft(
+                platforms: platforms, audience: try await meant(by: expression, target, platforms, of: application))
+        }
+        var devices: [Key<Device>] = []
+        if let uuids = target.devices {
+            devices = try await store.devices(named: .devices(uuids), on: platforms.map(\.key))
+                .found.values.flatMap(\.self)
+        }
+        return AudienceDraft(platforms: platforms, audience: target.audience(named: devices))
+    }
+
+    /// The expression with its segments written out.
+    func resolved(
+        _ expression: AudienceExpression, of application: Key<Application>
+    ) async throws -> AudienceExpression {
+        try await expression.resolved { try await store.segmentExpression($0, of: application) }
+    }
+
+    private func meant(
+        by expression: AudienceExpression, _ target: Target, _ platforms: [Platform],
+        _ narrowing: AudienceExpression? = nil, of application: Key<Application>
+    ) async throws -> Audience {
+        let own = try await resolved(expression, of: application)
+        let resolved = narrowing.map { .all([own, $0]) } ?? own
+        var devices: [[UUID]: [Key<Device>]] = [:]
+        for case .devices(let uuids) in resolved.terms where devices[uuids] == nil {
+            devices[uuids] = try await store.devices(named: .devices(uuids), on: platforms.map(\.key))
+                .found.values.flatMap(\.self)
+        }
+        var pushes: [UUID: Key<Push>] = [:]
+        for case .sent(let receipts) in resolved.terms {
+            for receipt in receipts where pushes[receipt] == nil {
+                let found = try await store.receipt(receipt)?.push
+                pushes[receipt] = found?.applicationKey == application ? found?.key : nil
+            }
+        }
+        let world = AudienceWorld(platforms: platforms, devices: devices, pushes: pushes, now: clock.now)
+        let audience = Audience.meant(by: expression, resolved.audience(in: world))
+        return target.isInteractiveOnly ? .all([audience, .list(.interactive)]) : audience
+    }
+
+    /// The platforms that the target selects, each of which supports the content, and the content as it is stored.
+    @discardableResult
+    func check(
+        _ content: Push.Content, for target: Target, of application: Key<Application>, receiptID: UUID = UUID()
+    ) async throws -> ([Platform], Push.Content.Checked) {
+        let platforms = target.platforms(of: try await store.platforms(of: application))
+            .filter { content.isMeant(for: $0.kind) }
+        return (platforms, try content.check(for: Set(platforms.map(\.kind)), receiptID: receiptID))
+    }
+}
+
+/// A push before it is accepted. It is validated completely, so that nothing downstream validates again.
+///
+/// A class for the same reason as `BatchLoad`.
+package final class NewPush: Sendable {
+    package let receiptID: UUID
+    package let applicationKey: Key<Application>
+    package let content: Push.Content
+    package let audience: Audience
+    /// The platforms whose devices the audience is looked up on, ascending.
+    package let platformKeys: [Key<Platform>]
+    /// The types of platform that its target named; nil for every type.
+    package let platforms: [PlatformKind]?
+    package let lane: Lane
+    package let guarantee: Push.Guarantee
+    package let expiresAt: Instant?
+    /// The devices of the audience, where few were named and they were looked up already; nil if they are still to be found.
+    package let devices: DevicesByPlatform?
+    /// The devices of its target that no platform has.
+    package let unknownDevices: UnknownDevices
+    /// The devices of the audience that the acceptance has yet to look up. Empty for any other push.
+    package let named: [UUID]
+    /// The keys of the named devices, as far as their UUIDs tell. Empty before `Store.locating`.
+    let namedKeys: [Key<Device>?]
+    /// The types of platform that refuse it for its size.
+    package let tooLarge: [InvalidInput]
+    /// The content as it is stored.
+    let storedContent: String
+    /// The audience as it is stored. Empty until the named devices were looked up.
+    let storedAudience: String
+
+    /// The most devices that are looked up with the acceptance, since other pushes wait meanwhile. Fewer than make a push less urgent.
+    package static let namedMax = 16
+
+    package init(
+        receiptID: UUID, applicationKey: Key<Application>, content: Push.Content, audience: Audience,
+        platformKeys: [Key<Platform>], platforms: [PlatformKind]? = nil, lane: Lane,
+        guarantee: Push.Guarantee = .atLeastOnce, expiresAt: Instant? = nil, devices: DevicesByPlatform? = nil,
+        unknownDevices: UnknownDevices = UnknownDevices(), named: [UUID] = [], namedKeys: [Key<Device>?] = [],
+        storedContent: String? = nil, tooLarge: [InvalidInput] = []
+    ) {
+        self.receiptID = receiptID
+        self.applicationKey = applicationKey
+        self.content = content
+        self.audience = audience
+        self.platformKeys = Set(platformKeys).sorted()
+        self.platforms = platforms
+        self.lane = lane
+        self.guarantee = guarantee
+        self.expiresAt = expiresAt
+        self.devices = devices
+        self.unknownDevices = unknownDevices
+        self.named = named
+        self.namedKeys = namedKeys
+        self.tooLarge = tooLarge
+        self.storedContent = storedContent ?? content.storedText
+        storedAudience = named.isEmpty ? audience.storedText : ""
+    }
+
+    /// How long it is as it is stored.
+    var bytes: Int { storedContent.utf8.count + storedAudience.utf8.count }
+
+    /// The push after its named devices were looked up.
+    ///
+    /// - Parameter found: the platform and the key of each of the named devices, nil where no platform has it.
+    package func finding(_ found: [(platform: Key<Platform>, device: Key<Device>)?]) -> NewPush {
+        var devices: DevicesByPlatform = [:]
+        var unknown: [UUID] = []
+        for (uuid, place) in zip(named, found) {
+            if let place {
+                if devices[place.platform]?.contains(place.device) != true {
+                    devices[place.platform, default: []].append(place.device)
+                }
+            } else if !unknown.contains(uuid) {
+                unknown.append(uuid)
+            }
+        }
+        return with(
+            .devices(devices.values.joined()), devices.mapValues { $0.sorted() }, UnknownDevices(unknown), [], [])
+    }
+
+    /// The push with the keys of its named devices.
+    func locating(_ keys: [Key<Device>?]) -> NewPush { with(audience, devices, unknownDevices, named, keys) }
+
+    private func with(
+        _ audience: Audience, _ devices: DevicesByPlatform?, _ unknownDevices: UnknownDevices, _ named: [UUID],
+        _ namedKeys: [Key<Device>?]
+    ) -> NewPush {
+        NewPush(
+            receiptID: receiptID, applicationKey: applicationKey, content: content, audience: audience,
+            platformKeys: platformKeys, platforms: platforms, lane: lane, guarantee: guarantee, expiresAt: expiresAt,
+            devices: devices, unknownDevices: unknownDevices, named: named, namedKeys: namedKeys,
+            storedContent: storedContent, tooLarge: tooLarge)
+    }
+
+    package func accepted(as key: Key<Push>, at now: Instant) -> Push {
+        Push(
+            key: key, receiptID: receiptID, applicationKey: applicationKey, content: content, audience: audience,
+            platforms: platforms, lane: lane, guarantee: guarantee, acceptedAt: now, expiresAt: expiresAt)
+    }
+}
+
+/// Devices by their platform, ascending on each.
+package typealias DevicesByPlatform = [Key<Platform>: [Key<Device>]]
+
+extension DevicesByPlatform {
+    /// Whether the devices of each platform fit into one batch.
+    package var isShort: Bool { values.allSatisfy { $0.count <= Batch.devicesMax } }
 }

@@ -3,12 +3,11 @@ import FoundationEssentials
 /// Turns push requests into pushes, for every API: finds the platforms and the audience, and checks that each platform
 /// supports the content.
 package struct PushService: Sendable {
-    package typealias Stores = ApplicationStore & DeviceStore & PushStore & ScheduleStore & AuditStore
-
-    private let store: any Stores
+    private let store: any Store
     private let pushObserver: any PushObserver
+    private var builder: PushBuilder { PushBuilder(store: store, clock: store.clock) }
 
-    package init(store: any Stores, pushObserver: any PushObserver = NoPushObserver()) {
+    package init(store: any Store, pushObserver: any PushObserver = NoPushObserver()) {
         self.store = store
         self.pushObserver = pushObserver
     }
@@ -16,14 +15,24 @@ package struct PushService: Sendable {
     /// Accepts the push; it is durable when this returns. Throws `InvalidInput` when a selected platform cannot take
     /// the content. If it is only too large for some of them, the push says so.
     package func send(_ pushRequest: PushRequest, for application: Key<Application>) async throws -> Push {
-        try await accept(try await newPush(pushRequest, for: application))
+        try await accept(try await builder.build(pushRequest, for: application))
     }
 
-    private func accept(_ draft: NewPush) async throws -> Push {
-        var push = try await store.accept(draft)
-        push.tooLarge = draft.tooLarge
+    private func accept(_ new: NewPush) async throws -> Push {
+        var push = try await store.accept(new)
+        push.tooLarge = new.tooLarge
         pushObserver.accepted(push.head)
         return push
+    }
+
+    /// The push that the request would make now, with the devices that it names. Nothing is sent.
+    package func preview(_ pushRequest: PushRequest, for application: Key<Application>) async throws -> NewPush {
+        try await builder.build(pushRequest, for: application, findsAll: true)
+    }
+
+    /// The devices that a push to the target would go to now, on the platforms that it selects.
+    package func audience(of target: Target, for application: Key<Application>) async throws -> AudienceDraft {
+        try await builder.audience(of: target, application)
     }
 
     /// The names in an accepted push's target that no device has; nil where there are none.
@@ -41,19 +50,54 @@ package struct PushService: Sendable {
     package func send(_ pushRequest: PushRequest, for application: Application, by author: AuditAuthor) async throws
         -> Push
     {
-        let draft = try await newPush(pushRequest, for: application.key)
-        let details = ["target": pushRequest.target.summary, "receipt_id": draft.receiptID.lowercased]
+        let new = try await builder.build(pushRequest, for: application.key)
+        let details = ["target": pushRequest.target.summary, "receipt_id": new.receiptID.lowercased]
         let change = AuditedChange(by: author, "push.create", application, details)
-        return try await store.audited(change) { try await accept(draft) }
+        return try await store.audited(change) { try await accept(new) }
     }
 
     /// As `schedule`, with a line in the audit log.
     package func schedule(
         _ pushRequest: PushRequest, at dueAt: Instant, for application: Application, by author: AuditAuthor
     ) async throws -> Schedule {
-        let details = ["target": pushRequest.target.summary, "due_at": dueAt.text]
+        try await schedule(pushRequest, at: dueAt, recurring: nil, for: application, by: author)
+    }
+
+    /// As `schedule`, again and again: first at the next time of the recurrence. Throws `InvalidInput` where that has none left, or the push
+    /// an expiry. Writes a line in the audit log.
+    package func schedule(
+        _ pushRequest: PushRequest, recurring recurrence: Recurrence, for application: Application,
+        by author: AuditAuthor
+    ) async throws -> Schedule {
+        try recurrence.check(pushRequest)
+        return try await schedule(
+            pushRequest, at: try recurrence.firstTime(after: store.clock.now), recurring: recurrence, for: application,
+            by: author)
+    }
+
+    /// As `schedule`, at a time by the clocks of each recipient. Throws `InvalidInput` where that is past everywhere, or the push names
+    /// devices of broadcast channels.
+    package func schedule(
+        _ pushRequest: PushRequest, at local: LocalDelivery, for application: Application, by author: AuditAuthor
+    ) async throws -> Schedule {
+        guard let first = local.next(after: local.madeAt + .milliseconds(-1)) else {
+            throw InvalidInput(field: "send_at.local", "is past everywhere")
+        }
+        var pushRequest = pushRequest
+        pushRequest.target.local = local
+        return try await schedule(pushRequest, at: first, recurring: nil, for: application, by: author)
+    }
+
+    private func schedule(
+        _ pushRequest: PushRequest, at dueAt: Instant, recurring recurrence: Recurrence?, for application: Application,
+        by author: AuditAuthor
+    ) async throws -> Schedule {
+        var details = ["target": pushRequest.target.summary, "due_at": dueAt.text]
+        details["recurrence"] = recurrence?.words
         let change = AuditedChange(by: author, "schedule.create", application, details)
-        return try await store.audited(change) { try await schedule(pushRequest, at: dueAt, for: application.key) }
+        return try await store.audited(change) {
+            try await schedule(pushRequest, at: dueAt, recurring: recurrence, for: application.key)
+        }
     }
 
     /// Sends a push to one device, to see whether it arrives; with a line in the audit log.
@@ -62,21 +106,23 @@ package struct PushService: Sendable {
     package func sendTest(
         _ pushRequest: PushRequest, to device: Device, of application: Application, by author: AuditAuthor
     ) async throws -> Push {
-        let pushRequest = PushRequest(
-            content: pushRequest.content, target: try Target(devices: [device.uuid]), lane: pushRequest.lane ?? .urgent,
-            guarantee: pushRequest.guarantee, expiresAt: pushRequest.expiresAt)
-        let draft = try await newPush(pushRequest, for: application.key)
+        var pushRequest = pushRequest
+        pushRequest.target = try Target(devices: [device.uuid])
+        pushRequest.lane = pushRequest.lane ?? .urgent
+        let new = try await builder.build(pushRequest, for: application.key)
         let change = AuditedChange(
             by: author, "device.test_push", device.uuid.lowercased, of: Permission.Subject(application),
-            ["receipt_id": draft.receiptID.lowercased])
-        return try await store.audited(change) { try await accept(draft) }
+            ["receipt_id": new.receiptID.lowercased])
+        return try await store.audited(change) { try await accept(new) }
     }
 
     /// As `change`, with a line in the audit log.
     package func change(
         _ key: Key<Schedule>, of application: Application, _ change: Schedule.Change, by author: AuditAuthor
     ) async throws -> Schedule? {
-        let line = AuditedChange(by: author, "schedule.update", application, ["schedule": key.id])
+        var details = ["schedule": key.id]
+        details["recurrence"] = change.recurrence?.words
+        let line = AuditedChange(by: author, change.verb?.action ?? "schedule.update", application, details)
         return try await store.audited(line) { try await self.change(key, of: application.key, change) }
     }
 
@@ -118,58 +164,16 @@ package struct PushService: Sendable {
         return cancellation
     }
 
-    /// The push that the request would make now, with the devices that it names.
-    package func draft(_ pushRequest: PushRequest, for application: Key<Application>) async throws -> NewPush {
-        try await newPush(pushRequest, for: application, leaving: [])
-    }
-
-    /// The push to accept. If it names a few devices, the acceptance looks them up.
-    package func newPush(_ pushRequest: PushRequest, for application: Key<Application>) async throws -> NewPush {
-        let target = pushRequest.target
-        let devices = target.isInteractiveOnly ? [] : target.devices ?? []
-        return try await newPush(
-            pushRequest, for: application, leaving: devices.count <= NewPush.namedMax ? devices : [])
-    }
-
-    /// - Parameter left: the devices of its target, where the acceptance looks them up.
-    private func newPush(
-        _ pushRequest: PushRequest, for application: Key<Application>, leaving left: [UUID]
-    ) async throws -> NewPush {
-        let receiptID = IdempotentID.make()
-        let (platforms, checked) = try await check(
-            pushRequest.content, for: pushRequest.target, of: application, receiptID: receiptID)
-        let keys = platforms.map(\.key)
-        let target = pushRequest.target
-        let named: DevicesByPlatform? =
-            if left.isEmpty, let names = target.named { try await store.devices(named: names, on: keys) } else { nil }
-        let audience = target.audience(named: target.devices == nil ? [] : named?.values.flatMap(\.self) ?? [])
-        return NewPush(
-            receiptID: receiptID, applicationKey: application, content: pushRequest.content, audience: audience,
-            platformKeys: keys, platforms: target.platforms, lane: pushRequest.lane ?? Lane(for: audience),
-            guarantee: pushRequest.guarantee, expiresAt: pushRequest.expiresAt,
-            devices: target.isInteractiveOnly ? nil : named.flatMap { $0.isShort ? $0 : nil },
-            unknownDevices: left.isEmpty
-                ? try await unknownDevices(of: target, found: named ?? [:], on: keys) : UnknownDevices(),
-            named: left, storedContent: checked.stored, tooLarge: checked.tooLarge)
-    }
-
-    /// Skips the look-up where each device was found.
-    private func unknownDevices(
-        of target: Target, found: DevicesByPlatform, on platforms: [Key<Platform>]
-    ) async throws -> UnknownDevices {
-        guard let devices = target.devices, found.values.reduce(0, { $0 + $1.count }) < devices.count else {
-            return UnknownDevices()
-        }
-        return UnknownDevices(try await store.unknownDevices(among: devices, on: platforms))
-    }
-
     /// Stores the push request until it is due. Throws `InvalidInput` when a platform that is selected at present
     /// cannot take the content.
     package func schedule(
-        _ pushRequest: PushRequest, at dueAt: Instant, for application: Key<Application>
+        _ pushRequest: PushRequest, at dueAt: Instant, recurring recurrence: Recurrence? = nil,
+        for application: Key<Application>
     ) async throws -> Schedule {
-        let (_, checked) = try await check(pushRequest.content, for: pushRequest.target, of: application)
-        var schedule = try await store.schedule(pushRequest, at: dueAt, for: application)
+        let (_, checked) = try await builder.check(pushRequest.content, for: pushRequest.target, of: application)
+        var pushRequest = pushRequest
+        pushRequest.target = try await settled(pushRequest.target, of: application)
+        var schedule = try await store.schedule(pushRequest, at: dueAt, recurring: recurrence, for: application)
         schedule.tooLarge = checked.tooLarge
         return schedule
     }
@@ -180,28 +184,31 @@ package struct PushService: Sendable {
     ) async throws -> Schedule? {
         guard let schedule = try await store.schedule(key, of: application) else { return nil }
         try schedule.check(change)
-        let changed = schedule.changed(by: change)
+        let changed = try schedule.changed(by: change, at: store.clock.now)
         if change.dueAt != nil || change.expiresAt != nil {
             try PushTimes.check(expiresAt: changed.pushRequest.expiresAt, sendAt: changed.dueAt, now: .distantPast)
         }
-        try await check(changed.pushRequest.content, for: changed.pushRequest.target, of: application)
+        try await builder.check(changed.pushRequest.content, for: changed.pushRequest.target, of: application)
+        var change = change
+        if let target = change.target { change.target = try await settled(target, of: application) }
         return try await store.change(key, of: application, change)
     }
 
-    /// The platforms that the target selects, each of which supports the content, and the content as it is stored.
-    @discardableResult
-    private func check(
-        _ content: Push.Content, for target: Target, of application: Key<Application>, receiptID: UUID = UUID()
-    ) async throws -> ([Platform], Push.Content.Checked) {
-        let platforms = target.platforms(of: try await store.platforms(of: application))
-            .filter { content.isMeant(for: $0.kind) }
-        return (platforms, try content.check(for: Set(platforms.map(\.kind)), receiptID: receiptID))
+    /// The target of a schedule, whose segments have to exist, and are written out where it takes them as they are now.
+    private func settled(_ target: Target, of application: Key<Application>) async throws -> Target {
+        guard let expression = target.expression else { return target }
+        let resolved = try await builder.resolved(expression, of: application)
+        guard target.fixesSegments else { return target }
+        var settled = Target(resolved, isInteractiveOnly: target.isInteractiveOnly)
+        settled.local = target.local
+        return settled
     }
 }
 
 extension Target {
     /// A description of the target for the audit log, without the names of users.
     fileprivate var summary: String {
+        if expression != nil { return "an expression" }
         if let devices { return devices.count == 1 ? "1 device" : "\(devices.count) devices" }
         if topics.isEmpty && customUserIDs.isEmpty {
             return platforms == nil ? "everyone" : "everyone on some platforms"
@@ -210,4 +217,27 @@ extension Target {
             .compactMap { count, word in count == 0 ? nil : "\(count) \(word)\(count == 1 ? "" : "s")" }
             .joined(separator: ", ")
     }
+}
+
+/// Receives hints that a push may have changed.
+package protocol PushObserver: Sendable {
+    /// Receives each accepted push once, from any API. Must return at once.
+    func accepted(_ push: PushHead)
+    /// Receives a hint that a push may have changed. Must return at once; the observer reads the receipt for details.
+    func pushMayHaveChanged(_ push: PushHead)
+    /// Receives the result of each batch that this process settled. Must return at once.
+    func settled(_ push: PushHead, _ settlement: Settlement)
+}
+
+extension PushObserver {
+    package func accepted(_ push: PushHead) { pushMayHaveChanged(push) }
+
+    package func settled(_ push: PushHead, _ settlement: Settlement) {}
+}
+
+/// Ignores all hints.
+package struct NoPushObserver: PushObserver {
+    package init() {}
+
+    package func pushMayHaveChanged(_ push: PushHead) {}
 }

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// A read that finds nothing under way leaves at once; meanwhile the next gather. Entries are taken before their read begins, so each sees
 /// rows that were committed before it was asked for.
-final class ReadCoalescer<Entry: Sendable, Answer: Sendable>: Sendable {
+package final class ReadCoalescer<Entry: Sendable, Answer: Sendable>: Sendable {
     private struct State {
         var waiting: [(entry: Entry, continuation: CheckedContinuation<Answer, any Error>)] = []
         var running = 0

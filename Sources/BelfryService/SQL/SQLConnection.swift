@@ -1,11 +1,11 @@
-import FoundationEssentials
-import PostgreSQL
+package import FoundationEssentials
+package import PostgreSQL
 
 /// A connection to a database of either engine.
 ///
 /// Generic code over it is specialised for each engine inside this module: no existential stands between a statement
 /// and its rows.
-protocol SQLConnection: SendableMetatype {
+package protocol SQLConnection: SendableMetatype {
     associatedtype Statement: SQLStatement
 
     /// The statement, prepared once for each connection.
@@ -55,7 +55,7 @@ protocol SQLConnection: SendableMetatype {
 }
 
 /// A prepared statement.
-protocol SQLStatement: SendableMetatype {
+package protocol SQLStatement: SendableMetatype {
     associatedtype Row: SQLRow
 
     /// Runs it without waiting for the answer where the engine can: an error is thrown by the next call that waits.
@@ -100,10 +100,10 @@ extension SQLStatement {
 }
 
 /// The types of parameters.
-typealias SQLValue = SQLiteValue & PostgresValue
+package typealias SQLValue = SQLiteValue & PostgresValue
 
 /// A row that a statement returned. Columns are read by index, from 0.
-protocol SQLRow: SendableMetatype {
+package protocol SQLRow: SendableMetatype {
     func isNull(_ column: Int32) -> Bool
     /// 0 for NULL.
     func integer(_ column: Int32) -> Int64

@@ -3,7 +3,7 @@
 /// It is written once, with PostgreSQL's placeholders (`$1`, `$2`, …). Where the engines differ by a word, the word is
 /// interpolated: a lock that only PostgreSQL takes, or one of the words below. Both texts are composed when the
 /// statement is first used; afterwards it costs what a literal costs.
-struct SQLText: Sendable, ExpressibleByStringInterpolation {
+package struct SQLText: Sendable, ExpressibleByStringInterpolation {
     let sqlite: String
     let postgres: String
 
@@ -13,23 +13,25 @@ struct SQLText: Sendable, ExpressibleByStringInterpolation {
         self.postgres = postgres
     }
 
-    init(stringLiteral text: String) { self.init(sqlite: text, postgres: text) }
+    package init(stringLiteral text: String) { self.init(sqlite: text, postgres: text) }
 
-    init(stringInterpolation parts: StringInterpolation) { self.init(sqlite: parts.sqlite, postgres: parts.postgres) }
+    package init(stringInterpolation parts: StringInterpolation) {
+        self.init(sqlite: parts.sqlite, postgres: parts.postgres)
+    }
 
-    struct StringInterpolation: StringInterpolationProtocol {
+    package struct StringInterpolation: StringInterpolationProtocol {
         fileprivate var sqlite = ""
         fileprivate var postgres = ""
 
-        init(literalCapacity: Int, interpolationCount: Int) {
+        package init(literalCapacity: Int, interpolationCount: Int) {
             sqlite.reserveCapacity(literalCapacity)
             postgres.reserveCapacity(literalCapacity)
         }
 
-        mutating func appendLiteral(_ text: String) { appendInterpolation(sqlite: text, postgres: text) }
+        package mutating func appendLiteral(_ text: String) { appendInterpolation(sqlite: text, postgres: text) }
 
         /// A text that is the same for both engines, such as a name.
-        mutating func appendInterpolation(_ text: String) { appendLiteral(text) }
+        package mutating func appendInterpolation(_ text: String) { appendLiteral(text) }
 
         /// A word that the engines have different names for.
         mutating func appendInterpolation(_ word: SQLText) {

@@ -1,9 +1,13 @@
+package import FoundationEssentials
+
 /// The context of a write: the database inside a transaction, and the transaction's effects that others have to learn
 /// of.
-protocol WriteSession: AnyObject, SendableMetatype {
+package protocol WriteSession: AnyObject, SendableMetatype {
     associatedtype Connection: SQLConnection
 
     var db: Connection { get }
+    /// The tables of the engine.
+    static var tables: [StoreTable] { get }
     var now: Instant { get }
     var secrets: Secrets { get }
     var pushes: PushCache { get }
@@ -30,13 +34,14 @@ protocol WriteSession: AnyObject, SendableMetatype {
 
     /// Whether the devices of deleted platforms count for the quota until they are deleted.
     static var countsDeleted: Bool { get }
-    /// Deletes rows, up to `$2`, of a platform `$1` from tables that only one engine has.
-    static var clearedWithPlatform: [SQLText] { get }
-    /// Tables with rows of applications that only one engine has.
-    static var clearedWithApplication: [OwnedTable] { get }
     /// Returns when no merge into the posting lists has read devices that are to be deleted; none begins until the
     /// transaction ends.
     func awaitMerge() throws
+
+    // MARK: Devices
+
+    /// Registers a device, as `DeviceStore.register`, together with the other changes of the transaction.
+    func register(_ registration: Registration, as uuid: UUID?, on platform: Platform) throws -> Device
 
     // MARK: Topics
 
@@ -49,8 +54,6 @@ protocol WriteSession: AnyObject, SendableMetatype {
     /// Adds topics to devices. Skips a device that was deleted, or that meanwhile got so many topics that it would have
     /// too many.
     func add(_ gains: [SubscriptionPlan.Addition], in application: Key<Application>) throws
-    /// Like `clearedWithPlatform`, for a topic.
-    static var clearedWithTopic: [SQLText] { get }
 
     /// Called with the number of devices of each platform that were indexed, up to a device.
     func noteIndexed(_ counts: [Int64: Int], until device: Int64) throws
@@ -58,7 +61,7 @@ protocol WriteSession: AnyObject, SendableMetatype {
     // MARK: Delivery
 
     /// Inserts pushes, and returns their keys in order; nil for one whose receipt id another push has already.
-    func insert(_ drafts: [PushDraft]) throws -> [Key<Push>?]
+    func insert(_ pushes: [NewPush]) throws -> [Key<Push>?]
     /// The platforms with due work, lane by lane.
     func bids(for work: ClaimedWork, in lanes: [Lane]) throws -> (Lane) throws -> [Bid]
     /// Leases due fan-outs, the longest due first, and sets aside those whose push cannot be read.
@@ -79,7 +82,7 @@ protocol WriteSession: AnyObject, SendableMetatype {
 }
 
 /// The effects of a transaction that others have to learn of after its commit.
-struct Effects {
+package struct Effects {
     /// Kinds of work that may have fallen due.
     var due: DueWork = []
     /// Applications or platforms have changed.
@@ -88,6 +91,8 @@ struct Effects {
     var damaged: [String] = []
     /// The changes to the use of quotas.
     var quotas = QuotaChanges()
+    /// The number of calls that found no room to wait for an old server.
+    var unmirrored = 0
 }
 
 extension WriteSession {
@@ -107,5 +112,16 @@ extension WriteSession {
         let key = try prepared(sql).first(repeat each values) { $0.integer(0) }
         guard let key else { throw StoreError.unavailable("an insertion returned no key") }
         return key
+    }
+}
+
+extension WriteSession {
+    /// Throws `StoreError.conflict` if one more row would exceed the limit.
+    ///
+    /// - Parameter count: counts the rows that there are, up to the limit.
+    func checkRoom<each Value: SQLValue>(
+        _ limit: RowLimit, _ count: SQLText, _ values: repeat each Value
+    ) throws {
+        try limit.check(prepared(count).count(repeat each values))
     }
 }

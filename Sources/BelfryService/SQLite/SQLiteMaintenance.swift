@@ -1,5 +1,6 @@
 import Dispatch
 import GRDB
+import Glibc
 import Logging
 
 /// Checks periodically whether another process has written, and runs the maintenance.

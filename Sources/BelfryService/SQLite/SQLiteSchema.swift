@@ -5,7 +5,7 @@ enum SQLiteSchema {
     static let migrator: DatabaseMigrator = {
         var migrator = DatabaseMigrator()
         migrator.registerMigration(Schema.identifier) { db in
-            for tables in Schema.tables { try db.execute(sql: tables.sqlite) }
+            for part in Schema.parts { try db.execute(sql: part.sql.sqlite) }
             try db.execute(sql: SQLiteTables.script)
             try Secrets.make(in: db)
         }

@@ -1,5 +1,6 @@
-import FoundationEssentials
-import GRDB
+package import FoundationEssentials
+package import GRDB
+import GRDBSQLite
 package import Logging
 import Synchronization
 
@@ -7,19 +8,21 @@ import Synchronization
 ///
 /// Writes of this process go through one `Writer`, which commits them in groups; reads use their own snapshots beside
 /// it. Other processes may use the file at the same time.
-package final class SQLiteStore: SQLStore {
+package final class SQLiteStore: Store {
     let pool: DatabasePool
     let writer: Writer
     /// The id of the node, which all servers of the file share: one at a time works through it, and owns the leases of the last one.
-    let node = UUID(words: 0, 0)
-    let registryCache: ApplicationCache
-    let clock: any WallClock
-    let secrets: Secrets
-    let pushes: PushCache
-    let signals: WorkHints
-    let damagedRows: DamagedRows
-    let quotaCounts: QuotaCounts
-    let userReads = ReadCoalescer<UsersOnPlatforms, DevicesByPlatform>()
+    package let node = UUID(words: 0, 0)
+    package let registryCache: ApplicationCache
+    package let clock: any WallClock
+    package let secrets: Secrets
+    package let pushes: PushCache
+    package let signals: WorkHints
+    package let damagedRows: DamagedRows
+    package let quotaCounts: QuotaCounts
+    package let userReads = ReadCoalescer<UsersOnPlatforms, DevicesByPlatform>()
+    /// The path of its file.
+    package var path: String { pool.path }
     private let useCounter: UseCounter
     private let maintenance: SQLiteMaintenance?
     private let checkpoints: Checkpoints
@@ -160,7 +163,7 @@ package final class SQLiteStore: SQLStore {
     /// How often a count that changes meanwhile is repeated beside the writer, before the writer does it.
     private static let countingsMax = 3
 
-    func write<Value: Sendable>(
+    package func write<Value: Sendable>(
         _ body: @escaping @Sendable (SQLiteWriteSession) throws -> Value
     ) async throws -> Value {
         for _ in 0..<Self.countingsMax {
@@ -174,16 +177,18 @@ package final class SQLiteStore: SQLStore {
     }
 
     /// The database is a file of this machine: there is nothing to wait for.
-    func writeRetrying<Value: Sendable>(
+    package func writeRetrying<Value: Sendable>(
         _ body: @escaping @Sendable (SQLiteWriteSession) throws -> Value
     ) async throws -> Value { try await write(body) }
 
     /// All reads of a snapshot see the same state.
-    func readCommitted<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+    package func readCommitted<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws
+        -> Value
+    {
         try await read(body)
     }
 
-    func search<Value: Sendable>(
+    package func search<Value: Sendable>(
         for application: Key<Application>?, isShort: Bool,
         _ body: @Sendable @escaping (Database, SearchBudget) throws -> Value
     ) async throws -> Value {
@@ -191,13 +196,13 @@ package final class SQLiteStore: SQLStore {
         return try await searches.search(for: application, body)
     }
 
-    func nextTurn() -> Int { claims.add(1, ordering: .relaxed).newValue & .max }
+    package func nextTurn() -> Int { claims.add(1, ordering: .relaxed).newValue & .max }
 
     /// Always nil: only the writer knows the use that is not stored yet, and it is small.
-    func unwrittenUse(_ account: QuotaAccount) -> Int? { nil }
+    package func unwrittenUse(_ account: QuotaAccount) -> Int? { nil }
 
     /// Reads from a snapshot, beside the writer.
-    func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+    package func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         do {
             return try await pool.read(body)
         } catch {
@@ -205,8 +210,6 @@ package final class SQLiteStore: SQLStore {
         }
     }
 }
-
-extension SQLiteStore: Store {}
 
 extension Configuration {
     fileprivate static var store: Configuration {
@@ -235,4 +238,65 @@ enum PragmaStatements {
         """
 
     static let reader = "PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY;"
+}
+
+extension SQLiteStore {
+    package func write(_ rows: [[BulkValue]], to table: BulkTable) async throws {
+        let sql = SQLiteBulkStatements.insert(into: table)
+        try await writer.write { session in
+            let insert = try session.prepared(sql)
+            guard table.derivedColumn != nil else {
+                for row in rows { try insert.run(values: row) }
+                return
+            }
+            for row in rows { try insert.run(values: row + [session.secrets.hash(of: row, in: table)]) }
+            try TokenIndex(session: session).addAll()
+        }
+    }
+
+    package func lastNumber(of table: String) async throws -> Int64 {
+        try await read { try $0.prepared(SQLiteBulkStatements.lastNumber).number(table) ?? 0 }
+    }
+
+    package func setLastNumber(_ number: Int64, of table: String) async throws {
+        try await writer.write { session in
+            try session.prepared(SQLiteBulkStatements.forgetLastNumber).run(table)
+            try session.prepared(SQLiteBulkStatements.setLastNumber).run(table, number)
+        }
+    }
+}
+
+extension Secrets {
+    /// The token hash of a row of devices.
+    fileprivate func hash(of row: [BulkValue], in table: BulkTable) -> BulkValue {
+        guard case .bytes(let token) = row[table.place(of: "token")] else { return .null }
+        return .integer(hash(of: DeviceToken(bytes: token)))
+    }
+}
+
+extension BulkValue: SQLiteValue {
+    package func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
+        switch self {
+        case .null: sqlite3_bind_null(statement, index)
+        case .integer(let value): value.bind(to: statement, at: index)
+        case .real(let value): value.bind(to: statement, at: index)
+        case .text(let value): value.bind(to: statement, at: index)
+        case .bytes(let value): value.bind(to: statement, at: index)
+        }
+    }
+}
+
+enum SQLiteBulkStatements {
+    static func insert(into table: BulkTable) -> String {
+        let columns = table.columns.map(\.name) + (table.derivedColumn.map { [$0] } ?? [])
+        let places = Array(repeating: "?", count: columns.count).joined(separator: ", ")
+        return
+            "INSERT INTO \(table.name) /* bulk.insert */ (\(columns.joined(separator: ", "))) VALUES (\(places))"
+    }
+
+    static let lastNumber = "SELECT seq /* bulk.last_number */ FROM sqlite_sequence WHERE name = ?1"
+
+    static let forgetLastNumber = "DELETE FROM sqlite_sequence /* bulk.forget_last_number */ WHERE name = ?1"
+
+    static let setLastNumber = "INSERT INTO sqlite_sequence /* bulk.set_last_number */ (name, seq) VALUES (?1, ?2)"
 }

@@ -1,16 +1,16 @@
-import GRDB
+package import GRDB
 import GRDBSQLite
 import Logging
 
 /// The context of a write: the database inside a transaction, and what the writer caches between transactions.
 ///
 /// The cache mirrors committed rows; a rollback, or a commit by another process, clears it.
-final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
+package final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     // SAFETY: made before the writer's first job, and used only on the writer's queue afterwards.
     private let clock: any WallClock
-    let secrets: Secrets
-    let pushes: PushCache
-    let quotaCounts: QuotaCounts
+    package let secrets: Secrets
+    package let pushes: PushCache
+    package let quotaCounts: QuotaCounts
     var contentUse = ContentUse()
     /// Topic ids by name, for the applications seen lately.
     var topics = SQLiteTopicCache()
@@ -26,7 +26,7 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     var newest: Int64?
     /// The newest device at the last round of `SQLiteMaintenance`.
     var lastDeviceSeen: Int64?
-    var effects = Effects()
+    package var effects = Effects()
     /// Enough new devices wait to be merged into the posting lists.
     var mergeIsDue = false
     /// Enough tokens of new devices wait to be added to their index.
@@ -59,9 +59,9 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
         self.quotaCounts = quotaCounts
     }
 
-    var now: Instant { clock.now }
+    package var now: Instant { clock.now }
 
-    var db: Database {
+    package var db: Database {
         guard let connection else { preconditionFailure("a write runs inside a transaction") }
         return connection
     }
@@ -114,20 +114,20 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
         return statuses[platform]
     }
 
-    func hold(
+    package func hold(
         _ platforms: [Key<Platform>], locating devices: [Key<Device>]
     ) throws -> (held: Set<Key<Platform>>, platformOf: [Key<Device>: Key<Platform>]) {
         (Set(try platforms.filter { try status(of: $0) != nil }), try db.platforms(of: devices))
     }
 
-    func awaitMerge() { gains = nil }
+    package func awaitMerge() { gains = nil }
 
-    func unwrittenUse(_ account: QuotaAccount) -> Int? {
+    package func unwrittenUse(_ account: QuotaAccount) -> Int? {
         account.quota == .content ? account.application.map(contentUse.unwritten) : nil
     }
 
     /// Throws `UncountedUse` where there are many rows.
-    func countUse(_ account: QuotaAccount) throws -> Int {
+    package func countUse(_ account: QuotaAccount) throws -> Int {
         if countsAllRows { return try db.quotaUse(account) }
         guard let use = try db.quotaUse(account, below: Self.rowsCountedMax) else {
             throw UncountedUse(account: account)
@@ -142,7 +142,7 @@ final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
         return try body(self)
     }
 
-    func registryChanged() {
+    package func registryChanged() {
         statuses = nil
         effects.registryChanged = true
     }
@@ -174,4 +174,10 @@ enum SQLiteSessionStatements {
     static let commit = "COMMIT /* session.commit */"
     static let rollback = "ROLLBACK /* session.rollback */"
     static let dataVersion = "PRAGMA data_version /* session.data_version */"
+}
+
+extension SQLiteWriteSession {
+    /// Devices of deleted platforms are not counted; see `QuotaStatements.devices`.
+    package static let countsDeleted = false
+    package static var tables: [StoreTable] { StoreTable.sqlite }
 }

@@ -1,16 +1,20 @@
 package import FoundationEssentials
 
-/// A push request that waits for its time; afterwards the record of its result.
+/// A push request that waits for its time, or for one time after another; afterwards the record of its result.
 package struct Schedule: Sendable, Hashable {
     package let key: Key<Schedule>
     package let applicationKey: Key<Application>
-    package let pushRequest: PushRequest
-    package let dueAt: Instant
+    package private(set) var pushRequest: PushRequest
+    /// `pausedDueAt` while it is paused.
+    package private(set) var dueAt: Instant
+    /// nil where it is sent once.
+    package private(set) var recurrence: Recurrence?
+    package private(set) var pausedAt: Instant?
     package let createdAt: Instant
     /// Raised by each change: a change based on an older version is refused.
-    package let version: Int64
+    package private(set) var version: Int64
     /// nil while it waits.
-    package let ending: Ending?
+    package private(set) var ending: Ending?
     /// The types of platform that would refuse it for its size today, for the answer to its sender; not stored.
     package var tooLarge: [InvalidInput] = []
 
@@ -19,6 +23,11 @@ package struct Schedule: Sendable, Hashable {
     /// Schedulers are signalled about a schedule that is due sooner than this; they find the others in time by
     /// themselves.
     package static let soon = Duration.seconds(60)
+
+    /// The due time of paused schedules, so that no program takes them for due.
+    package static let pausedDueAt = Instant(milliseconds: 253_370_764_800_000)
+    /// A recurring schedule that skips missed times skips those that passed longer ago.
+    package static let missedAfter = PushTimes.lateMax
 
     package struct Ending: Sendable, Hashable {
         package let how: How
@@ -38,6 +47,8 @@ package struct Schedule: Sendable, Hashable {
         case expired
         /// When it was due, a platform could not accept the content; a human-readable reason.
         case refused(String)
+        /// A time of a recurring schedule passed while no server ran, and it skips those.
+        case missed
 
         /// The name that lists use.
         package var name: String {
@@ -46,6 +57,7 @@ package struct Schedule: Sendable, Hashable {
             case .cancelled: "cancelled"
             case .expired: "expired"
             case .refused: "refused"
+            case .missed: "missed"
             }
         }
     }
@@ -53,22 +65,34 @@ package struct Schedule: Sendable, Hashable {
     /// The fields that a caller wants changed; nil leaves one as it is.
     package struct Change: Sendable, Hashable {
         package let content: Push.Content?
-        package let target: Target?
+        package var target: Target?
         package let dueAt: Instant?
         package let expiresAt: Instant?
         package let lane: Lane?
         package let guarantee: Push.Guarantee?
+        package let recurrence: Recurrence?
+        package let verb: Verb?
         /// Fields to clear.
         package let removed: Set<Part>
         /// The version that the caller saw; nil changes any. A different current version makes the change an `EditConflict`.
         package let seen: Int64?
 
         /// The fields that can be cleared.
-        package enum Part: Sendable, Hashable { case expiry, lane }
+        package enum Part: Sendable, Hashable { case expiry, lane, recurrence }
+
+        /// An operation on a recurring schedule. The raw values are those of paths.
+        package enum Verb: String, Sendable, Hashable, CaseIterable {
+            case pause, resume
+            case skipNext = "skip-next"
+
+            /// The name in the audit log.
+            var action: String { "schedule.\(rawValue.replacing("-", with: "_"))" }
+        }
 
         package init(
             content: Push.Content? = nil, target: Target? = nil, dueAt: Instant? = nil, expiresAt: Instant? = nil,
-            lane: Lane? = nil, guarantee: Push.Guarantee? = nil, removed: Set<Part> = [], seen: Int64? = nil
+            lane: Lane? = nil, guarantee: Push.Guarantee? = nil, recurrence: Recurrence? = nil,
+            verb: Verb? = nil, removed: Set<Part> = [], seen: Int64? = nil
         ) {
             self.content = content
             self.target = target
@@ -76,6 +100,8 @@ package struct Schedule: Sendable, Hashable {
             self.expiresAt = expiresAt
             self.lane = lane
             self.guarantee = guarantee
+            self.recurrence = recurrence
+            self.verb = verb
             self.removed = removed
             self.seen = seen
         }
@@ -83,8 +109,7 @@ package struct Schedule: Sendable, Hashable {
 
     package init(
         key: Key<Schedule>, applicationKey: Key<Application>, pushRequest: PushRequest, dueAt: Instant,
-        createdAt: Instant,
-        version: Int64, ending: Ending?
+        createdAt: Instant, version: Int64, recurrence: Recurrence? = nil, pausedAt: Instant? = nil, ending: Ending?
     ) {
         self.key = key
         self.applicationKey = applicationKey
@@ -92,6 +117,8 @@ package struct Schedule: Sendable, Hashable {
         self.dueAt = dueAt
         self.createdAt = createdAt
         self.version = version
+        self.recurrence = recurrence
+        self.pausedAt = pausedAt
         self.ending = ending
     }
 
@@ -100,24 +127,105 @@ package struct Schedule: Sendable, Hashable {
         if let seen = change.seen, seen != version { throw EditConflict() }
     }
 
-    /// This schedule with the changes, in its next version.
-    package func changed(by change: Change) -> Schedule {
-        let pushRequest = PushRequest(
-            content: change.content ?? pushRequest.content, target: change.target ?? pushRequest.target,
-            lane: change.removed.contains(.lane) ? nil : change.lane ?? pushRequest.lane,
-            guarantee: change.guarantee ?? pushRequest.guarantee,
-            expiresAt: change.removed.contains(.expiry) ? nil : change.expiresAt ?? pushRequest.expiresAt)
-        return Schedule(
-            key: key, applicationKey: applicationKey, pushRequest: pushRequest, dueAt: change.dueAt ?? dueAt,
-            createdAt: createdAt,
-            version: version + 1, ending: ending)
+    /// This schedule with the changes, in its next version. Throws where a recurring one would have an expiry, a time of its own, or none left,
+    /// and where one that is sent once is paused, resumed or skipped.
+    package func changed(by change: Change, at now: Instant) throws(InvalidInput) -> Schedule {
+        var changed = self
+        changed.version += 1
+        changed.pushRequest.content = change.content ?? pushRequest.content
+        changed.pushRequest.target = change.target ?? pushRequest.target
+        changed.pushRequest.target.local = local
+        guard local == nil || change.dueAt == nil && change.recurrence == nil else {
+            throw InvalidInput(
+                field: change.dueAt == nil ? "recurrence" : "send_at",
+                "cannot be changed: the schedule has a local time. Cancel it, and make another")
+        }
+        changed.pushRequest.lane = change.removed.contains(.lane) ? nil : change.lane ?? pushRequest.lane
+        changed.pushRequest.guarantee = change.guarantee ?? pushRequest.guarantee
+        changed.pushRequest.expiresAt =
+            change.removed.contains(.expiry) ? nil : change.expiresAt ?? pushRequest.expiresAt
+        changed.recurrence = change.removed.contains(.recurrence) ? nil : change.recurrence ?? recurrence
+        try changed.setTime(change, at: now)
+        return changed
     }
+
+    private mutating func setTime(_ change: Change, at now: Instant) throws(InvalidInput) {
+        guard let recurrence else {
+            guard change.verb == nil else {
+                throw InvalidInput(
+                    field: "schedule", "is sent once: only a recurring one is paused, resumed or skipped")
+            }
+            guard let dueAt = change.dueAt ?? (change.removed.contains(.recurrence) ? nil : dueAt) else {
+                throw InvalidInput(field: "send_at", "is missing: without its recurrence the schedule has no time")
+            }
+            self.dueAt = dueAt
+            pausedAt = nil
+            return
+        }
+        guard change.dueAt == nil else {
+            throw InvalidInput(
+                field: "send_at", "is given, but the schedule recurs: change its recurrence, or set that to null")
+        }
+        try recurrence.check(pushRequest)
+        if change.recurrence != nil || change.verb == .resume { dueAt = try recurrence.firstTime(after: now) }
+        switch change.verb {
+        case .pause?: pausedAt = pausedAt ?? now
+        case .resume?: pausedAt = nil
+        case .skipNext?: try skipNext(of: recurrence, at: now)
+        case nil: break
+        }
+        if pausedAt != nil { dueAt = Self.pausedDueAt }
+    }
+
+    private mutating func skipNext(of recurrence: Recurrence, at now: Instant) throws(InvalidInput) {
+        let time = pausedAt == nil ? dueAt : try recurrence.firstTime(after: now)
+        let skipping = try recurrence.skipping(time)
+        dueAt = try skipping.firstTime(after: max(time, now))
+        self.recurrence = skipping
+    }
+
+    // MARK: Times
+
+    /// The next time; nil while it is paused.
+    package var nextAt: Instant? { pausedAt == nil ? dueAt : nil }
+
+    /// The next times of a recurring schedule; of a paused one those it would have if it was resumed now.
+    package func times(atMost limit: Int, now: Instant) -> [Instant] {
+        guard let recurrence, ending == nil else { return [] }
+        guard pausedAt == nil else { return recurrence.times(after: now, atMost: limit) }
+        return [dueAt] + recurrence.times(after: max(dueAt, now), atMost: limit - 1)
+    }
+
+    /// Whether the time at which it was due is to be skipped.
+    package func isMissed(at now: Instant) -> Bool {
+        recurrence?.missed == .skip && dueAt + Self.missedAfter < now
+    }
+
+    /// This schedule after its time: ended, or waiting for its next time in its next version. However many times have passed meanwhile, it is one.
+    package func finished(_ how: How, at now: Instant) -> Schedule {
+        guard how != .cancelled, let next = next(after: max(dueAt, now)) else { return ended(how, at: now) }
+        var moved = self
+        moved.version += 1
+        moved.dueAt = next
+        return moved
+    }
+
+    /// The next time of a schedule that has several; nil for none.
+    package func next(after instant: Instant) -> Instant? {
+        recurrence?.next(after: instant) ?? local?.next(after: instant)
+    }
+
+    /// The time by the clocks of each recipient; nil where it has none.
+    package var local: LocalDelivery? { pushRequest.target.local }
+    /// Whether it becomes several pushes.
+    package var isRepeated: Bool { recurrence != nil || local != nil }
 
     /// This schedule, ended.
     package func ended(_ how: How, at now: Instant) -> Schedule {
-        Schedule(
-            key: key, applicationKey: applicationKey, pushRequest: pushRequest, dueAt: dueAt, createdAt: createdAt,
-            version: version, ending: Ending(how, at: now))
+        var ended = self
+        // The last time of a recurring one.
+        ended.ending = Ending(how == .missed ? .expired : how, at: now)
+        return ended
     }
 }
 
@@ -143,4 +251,15 @@ extension Key where Noun == Schedule {
         word = (word ^ word >> 32) &* Self.inverseMultiplier
         self.init(Int64(bitPattern: word))
     }
+}
+
+/// The result of one of the times of a recurring schedule.
+package struct ScheduleRun: Sendable, Hashable {
+    package let dueAt: Instant
+    /// When it was sent, or not.
+    package let at: Instant
+    package let how: Schedule.How
+
+    /// The most that are kept of a schedule, the latest.
+    package static let keptMax = 100
 }

@@ -1,6 +1,7 @@
 /// Brings the names that older versions stored into their normal forms, and merges rows that have the same name then.
 ///
-/// Names in ASCII were in that form already, but for blanks around them: only rows with other names are read.
+/// Names in ASCII were in that form already, but for blanks around them: only rows with other names are read. Its statements name the
+/// columns that existed then: a column of a later version is added after it ran.
 enum NormalizedNames: SchemaMigration {
     static let identifier = "0005 normalized names"
 
@@ -51,12 +52,12 @@ private struct NameMigration<Connection: SQLConnection> {
     func mendTopics() throws {
         let now = Instant(milliseconds: try db.prepared(NameStatements.now).number() ?? 0)
         var merged: [Int64: Int64] = [:]
-        try eachRow(NameStatements.topics, as: { (Topic($0), Key<Application>($0.integer(3))) }) { id, row in
+        try eachRow(NameStatements.topics, as: { (Self.topic($0), Key<Application>($0.integer(3))) }) { id, row in
             let (topic, application) = row
             let name = topic.name.mended.caseFolded
             // An expired topic is about to be deleted: no device is subscribed to it.
             guard !name.hasBytes(of: topic.name), topic.isLiving(at: now) else { return }
-            let other = try db.prepared(TopicStatements.byName).first(application, name, as: Topic.init)
+            let other = try db.prepared(NameStatements.topicNamed).first(application, name, as: Self.topic)
             guard let other, other.isLiving(at: now) else {
                 if let other { try delete(other.key.rawValue) }
                 try db.prepared(NameStatements.renameTopic).run(name, id)
@@ -70,6 +71,11 @@ private struct NameMigration<Connection: SQLConnection> {
         // Nodes of an older version remember topics until one is deleted.
         try db.prepared(NameStatements.forgetTopics).run()
         if !merged.isEmpty { try moveSubscriptions(merged) }
+    }
+
+    /// A topic as it was when the migration was made: columns of later versions are not there yet.
+    private static func topic(_ row: some SQLRow) -> Topic {
+        Topic(key: Key(row.integer(0)), name: row.text(1), expiresAt: row.instantIfAny(2))
     }
 
     private func delete(_ topic: Int64) throws {
@@ -137,7 +143,7 @@ private struct NameMigration<Connection: SQLConnection> {
             // A damaged profile is reported where the user is read.
             guard let user = row.user, !merged.contains(key) else { return }
             let id = user.id.mended
-            let other = try db.prepared(UserStatements.byID).first(row.application, id) {
+            let other = try db.prepared(NameStatements.userNamed).first(row.application, id) {
                 ($0.integer(0), try? User($0))
             }
             guard let other, other.0 != key else {
@@ -262,6 +268,10 @@ enum NameStatements {
          LIMIT $2
         """
 
+    static let topicNamed: SQLText = """
+        SELECT id, name, expires_at_ms /* names.topic */ FROM topic WHERE application_id = $1 AND name = $2
+        """
+
     static let renameTopic: SQLText = "UPDATE topic /* names.rename_topic */ SET name = $1 WHERE id = $2"
 
     static let forgetTopics: SQLText = """
@@ -295,6 +305,12 @@ enum NameStatements {
          WHERE id > $1 AND (\(unmended: "public_id") OR \(unmended: "attributes"))
          ORDER BY id
          LIMIT $2
+        """
+
+    static let userNamed: SQLText = """
+        SELECT id, public_id, language, time_zone, attributes, created_at_ms, updated_at_ms /* names.user */
+          FROM app_user
+         WHERE application_id = $1 AND public_id = $2
         """
 
     static let setUser: SQLText = """

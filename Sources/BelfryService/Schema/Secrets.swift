@@ -1,8 +1,8 @@
 import FoundationEssentials
 
 /// The secrets made with the database and never changed: they encrypt device ids and hash tokens.
-struct Secrets: Sendable {
-    let naming: DeviceNaming
+package struct Secrets: Sendable {
+    package let naming: DeviceNaming
     /// The hash function of tokens and of events.
     let tokenHash: SipHash
     private let secondTokenHash: SipHash

@@ -56,18 +56,15 @@ extension NetworkAddress {
 extension NetworkAddress {
     /// Reads `192.0.2.1` or `2001:db8::1`; nil for anything else.
     package init?(_ text: String) {
-        var v4 = in_addr()
+        // Integers take the bytes: which module owns `in_addr` differs between debug and release builds.
+        var v4: UInt32 = 0
         if inet_pton(AF_INET, text, &v4) == 1 {
-            self.init(v4: UInt32(bigEndian: v4.s_addr))
+            self.init(v4: UInt32(bigEndian: v4))
             return
         }
-        var v6 = in6_addr()
+        var v6: [UInt64] = [0, 0]
         guard inet_pton(AF_INET6, text, &v6) == 1 else { return nil }
-        self = withUnsafeBytes(of: v6) { bytes in
-            NetworkAddress(
-                high: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self)),
-                low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
-        }
+        self.init(high: UInt64(bigEndian: v6[0]), low: UInt64(bigEndian: v6[1]))
     }
 }
 

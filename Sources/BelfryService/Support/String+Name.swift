@@ -1,5 +1,7 @@
 // Names of topics, users, aliases and so on. Blanks around a name are not part of it: people and spreadsheets leave them there.
 
+@_spi(_Unicode) import Swift
+
 extension String {
     /// Normalization Form C, without the blanks and invisible marks around it.
     package var asName: String { isPlainName ? self : withoutBlanksAround.normalized }
@@ -57,5 +59,119 @@ extension Unicode.Scalar {
     fileprivate var hexDigits: String {
         let digits = String(value, radix: 16, uppercase: true)
         return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+}
+
+// Names from outside. Texts that look equal to readers must be equal bytes, in Swift as in SQL.
+
+extension String {
+    /// Normalization Form C. ASCII is in that form already, and costs one pass. Source: Unicode Standard Annex #15.
+    package var normalized: String {
+        utf8.allSatisfy { $0 < 0x80 } ? self : Self(scalars: _nfc)
+    }
+
+    /// Normalization Form C with case folded, for names that compare without case: full folding, in no language's own way.
+    /// Source: The Unicode Standard, section 3.13, toCasefold; CaseFolding.txt, statuses C and F.
+    ///
+    /// Most names are lower-case ASCII already: one pass then.
+    package var caseFolded: String {
+        var isFolded = true
+        for byte in utf8 {
+            guard byte < 0x80 else { return foldedScalars }
+            if 0x41...0x5A ~= byte { isFolded = false }
+        }
+        return isFolded ? self : lowercased()
+    }
+
+    private var foldedScalars: String {
+        Self(scalars: Self(scalars: _nfc.lazy.flatMap(\.caseFolded))._nfc)
+    }
+
+    /// Lower case in Normalization Form C, for names that other programs compare in lower case.
+    package var lowerCase: String { normalized.lowercased().normalized }
+
+    private init(scalars: some Sequence<Unicode.Scalar>) {
+        var view = UnicodeScalarView()
+        view.append(contentsOf: scalars)
+        self.init(view)
+    }
+}
+
+extension Unicode.Scalar {
+    /// The lower case of the upper case is the folded form, but for Cherokee, which folds to upper case, and the dotless i, which is a
+    /// letter of its own. See `TextOracleTests`.
+    fileprivate var caseFolded: [Unicode.Scalar] {
+        switch value {
+        case 0x131, 0x13A0...0x13F5: [self]
+        case 0x13F8...0x13FD, 0xAB70...0xABBF: Array(properties.uppercaseMapping.unicodeScalars)
+        default:
+            properties.lowercaseMapping.unicodeScalars.flatMap(\.properties.uppercaseMapping.unicodeScalars)
+                .flatMap(\.properties.lowercaseMapping.unicodeScalars)
+        }
+    }
+}
+
+extension String {
+    /// With percent signs for all but the unreserved characters. Source: RFC 3986 §2.3.
+    package var percentEncoded: String {
+        var bytes: [UInt8] = []
+        for byte in utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: bytes.append(byte)
+            default: bytes += [UInt8(ascii: "%"), (byte >> 4).upperHexDigit, (byte & 15).upperHexDigit]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Keeps malformed percent-encoding as it is.
+    package init(percentDecoding text: Substring, plusIsSpace: Bool = false) {
+        let bytes = Array(text.utf8)
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(bytes.count)
+        var index = 0
+        while index < bytes.count {
+            let digits = bytes[(index + 1)...].prefix(2)
+            if bytes[index] == UInt8(ascii: "%"), digits.count == 2, let byte = [UInt8](hex: digits)?.first {
+                decoded.append(byte)
+                index += 3
+            } else {
+                decoded.append(plusIsSpace && bytes[index] == UInt8(ascii: "+") ? 0x20 : bytes[index])
+                index += 1
+            }
+        }
+        self.init(decoding: decoded, as: UTF8.self)
+    }
+}
+
+extension UInt8 {
+    /// In upper case, of a number below 16.
+    fileprivate var upperHexDigit: UInt8 { self < 10 ? self + 0x30 : self + 0x37 }
+}
+
+extension String {
+    /// The number of insertions, removals and replacements that make the other text: the Levenshtein distance.
+    package func edits(to other: String) -> Int {
+        var row = Array(0...other.utf8.count)
+        for (index, letter) in utf8.enumerated() {
+            var diagonal = row[0]
+            row[0] = index + 1
+            for (column, another) in other.utf8.enumerated() {
+                let replaced = diagonal + (letter == another ? 0 : 1)
+                diagonal = row[column + 1]
+                row[column + 1] = Swift.min(replaced, diagonal + 1, row[column] + 1)
+            }
+        }
+        return row[other.utf8.count]
+    }
+}
+
+extension String {
+    /// The longest beginning of whole characters that fits.
+    func prefix(bytes: Int) -> String {
+        guard utf8.count > bytes else { return self }
+        var text = Substring(self).prefix(bytes)
+        while text.utf8.count > bytes { text.removeLast() }
+        return String(text)
     }
 }

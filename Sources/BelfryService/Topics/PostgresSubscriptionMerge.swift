@@ -4,7 +4,7 @@ import PostgreSQL
 ///
 /// Alone, each device costs a row and an index entry for each topic; a merge of thousands writes one row for all
 /// devices that a topic gains. Devices past the mark are not merged yet: readers take their topics from their rows
-/// (`PostgresPostings`), and a transaction that changes those leaves the lists alone (`PostingChanges`). One node at a
+///, and a transaction that changes those leaves the lists alone (`PostingChanges`). One node at a
 /// time merges (`PostgresMaintenance`), no further than the horizon (`DeviceHorizon`). See decision 20.
 struct PostgresSubscriptionMerge {
     let session: PostgresWriteSession
@@ -75,7 +75,7 @@ extension PostgresWriteSession {
     }
 
     /// Blocks merges until the transaction ends; the next statement sees what the last merge wrote.
-    func awaitMerge() throws { try prepared(PostgresSubscriptionStatements.shareMark).send() }
+    package func awaitMerge() throws { try prepared(PostgresSubscriptionStatements.shareMark).send() }
 }
 
 extension Connection {

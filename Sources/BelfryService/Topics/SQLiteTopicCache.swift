@@ -1,4 +1,6 @@
 import GRDB
+import PostgreSQL
+import Synchronization
 
 /// Topics by name and by id, as far as they were looked up: most devices share few topics.
 struct SQLiteTopicCache {
@@ -53,7 +55,8 @@ extension SQLiteWriteSession {
         }
     }
 
-    func intern(_ name: String, expiresAt: Instant?, in application: Key<Application>) throws -> NewTopic.CreationResult
+    package func intern(_ name: String, expiresAt: Instant?, in application: Key<Application>) throws
+        -> NewTopic.CreationResult
     {
         let now = now
         if let topic = try topics.topic(named: name, in: application, at: now, db) { return .existed(topic) }
@@ -66,7 +69,7 @@ extension SQLiteWriteSession {
         return .created(topic)
     }
 
-    func checkTopics(_ names: some Collection<String>, of application: Key<Application>) throws {
+    package func checkTopics(_ names: some Collection<String>, of application: Key<Application>) throws {
         guard !names.isEmpty, let limit = quotaCounts.quotas[.topics] else { return }
         guard try names.count > limit - use(QuotaAccount(.topics, of: application)) else { return }
         let byName = try prepared(TopicStatements.byName)
@@ -74,7 +77,7 @@ extension SQLiteWriteSession {
         try check(.topics, of: application, adding: new)
     }
 
-    func forgetTopics() { topics = SQLiteTopicCache() }
+    package func forgetTopics() { topics = SQLiteTopicCache() }
 }
 
 enum SQLiteTopicStatements {
@@ -83,4 +86,107 @@ enum SQLiteTopicStatements {
     static let insert = """
         INSERT INTO topic /* topics.insert */ (application_id, name, expires_at_ms) VALUES (?1, ?2, ?3)
         """
+}
+
+/// Topics by name, as far as they were looked up: most devices share few topics. An entry is valid until any node
+/// deletes a topic; readers know how many were deleted, and are given nothing older.
+final class PostgresTopicCache: Sendable {
+    typealias Topics = [Key<Application>: [String: Topic]]
+
+    private struct State {
+        var topicDeletions: Int64 = 0
+        var topics: Topics = [:]
+        var count = 0
+        let begunAt = ContinuousClock.now
+    }
+
+    private let state = Mutex(State())
+
+    /// Beyond this many entries all are dropped, so that an app that invents names takes no memory.
+    private static let countMax = 100_000
+    /// A database that was restored from a backup may have the same number of deletions, and other topics.
+    private static let ageMax = Duration.seconds(60)
+
+    /// The topics looked up since that many deletions.
+    func topics(since topicDeletions: Int64) -> Topics {
+        state.withLock { state in
+            if state.begunAt.duration(to: .now) > Self.ageMax { state = State() }
+            return state.topicDeletions == topicDeletions ? state.topics : [:]
+        }
+    }
+
+    /// Called with topics once the transaction that found or created them has committed.
+    func learn(_ topics: [TopicName: Topic], since topicDeletions: Int64) {
+        state.withLock { state in
+            guard topicDeletions >= state.topicDeletions else { return }
+            if topicDeletions > state.topicDeletions || state.count + topics.count > Self.countMax {
+                state = State(topicDeletions: topicDeletions)
+            }
+            for (name, topic) in topics { state.topics[name.application, default: [:]][name.name] = topic }
+            state.count += topics.count
+        }
+    }
+}
+
+/// Deletes topics: their names at once, their posting lists in short steps.
+///
+/// The rest of a deleted topic is cleared by the maintenance of this process or the next. Its id is never reused, so
+/// the rest is harmless.
+struct TopicDeletion<Session: WriteSession> {
+    let session: Session
+
+    /// Topics deleted, or subscriptions cleared, in one step.
+    private static var stride: Int { 200 }
+
+    /// Unsubscribes all devices and frees the name.
+    func delete(_ topic: Key<Topic>, of application: Key<Application>) throws {
+        try session.forgetTopics()
+        try session.prepared(TopicDeletionStatements.delete).send(topic)
+        try session.prepared(TopicDeletionStatements.note).send(topic)
+        session.note(-1, .topics, of: application)
+    }
+
+    /// Deletes expired topics, and clears some of the rest of a deleted one.
+    func step() throws {
+        let expired = try session.prepared(TopicDeletionStatements.expired).all(session.now, Self.stride) {
+            (topic: Key<Topic>($0.integer(0)), application: Key<Application>($0.integer(1)))
+        }
+        for each in expired { try delete(each.topic, of: each.application) }
+        try clear()
+    }
+
+    private func clear() throws {
+        let deletedTopics = try session.prepared(TopicDeletionStatements.next).first {
+            (topic: Key<Topic>($0.integer(0)), lastDevice: $0.integer(1))
+        }
+        guard let deletedTopics else { return }
+        for sql in Session.tables.compactMap({ $0.delete(of: .topic) }) {
+            if try session.prepared(sql).run(deletedTopics.topic, Self.stride) > 0 { return }
+        }
+        // A device that has not been merged yet may still be added to the list.
+        guard try session.db.postingMark().device >= deletedTopics.lastDevice else { return }
+        try session.prepared(TopicDeletionStatements.forget).send(deletedTopics.topic)
+    }
+}
+
+enum TopicDeletionStatements {
+    static let delete: SQLText = "DELETE FROM topic /* topic_deletion.delete */ WHERE id = $1"
+
+    /// In PostgreSQL a transaction that adds to the lists locks the topic, and so had ended when it was deleted.
+    static let note: SQLText = """
+        INSERT INTO deleted_topic /* topic_deletion.note */ \(
+            sqlite: "(topic_id, last_device_id) SELECT $1, coalesce(max(id), 0) FROM device",
+            postgres: "(topic_id) VALUES ($1) ON CONFLICT DO NOTHING")
+        """
+
+    /// Scans `topic_expiry`.
+    static let expired: SQLText = """
+        SELECT id, application_id /* topic_deletion.expired */ FROM topic WHERE expires_at_ms <= $1 LIMIT $2
+        """
+
+    static let next: SQLText = """
+        SELECT topic_id, last_device_id /* topic_deletion.next */ FROM deleted_topic ORDER BY topic_id LIMIT 1
+        """
+
+    static let forget: SQLText = "DELETE FROM deleted_topic /* topic_deletion.forget */ WHERE topic_id = $1"
 }

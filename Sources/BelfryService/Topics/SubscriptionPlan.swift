@@ -9,12 +9,6 @@ package struct SubscriptionPlan: Sendable {
         package let device: Key<Device>
         package let platform: Key<Platform>
         package let topics: Set<String>
-
-        package init(device: Key<Device>, platform: Key<Platform>, topics: Set<String>) {
-            self.device = device
-            self.platform = platform
-            self.topics = topics
-        }
     }
 
     /// The topics that one device gets.
@@ -113,5 +107,31 @@ package enum SubscriberCandidate: Sendable {
                 (try? DeviceToken(text, for: platform.kind)).map { .token($0, platform.key) }
             }
         }
+    }
+}
+
+/// Topics that a back end adds to one device of its application.
+package struct Subscription: Sendable, Hashable {
+    package let device: Name
+    /// The normalized names.
+    package let topics: Set<String>
+
+    /// A name that a back end knows a device by.
+    package enum Name: Sendable, Hashable {
+        case uuid(UUID)
+        /// As the app registered it. It may name a device on several platforms of the application.
+        case token(String)
+    }
+
+    /// The reason why topics were not added.
+    package enum Refusal: Sendable, Hashable {
+        case unknownDevice
+        /// The device would have this many, which is over `Registration.topicsMax`.
+        case tooManyTopics(Int)
+    }
+
+    package init(device: Name, topics: Set<String>) {
+        self.device = device
+        self.topics = topics
     }
 }

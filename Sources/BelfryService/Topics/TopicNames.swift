@@ -19,7 +19,8 @@ extension PostgresWriteSession {
         return topics
     }
 
-    func intern(_ name: String, expiresAt: Instant?, in application: Key<Application>) throws -> NewTopic.CreationResult
+    package func intern(_ name: String, expiresAt: Instant?, in application: Key<Application>) throws
+        -> NewTopic.CreationResult
     {
         while true {
             let old = try prepared(TopicStatements.byName).first(application, name, as: Topic.init)
@@ -36,7 +37,7 @@ extension PostgresWriteSession {
         }
     }
 
-    func checkTopics(_ names: Set<String>, of application: Key<Application>) throws {
+    package func checkTopics(_ names: Set<String>, of application: Key<Application>) throws {
         guard let room = try topicRoom(of: application), names.count > room else { return }
         let there = try existing(Set(names.map { TopicName(application: application, name: $0) }))
         try check(.topics, of: application, adding: names.count - there.count)
@@ -52,7 +53,7 @@ extension PostgresWriteSession {
     func existing(_ names: Set<TopicName>) throws -> Set<TopicName> { Set(try db.topics(names).keys) }
 
     /// Comes first. Fixed lock order; avoids deadlocks.
-    func forgetTopics() throws { try prepared(PostgresTopicDeletionStatements.countOn).send() }
+    package func forgetTopics() throws { try prepared(PostgresTopicDeletionStatements.countOn).send() }
 
     /// The topics that exist, locked against deletion until the transaction ends, for a write that adds devices to
     /// their lists.

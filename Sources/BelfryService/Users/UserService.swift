@@ -1,15 +1,12 @@
 /// The users of applications: their profiles, and their devices as one.
 package struct UserService: Sendable {
-    package typealias Stores = UserStore & ApplicationStore & DeviceStore & DeviceSearchStore & AuditStore & CarmaStore
-        & AcrobitsStore
-
-    private let store: any Stores
+    private let store: any Store
 
     /// The most devices of a user that are shown, and changed at a time.
     package static let devicesMax = 1_000
     private static let devicesAtOnce = 200
 
-    package init(store: any Stores) { self.store = store }
+    package init(store: any Store) { self.store = store }
 
     /// nil when neither a profile nor an active device names the user.
     package func user(_ id: String, of application: Application) async throws -> User? {
@@ -52,7 +49,7 @@ package struct UserService: Sendable {
     /// Users whose id has a text elsewhere than at its beginning, in any case, by the index of devices; none where the text is too
     /// short for it. Users without a device are not included.
     ///
-    /// - Parameter time: see `DeviceSearchStore.devicePage`.
+    /// - Parameter time: see `Store.devicePage`.
     package func users(
         of application: Application, amid text: String, limit: Int, within time: Duration
     ) async throws -> [User] {
@@ -171,4 +168,26 @@ package struct UserService: Sendable {
             }
         }
     }
+}
+
+/// The beginning of an id; case matters.
+package struct IDPrefix: Sendable, Hashable {
+    package let text: String
+
+    package init(_ text: String) { self.text = text.normalized }
+
+    /// A text above all ids with the prefix, in the order of bytes. The last code point is not a character, so no id has it.
+    package var end: String { text + "\u{10FFFF}" }
+
+    /// The start of a scan for ids after `id`; it may be `id` itself.
+    package func start(after id: String?) -> String {
+        guard let id, text.utf8.lexicographicallyPrecedes(id.utf8) else { return text }
+        return id
+    }
+}
+
+/// A user in a list, and the user's position in it.
+package struct FoundUser: Sendable, Hashable {
+    package let key: Key<User>
+    package let user: User
 }

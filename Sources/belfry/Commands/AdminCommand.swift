@@ -1,5 +1,4 @@
 import ArgumentParser
-import BelfryAPI
 import BelfryServer
 import BelfryService
 import FoundationEssentials
@@ -54,7 +53,7 @@ struct AdminCommand: AsyncParsableCommand {
                 rows.map { [$0.key_id, $0.scope, $0.name, $0.boundTo, $0.last_used_at ?? "never", $0.state] })
         }
 
-        private func keys(_ backend: any AdminBackend) async throws -> [Admin.KeyReply] {
+        private func keys(_ backend: AdminBackend) async throws -> [Admin.KeyReply] {
             var found: [Admin.KeyReply] = []
             var cursor: String?
             repeat {

@@ -186,9 +186,9 @@ extension AdminCommand.User {
 
     struct Withdraw: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Withdraw the links for an e-mail address that nobody has used.",
+            abstract: "Withdraw the unused links for an e-mail address.",
             discussion:
-                "An invitation, or a link for a new password: whoever opens it is told that it is not valid any more.")
+                "Invitations and links for a new password become invalid.")
 
         @OptionGroup var common: CommonOptions
         @Option(help: "The e-mail address.") var email: String
@@ -215,8 +215,8 @@ extension AdminCommand.User {
 
         @OptionGroup var common: CommonOptions
         @Option(help: "The e-mail address.") var email: String
-        @Flag(help: "Shut out the last operator too: nobody can administer at the dashboard then.") var force = false
-        @Flag(help: "Let the links and the admin keys that they made go on.") var keepLinksAndKeys = false
+        @Flag(help: "Shut out even the last operator of the dashboard.") var force = false
+        @Flag(help: "Keep the links and the admin keys that they made.") var keepLinksAndKeys = false
 
         func run() async throws {
             try await common.withResources { resources in
@@ -326,7 +326,7 @@ extension ServerResources {
                 throw StoreError.unknown("person with the e-mail address \(email.text)")
             }
             throw StoreError.conflict(
-                "\(email.text) is only invited: `belfry admin user withdraw --email \(email.text)` ends that, and `create` invites anew"
+                "\(email.text) is only invited: `belfry admin user withdraw --email \(email.text)` ends that, and `create` invites again"
             )
         }
         return person

@@ -1,5 +1,4 @@
 import ArgumentParser
-import BelfryAPI
 import BelfryService
 import FoundationEssentials
 
@@ -19,7 +18,7 @@ struct AppCommand: AsyncParsableCommand {
         @OptionGroup var backend: BackendOptions
         @OptionGroup var output: OutputOptions
         @Option(help: "The display name.") var name: String
-        @Option(help: "What people want to know of it.") var description: String?
+        @Option(help: "A description for people.") var description: String?
         @Option(help: "The tenant that owns it. [default: the first]", transform: UUID.parse) var tenant: UUID?
         @Option(help: "The UUID it had on another server.", transform: UUID.parse) var uuid: UUID?
         @Option(help: ArgumentHelp("A file with the API key it had on another server.", valueName: "file"))
@@ -29,13 +28,17 @@ struct AppCommand: AsyncParsableCommand {
         var sharedSecretFile: String?
 
         func run() async throws {
-            var draft = ApplicationDraft(name: name, description: description, tenant: tenant, uuid: uuid)
-            draft.apiKey = try apiKeyFile.map { try SecretFile.contents(of: $0, for: "--api-key-file") }
-            draft.sharedSecret = try sharedSecretFile.map {
-                try SecretFile.contents(of: $0, for: "--shared-secret-file")
-            }
-            let created = try await backend.withBackend { [draft] in
-                try await $0.createApplication(draft)
+            var body: JSONObject = ["name": .string(name)]
+            body.set("description", description)
+            body.set("tenant_uuid", tenant?.lowercased)
+            body.set("app_uuid", uuid?.lowercased)
+            body.set("api_key", try apiKeyFile.map { try SecretFile.contents(of: $0, for: "--api-key-file") })
+            body.set(
+                "shared_secret",
+                try sharedSecretFile.map { try SecretFile.contents(of: $0, for: "--shared-secret-file") })
+            let created: Admin.ApplicationReply = try await backend.withBackend {
+                try await AdminThing(backend: $0, path: "apps", name: "tenant \(tenant?.lowercased ?? "")")
+                    .answer("POST", "", body)
             }
             if output.json { return try Output.json(created) }
             var fields = [("app_uuid", created.app_uuid)]
@@ -91,8 +94,8 @@ struct AppCommand: AsyncParsableCommand {
         @OptionGroup var backend: BackendOptions
         @OptionGroup var output: OutputOptions
         @Argument(help: "The application's UUID.", transform: UUID.parse) var app: UUID
-        @Option(help: "What people call it.") var name: String?
-        @Option(help: "What people want to know of it; empty takes it away.") var description: String?
+        @Option(help: "The display name.") var name: String?
+        @Option(help: "A description for people; empty removes it.") var description: String?
         @Option(
             help: ArgumentHelp(
                 "Whether PCF's API ignores fields that it does not know, as PCF did, instead of refusing the push.",
@@ -100,13 +103,16 @@ struct AppCommand: AsyncParsableCommand {
         var ignoreUnknownFields: Bool?
 
         func run() async throws {
-            let edit = ApplicationEdit(
-                name: try name.map { try Name($0) }, description: try description.map { try Description($0) },
-                ignoresUnknownFields: ignoreUnknownFields)
+            var edit: JSONObject = [:]
+            edit.set("name", try name.map { try Name($0).text })
+            edit.set("description", try description.map { try Description($0).text })
+            edit["ignores_unknown_fields"] = ignoreUnknownFields.map(JSONValue.bool)
             guard !edit.isEmpty else {
                 throw ValidationError("give --name, --description or --ignore-unknown-fields")
             }
-            let edited = try await backend.withBackend { try await $0.edit(app, edit) }
+            let edited: Admin.ApplicationReply = try await backend.withBackend {
+                try await $0.app(app).answer("PATCH", "", edit)
+            }
             if output.json { return try Output.json(edited) }
             Output.fields([
                 ("app_uuid", edited.app_uuid), ("name", edited.name), ("description", edited.description),
@@ -130,8 +136,8 @@ struct AppCommand: AsyncParsableCommand {
             @Argument(help: "The application's UUID.", transform: UUID.parse) var app: UUID
 
             func run() async throws {
-                let reply = try await backend.withBackend {
-                    try await $0.replaceAPIKey(of: app, grace: grace.duration)
+                let reply: Admin.ApplicationReply = try await backend.withBackend {
+                    try await $0.app(app).answer("POST", "/api-key", grace.members)
                 }
                 GraceOptions.warn(endedEarly: reply.grace_ended_early)
                 if output.json { return try Output.json(reply) }
@@ -150,8 +156,8 @@ struct AppCommand: AsyncParsableCommand {
             @Argument(help: "The application's UUID.", transform: UUID.parse) var app: UUID
 
             func run() async throws {
-                let reply = try await backend.withBackend {
-                    try await $0.replaceSharedSecret(of: app, grace: grace.duration)
+                let reply: Admin.ApplicationReply = try await backend.withBackend {
+                    try await $0.app(app).answer("POST", "/shared-secret", grace.members)
                 }
                 GraceOptions.warn(endedEarly: reply.grace_ended_early)
                 if output.json { return try Output.json(reply) }
@@ -171,7 +177,7 @@ struct AppCommand: AsyncParsableCommand {
         @Flag(help: "Delete it with its platforms, their devices and all pushes, for good.") var force = false
 
         func run() async throws {
-            try await backend.withBackend { try await $0.deleteApplication(app, force: force) }
+            try await backend.withBackend { try await $0.app(app).ask("DELETE", "?force=\(force)") }
             print("deleted \(app.lowercased)")
         }
     }

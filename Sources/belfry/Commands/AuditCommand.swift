@@ -1,5 +1,4 @@
 import ArgumentParser
-import BelfryAPI
 import BelfryService
 import FoundationEssentials
 
@@ -32,7 +31,7 @@ struct AuditCommand: AsyncParsableCommand {
             })
     }
 
-    private func read(_ backend: any AdminBackend) async throws -> [Admin.AuditReply.Entry] {
+    private func read(_ backend: AdminBackend) async throws -> [Admin.AuditReply.Entry] {
         var found: [Admin.AuditReply.Entry] = []
         var cursor: String?
         repeat {

@@ -52,7 +52,7 @@ struct RestoreCommand: AsyncParsableCommand {
         print(
             """
 
-            Restored to \(directory).\(aside.map { " What was there is in \($0)." } ?? "") Next:
+            Restored to \(directory).\(aside.map { " The old files are in \($0)." } ?? "") Next:
               1. `belfry check`, then start the server: batches that were open in the backup are sent again
               2. `belfry platform test PLATFORM` for each platform
             The file of the first admin key is in no backup; `belfry admin create` makes another key.

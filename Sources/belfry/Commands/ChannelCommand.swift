@@ -1,5 +1,4 @@
 import ArgumentParser
-import BelfryAPI
 import BelfryService
 import FoundationEssentials
 
@@ -22,7 +21,9 @@ struct ChannelCommand: AsyncParsableCommand {
         var storage: String
 
         func run() async throws {
-            let channel = try await backend.withBackend { try await $0.createChannel(storage, on: platform) }
+            let channel: Admin.ChannelReply = try await backend.withBackend {
+                try await $0.platform(platform).answer("POST", "/channels", ["storage": .string(storage)])
+            }
             if output.json { return try Output.json(channel) }
             Output.fields([
                 ("channel_id", channel.channel_id), ("storage", channel.storage),
@@ -39,9 +40,11 @@ struct ChannelCommand: AsyncParsableCommand {
         @Option(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
 
         func run() async throws {
-            let channels = try await backend.withBackend { try await $0.channels(on: platform) }
-            if output.json { return try Output.json(channels) }
-            for channel in channels { print(channel) }
+            let reply: Admin.ChannelsReply = try await backend.withBackend {
+                try await $0.platform(platform).answer("GET", "/channels")
+            }
+            if output.json { return try Output.json(reply.channels) }
+            for channel in reply.channels { print(channel) }
         }
     }
 
@@ -54,7 +57,9 @@ struct ChannelCommand: AsyncParsableCommand {
         @Argument(help: "The channel's id.") var channel: String
 
         func run() async throws {
-            let row = try await backend.withBackend { try await $0.channel(channel, on: platform) }
+            let row: Admin.ChannelReply = try await backend.withBackend {
+                try await $0.platform(platform).answer("GET", "/channels/\(channel.percentEncoded)")
+            }
             if output.json { return try Output.json(row) }
             Output.fields([("channel_id", row.channel_id), ("storage", row.storage)])
         }
@@ -68,7 +73,9 @@ struct ChannelCommand: AsyncParsableCommand {
         @Argument(help: "The channel's id.") var channel: String
 
         func run() async throws {
-            try await backend.withBackend { try await $0.deleteChannel(channel, on: platform) }
+            try await backend.withBackend {
+                try await $0.platform(platform).ask("DELETE", "/channels/\(channel.percentEncoded)")
+            }
             print("deleted \(channel)")
         }
     }

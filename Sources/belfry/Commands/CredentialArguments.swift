@@ -1,5 +1,6 @@
 import ArgumentParser
 import BelfryProviders
+import BelfryServer
 import BelfryService
 import Foundation
 
@@ -91,4 +92,124 @@ struct CredentialArguments: ParsableArguments {
         let data = try InputFile.contents(of: String(text.dropFirst()), for: "--credential \(field)")
         return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .newlines)
     }
+}
+
+/// The command line arguments for the credentials of APNs.
+struct APNsArguments: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The signing key that Apple's developer site hands out once, in PEM; with --key-id and --team-id.",
+            valueName: "AuthKey_….p8"))
+    var apnsKey: String?
+    @Option(help: "The key's id, ten characters: those in the file's name, and on the page of the key.") var keyID:
+        String?
+    @Option(help: "The team's id, ten characters: on Apple's page \"Membership details\".") var teamID: String?
+    @Option(
+        help: ArgumentHelp(
+            "Instead of a key: the client certificate with its private key, as PKCS #12. A certificate and key in PEM become one with "
+                + "`openssl pkcs12 -export -in cert.pem -inkey key.pem -out push.p12`.", valueName: "push.p12"))
+    var apnsCertificate: String?
+    @Option(
+        help: ArgumentHelp("A file that holds the passphrase of the .p12; - is standard input.", valueName: "file"))
+    var passphraseFile: String?
+    @Option(help: ArgumentHelp("The app's bundle id.", valueName: "bundle")) var topic: String?
+    @Option(help: ArgumentHelp("Another APNs, for tests, or port 2197.", valueName: "https://host:port"))
+    var endpoint: String?
+    @Option(
+        help: ArgumentHelp(
+            "Another endpoint for managing broadcast channels, for tests.", valueName: "https://host:port"))
+    var channelsEndpoint: String?
+    @Option(help: ArgumentHelp("Certificates to trust instead of the system's.", valueName: "ca.pem"))
+    var trustRoot: String?
+
+    /// The given options, as they are spelled.
+    var given: [String] {
+        let options = [
+            ("--apns-key", apnsKey), ("--key-id", keyID), ("--team-id", teamID),
+            ("--apns-certificate", apnsCertificate),
+            ("--passphrase-file", passphraseFile), ("--topic", topic), ("--endpoint", endpoint),
+            ("--channels-endpoint", channelsEndpoint), ("--trust-root", trustRoot),
+        ]
+        return options.filter { $0.1 != nil }.map(\.0)
+    }
+
+    var isEmpty: Bool { given.isEmpty }
+
+    /// Advice on the equivalent of an option for platforms of other types.
+    func advice(instead option: String) -> String {
+        let field = field(instead: option).map { "where the type has it, it is given as \($0)" }
+        return (field ?? "give its credentials as --credential field=value") + "; docs/Providers.md lists the fields"
+    }
+
+    /// The `--credential` that stands for an option; nil where there is none.
+    func field(instead option: String) -> String? {
+        switch option {
+        case "--endpoint": endpoint.map { "--credential endpoint=\($0)" }
+        case "--trust-root": trustRoot.map { "--credential trust_root=@\($0)" }
+        default: nil
+        }
+    }
+
+    /// Throws `ValidationError` when one was given for a platform that is not Apple's.
+    func refuse(for kind: PlatformKind) throws {
+        guard !kind.isApple, let option = given.first else { return }
+        throw ValidationError(
+            "\(option) is for Apple's platforms and has no meaning for type \(kind.rawValue): "
+                + advice(instead: option))
+    }
+
+    /// Reads the files. Throws `ValidationError` when the options are inconsistent.
+    func read() throws -> [String: JSONValue] {
+        guard topic != nil else { throw ValidationError("give --topic, the app's bundle id") }
+        return try readReplacement()
+    }
+
+    /// Reads the credentials as `read` does, for a platform that has a topic already.
+    func readReplacement() throws -> [String: JSONValue] {
+        let entered = APNsPlatformCredentials(
+            identity: try identity(), topic: topic ?? "", endpoint: endpoint,
+            trustRootsPEM: try trustRoot.map {
+                // An empty one is to go.
+                $0.isEmpty
+                    ? "" : String(decoding: try InputFile.contents(of: $0, for: "--trust-root"), as: UTF8.self)
+            },
+            channelsEndpoint: channelsEndpoint
+        ).entered
+        return entered.filter { $0.key != "topic" || topic != nil }
+    }
+
+    /// Names a refused field by its option.
+    static func spelled<Value>(_ work: () async throws -> Value) async throws -> Value {
+        do {
+            return try await work()
+        } catch let error as InvalidInput {
+            let field = error.field.replacing("credentials.", with: "").replacing("_", with: "-")
+            guard error.field.hasPrefix("credentials.") else { throw error }
+            throw InvalidInput(field: field == "passphrase" ? "--passphrase-file" : "--\(field)", error.problem)
+        }
+    }
+
+    private func identity() throws -> APNsPlatformCredentials.Identity {
+        switch (apnsKey, apnsCertificate) {
+        case (let key?, nil):
+            guard let keyID, let teamID else { throw ValidationError("--apns-key needs --key-id and --team-id") }
+            guard passphraseFile == nil else { throw ValidationError("--passphrase-file is for --apns-certificate") }
+            return .key(
+                p8: String(decoding: try InputFile.contents(of: key, for: "--apns-key"), as: UTF8.self), keyID: keyID,
+                teamID: teamID)
+        case (nil, let certificate?):
+            guard keyID == nil, teamID == nil else {
+                throw ValidationError("--key-id and --team-id are for --apns-key")
+            }
+            let passphrase = try passphraseFile.map {
+                String(decoding: try InputFile.contents(of: $0, for: "--passphrase-file"), as: UTF8.self)
+            }
+            return .certificate(
+                p12: Array(try InputFile.contents(of: certificate, for: "--apns-certificate")),
+                passphrase: passphrase?.trimmingCharacters(in: .newlines) ?? "")
+        case (nil, nil): throw ValidationError("give --apns-key or --apns-certificate")
+        case (_?, _?): throw ValidationError("give --apns-key or --apns-certificate, not both")
+        }
+    }
+
 }

@@ -24,7 +24,7 @@ struct DatabaseCommand: AsyncParsableCommand {
         @Option(help: ArgumentHelp("Where to.", valueName: "sqlite:path or postgres://…"))
         var to: String
 
-        @Flag(help: "A trial: the old database stays the one that is used.")
+        @Flag(help: "A trial: the old database stays in use.")
         var keepSource = false
 
         @OptionGroup var output: OutputOptions
@@ -71,7 +71,7 @@ struct DatabaseCommand: AsyncParsableCommand {
 extension DatabaseCommand {
     struct Reopen: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Let a database be used again that was copied to another.",
+            abstract: "Reopen a database that was copied to another.",
             discussion: """
                 For the way back, before the new database has served: what it took since the copy is not in the old one. So it is refused \
                 where the new one has been used since, or cannot be asked; --force reopens the old one all the same.
@@ -80,7 +80,7 @@ extension DatabaseCommand {
         @Argument(help: ArgumentHelp("The database.", valueName: "sqlite:path or postgres://…"))
         var database: String
 
-        @Flag(help: "Even if the new database has been used since; what it took is not in this one.") var force = false
+        @Flag(help: "Even if the new database has been used since; its writes are not in this one.") var force = false
 
         func validate() throws { try refusePassword(in: database, of: "the database") }
 

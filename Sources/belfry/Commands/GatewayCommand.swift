@@ -1,5 +1,4 @@
 import ArgumentParser
-import BelfryAPI
 import BelfryGateway
 import BelfryServer
 import BelfryService
@@ -28,7 +27,7 @@ struct GatewayCommand: AsyncParsableCommand {
         var passphraseFile: String?
         @Option(
             help: ArgumentHelp(
-                "Of a certificate that a sender has already: its SHA-256. For operators.", valueName: "hex"))
+                "The SHA-256 of a certificate that a sender already has. For operators.", valueName: "hex"))
         var fingerprint: String?
         @Option(help: "For how many days the certificate is valid.") var days = 3_650
 

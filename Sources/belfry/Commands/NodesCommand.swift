@@ -1,5 +1,5 @@
 import ArgumentParser
-import BelfryAPI
+import BelfryService
 
 struct NodesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -17,7 +17,8 @@ struct NodesCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (rows, absence) = try await backend.withBackend { backend in
-            (try await backend.nodes(), try await backend.serverAbsence())
+            let reply: Admin.NodesReply = try await backend.read("nodes")
+            return (reply.nodes, try await backend.serverAbsence())
         }
         if let absence { Notice.show(absence) }
         if output.json { return try Output.json(rows) }

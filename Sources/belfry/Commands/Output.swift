@@ -1,4 +1,4 @@
-import BelfryAPI
+import ArgumentParser
 import BelfryService
 import Foundation
 @preconcurrency import Glibc
@@ -28,6 +28,11 @@ enum StandardError {
         put("\r\u{1B}[K")
         write(text)
     }
+}
+
+/// A line for the person at the terminal, beside what the command prints.
+enum Notice {
+    static func show(_ text: String) { StandardError.write("warning: \(text)\n") }
 }
 
 /// Prints values as aligned lines or tables, or for scripts as JSON.
@@ -140,5 +145,69 @@ extension Int {
         }
         groups.append(Substring(digits))
         return (self < 0 ? "-" : "") + groups.reversed().joined(separator: ",")
+    }
+}
+
+extension JSONOption {
+    /// Prints things, a row each.
+    func show(_ rows: [JSONValue], columns: [String]) throws {
+        if json { return try Output.json(JSONValue.array(rows)) }
+        Output.table(columns, rows.map { row in columns.map { (row.member($0) ?? .null).cell } })
+    }
+
+    /// Prints one thing.
+    func show(_ thing: JSONValue?) throws {
+        guard case .object(let members)? = thing else { return }
+        if json { return try Output.json(JSONValue.object(members)) }
+        Output.fields(members.sorted { $0.key < $1.key }.map { ($0.key, $0.value.cell) })
+    }
+}
+
+extension JSONValue {
+    /// A member of an object, or of one in it, such as `recurrence.words`.
+    fileprivate func member(_ path: String) -> JSONValue? {
+        path.split(separator: ".").reduce(self as JSONValue?) { value, name in value?[String(name)] }
+    }
+
+    /// The text of a cell in a table.
+    fileprivate var cell: String {
+        switch self {
+        case .null: "-"
+        case .array(let items) where items.allSatisfy({ $0.stringValue != nil }):
+            items.compactMap(\.stringValue).joined(separator: ", ")
+        default: flat
+        }
+    }
+
+    /// A text, or what a file holds: `@file`, or `@-` for standard input.
+    static func argument(_ text: String, called name: String) throws -> JSONValue {
+        var bytes = Data(text.utf8)
+        if text.hasPrefix("@") {
+            bytes = try InputFile.contents(of: String(text.dropFirst()), for: name)
+        }
+        do {
+            return try JSONValue(json: bytes, field: name)
+        } catch {
+            throw ValidationError("\(name) \(error.problem)")
+        }
+    }
+}
+
+extension JSONObject {
+    /// Sets a member where it is given.
+    mutating func set(_ name: String, _ value: String?) {
+        if let value { self[name] = .string(value) }
+    }
+
+    mutating func set(_ name: String, _ value: Double?) {
+        if let value { self[name] = .number(JSONNumber(value)) }
+    }
+
+    mutating func set(_ name: String, _ values: [String]) {
+        if !values.isEmpty { self[name] = .strings(values) }
+    }
+
+    mutating func set(_ name: String, _ values: [Int64]) {
+        if !values.isEmpty { self[name] = .array(values.map(JSONValue.integer)) }
     }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import BelfryAPI
 import BelfryProviders
 import BelfryServer
 import BelfryService
@@ -33,7 +32,7 @@ struct PlatformCommand: AsyncParsableCommand {
         @Option(help: "development or production; may be left out where the provider keeps none apart.")
         var mode: String?
         @Option(help: "The display name.") var name: String
-        @Option(help: "What people want to know of it.") var description: String?
+        @Option(help: "A description for people.") var description: String?
         @Option(help: "The UUID it had on another server.", transform: UUID.parse) var uuid: UUID?
         @Option(help: ArgumentHelp("A file with the secret it had on another server.", valueName: "file"))
         var secretFile: String?
@@ -43,14 +42,17 @@ struct PlatformCommand: AsyncParsableCommand {
             guard let kind = PlatformKind(rawValue: type) else {
                 throw ValidationError(unknown: "type", type, PlatformKind.allCases, meant: PlatformKind.meant(by: type))
             }
-            let draft = PlatformDraft(
-                kind: kind, mode: try mode.map { try Platform.Mode(argument: $0) }, name: name,
-                description: description,
-                uuid: uuid, secret: try secretFile.map { try SecretFile.contents(of: $0, for: "--secret-file") },
-                credentials: try entered(for: kind))
-            let created = try await backend.withBackend { backend in
+            var body: JSONObject = ["type": .string(kind.rawValue), "name": .string(name)]
+            body.set("mode", try mode.map { try Platform.Mode(argument: $0).rawValue })
+            body.set("description", description)
+            body.set("platform_uuid", uuid?.lowercased)
+            body.set("platform_secret", try secretFile.map { try SecretFile.contents(of: $0, for: "--secret-file") })
+            body["credentials"] = .object(JSONObject(try entered(for: kind)))
+            let created: Admin.PlatformReply = try await backend.withBackend { [body] backend in
                 let app = try await application.uuid(from: backend)
-                return try await credentials.spelled { try await backend.createPlatform(draft, of: app) }
+                return try await credentials.spelled {
+                    try await backend.app(app).answer("POST", "/platforms", body)
+                }
             }
             if output.json { return try Output.json(created) }
             var fields = [("platform_uuid", created.platform_uuid)]
@@ -98,7 +100,9 @@ struct PlatformCommand: AsyncParsableCommand {
         @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
 
         func run() async throws {
-            let row = try await backend.withBackend { try await $0.platform(platform) }
+            let row: Admin.PlatformReply = try await backend.withBackend {
+                try await $0.platform(platform).answer("GET")
+            }
             if output.json { return try Output.json(row) }
             var fields = [
                 ("platform_uuid", row.platform_uuid), ("type", row.type), ("mode", row.mode), ("name", row.name),
@@ -118,16 +122,19 @@ struct PlatformCommand: AsyncParsableCommand {
         @OptionGroup var backend: BackendOptions
         @OptionGroup var output: OutputOptions
         @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
-        @Option(help: "What people call it.") var name: String?
-        @Option(help: "What people want to know of it; empty takes it away.") var description: String?
+        @Option(help: "The display name.") var name: String?
+        @Option(help: "A description for people; empty removes it.") var description: String?
         @Option(help: "development or production.") var mode: String?
 
         func run() async throws {
-            let edit = PlatformEdit(
-                name: try name.map { try Name($0) }, description: try description.map { try Description($0) },
-                mode: try mode.map { try Platform.Mode(argument: $0) })
+            var edit: JSONObject = [:]
+            edit.set("name", try name.map { try Name($0).text })
+            edit.set("description", try description.map { try Description($0).text })
+            edit.set("mode", try mode.map { try Platform.Mode(argument: $0).rawValue })
             guard !edit.isEmpty else { throw ValidationError("give --name, --description or --mode") }
-            let edited = try await backend.withBackend { try await $0.edit(platform, edit) }
+            let edited: Admin.PlatformReply = try await backend.withBackend { [edit] in
+                try await $0.platform(platform).answer("PATCH", "", edit)
+            }
             if output.json { return try Output.json(edited) }
             Output.fields([
                 ("platform_uuid", edited.platform_uuid), ("name", edited.name), ("description", edited.description),
@@ -150,14 +157,17 @@ struct PlatformCommand: AsyncParsableCommand {
         @OptionGroup var credentials: CredentialArguments
 
         func run() async throws {
-            let kept = try await backend.withBackend { backend in
-                let type = try await backend.platform(platform).type
+            let reply: Admin.PlatformReply = try await backend.withBackend { backend in
+                let known: Admin.PlatformReply = try await backend.platform(platform).answer("GET")
                 // A server of a later version may have more types; it knows their fields.
-                let entered = try PlatformKind(rawValue: type).map(credentials.read(replacing:)) ?? credentials.read()
+                let entered =
+                    try PlatformKind(rawValue: known.type).map(credentials.read(replacing:)) ?? credentials.read()
                 return try await credentials.spelled {
-                    try await backend.replaceCredentials(of: platform, with: entered)
+                    try await backend.platform(platform).answer(
+                        "PUT", "/credentials", ["credentials": .object(JSONObject(entered))])
                 }
             }
+            let kept = reply.kept_credentials ?? []
             let rest = kept.isEmpty ? "" : "; unchanged: \(kept.joined(separator: ", "))"
             print("replaced the credentials of \(platform.lowercased)\(rest)")
         }
@@ -172,8 +182,9 @@ struct PlatformCommand: AsyncParsableCommand {
         @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
 
         func run() async throws {
-            let (test, isLocal) = try await backend.withBackend {
-                (try await $0.testCredentials(of: platform), $0 is LocalBackend)
+            let (test, isLocal): (Admin.CredentialsTestReply, Bool) = try await backend.withBackend { backend in
+                let isLocal = if case .local = backend { true } else { false }
+                return (try await backend.platform(platform).answer("POST", "/credentials/test"), isLocal)
             }
             print(test.detail.map { "\(test.result): \($0)" } ?? test.result)
             if isLocal, test.detail?.contains("is not public") == true {
@@ -193,9 +204,9 @@ struct PlatformCommand: AsyncParsableCommand {
 
         func run() async throws {
             let wasParked = try await backend.withBackend { backend in
-                let before = try await backend.platform(platform)
+                let before: Admin.PlatformReply = try await backend.platform(platform).answer("GET")
                 let wasParked = !before.parked.isEmpty || !before.parked_services.isEmpty
-                try await backend.resume(platform)
+                try await backend.platform(platform).ask("POST", "/resume")
                 return wasParked
             }
             print(
@@ -214,7 +225,7 @@ struct PlatformCommand: AsyncParsableCommand {
 
         func run() async throws {
             let path = "platforms/\(platform.lowercased)\(force ? "?force=true" : "")"
-            _ = try await backend.withBackend { try await $0.ask("DELETE", path, nil) }
+            _ = try await backend.withBackend { try await $0.ask("DELETE", path) }
             print("deleted \(platform.lowercased)")
         }
     }
@@ -239,122 +250,68 @@ extension ValidationError {
     }
 }
 
-/// The command line arguments for the credentials of APNs.
-struct APNsArguments: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "The signing key that Apple's developer site hands out once, in PEM; with --key-id and --team-id.",
-            valueName: "AuthKey_….p8"))
-    var apnsKey: String?
-    @Option(help: "The key's id, ten characters: those in the file's name, and on the page of the key.") var keyID:
-        String?
-    @Option(help: "The team's id, ten characters: on Apple's page \"Membership details\".") var teamID: String?
-    @Option(
-        help: ArgumentHelp(
-            "Instead of a key: the client certificate with its private key, as PKCS #12. A certificate and key in PEM become one with "
-                + "`openssl pkcs12 -export -in cert.pem -inkey key.pem -out push.p12`.", valueName: "push.p12"))
-    var apnsCertificate: String?
-    @Option(
-        help: ArgumentHelp("A file that holds the passphrase of the .p12; - is standard input.", valueName: "file"))
-    var passphraseFile: String?
-    @Option(help: ArgumentHelp("The app's bundle id.", valueName: "bundle")) var topic: String?
-    @Option(help: ArgumentHelp("Another APNs, for tests, or port 2197.", valueName: "https://host:port"))
-    var endpoint: String?
-    @Option(
-        help: ArgumentHelp(
-            "Another endpoint for managing broadcast channels, for tests.", valueName: "https://host:port"))
-    var channelsEndpoint: String?
-    @Option(help: ArgumentHelp("Certificates to trust instead of the system's.", valueName: "ca.pem"))
-    var trustRoot: String?
+/// `belfry platform web`: which web pages may register browsers on a platform of type web.
+struct PlatformWebCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "web", abstract: "Let web pages register browsers on a platform, or end that.",
+        discussion: """
+            Prints the registration key, which a page gives to belfry.js: it is no secret, and only registers. What is not said stays \
+            as it is; without options it shows what is. docs/SDK.md takes a page from nothing to its first push.
+            """)
 
-    /// The given options, as they are spelled.
-    var given: [String] {
-        let options = [
-            ("--apns-key", apnsKey), ("--key-id", keyID), ("--team-id", teamID),
-            ("--apns-certificate", apnsCertificate),
-            ("--passphrase-file", passphraseFile), ("--topic", topic), ("--endpoint", endpoint),
-            ("--channels-endpoint", channelsEndpoint), ("--trust-root", trustRoot),
+    @OptionGroup var backend: BackendOptions
+    @OptionGroup var output: OutputOptions
+    @Argument(help: "The platform's UUID.", transform: UUID.parse) var platform: UUID
+    @Option(help: ArgumentHelp("A site whose pages may register; may be repeated.", valueName: "https://host"))
+    var origin: [String] = []
+    @Flag(inversion: .prefixedNo, help: "Register a browser only once it has returned the content of a push.")
+    var proof: Bool?
+    @Flag(help: "Replace the registration key; pages with the present one are refused.") var newKey = false
+    @Flag(help: "Let no page register any more. Browsers that are registered stay.") var end = false
+
+    func validate() throws {
+        guard !end || origin.isEmpty && proof == nil && !newKey else {
+            throw ValidationError("--end goes with none of --origin, --proof and --new-key")
+        }
+    }
+
+    func run() async throws {
+        if end {
+            try await backend.withBackend { try await $0.platform(platform).ask("DELETE", "/web") }
+            print("no page registers browsers on \(platform.lowercased) any more")
+            return
+        }
+        guard !origin.isEmpty || proof != nil || newKey else { return try await show() }
+        var edit: JSONObject = ["new_key": .bool(newKey)]
+        edit.set("origins", try origin.map { try WebOrigin($0, field: "--origin").text })
+        edit["proof"] = proof.map(JSONValue.bool)
+        let reply: Admin.PlatformReply = try await backend.withBackend { [edit] in
+            try await $0.platform(platform).answer("PUT", "/web", edit)
+        }
+        if output.json { return try Output.json(reply) }
+        Output.fields([("platform_uuid", reply.platform_uuid)] + (reply.web.map { $0.fields } ?? []))
+    }
+
+    /// Prints the present settings.
+    private func show() async throws {
+        let reply: Admin.PlatformReply = try await backend.withBackend {
+            try await $0.platform(platform).answer("GET")
+        }
+        if output.json { return try Output.json(reply) }
+        Output.fields(
+            [("platform_uuid", reply.platform_uuid)]
+                + (reply.web.map { $0.fields } ?? [
+                    ("web", "no page registers browsers; --origin https://host lets its pages")
+                ]))
+    }
+}
+
+extension Admin.WebAccessReply {
+    /// The fields for people, one below the other.
+    var fields: [(String, String)] {
+        [
+            ("registration_key", registration_key), ("origins", origins.joined(separator: " ")),
+            ("proof", proof ? "required" : "not required"),
         ]
-        return options.filter { $0.1 != nil }.map(\.0)
     }
-
-    var isEmpty: Bool { given.isEmpty }
-
-    /// Advice on the equivalent of an option for platforms of other types.
-    func advice(instead option: String) -> String {
-        let field = field(instead: option).map { "where the type has it, it is given as \($0)" }
-        return (field ?? "give its credentials as --credential field=value") + "; docs/Providers.md lists the fields"
-    }
-
-    /// The `--credential` that stands for an option; nil where there is none.
-    func field(instead option: String) -> String? {
-        switch option {
-        case "--endpoint": endpoint.map { "--credential endpoint=\($0)" }
-        case "--trust-root": trustRoot.map { "--credential trust_root=@\($0)" }
-        default: nil
-        }
-    }
-
-    /// Throws `ValidationError` when one was given for a platform that is not Apple's.
-    func refuse(for kind: PlatformKind) throws {
-        guard !kind.isApple, let option = given.first else { return }
-        throw ValidationError(
-            "\(option) is for Apple's platforms and has no meaning for type \(kind.rawValue): "
-                + advice(instead: option))
-    }
-
-    /// Reads the files. Throws `ValidationError` when the options are inconsistent.
-    func read() throws -> [String: JSONValue] {
-        guard topic != nil else { throw ValidationError("give --topic, the app's bundle id") }
-        return try readReplacement()
-    }
-
-    /// Reads the credentials as `read` does, for a platform that has a topic already.
-    func readReplacement() throws -> [String: JSONValue] {
-        let entered = APNsPlatformCredentials(
-            identity: try identity(), topic: topic ?? "", endpoint: endpoint,
-            trustRootsPEM: try trustRoot.map {
-                // An empty one is to go.
-                $0.isEmpty
-                    ? "" : String(decoding: try InputFile.contents(of: $0, for: "--trust-root"), as: UTF8.self)
-            },
-            channelsEndpoint: channelsEndpoint
-        ).entered
-        return entered.filter { $0.key != "topic" || topic != nil }
-    }
-
-    /// Names a refused field by its option.
-    static func spelled<Value>(_ work: () async throws -> Value) async throws -> Value {
-        do {
-            return try await work()
-        } catch let error as InvalidInput {
-            let field = error.field.replacing("credentials.", with: "").replacing("_", with: "-")
-            guard error.field.hasPrefix("credentials.") else { throw error }
-            throw InvalidInput(field: field == "passphrase" ? "--passphrase-file" : "--\(field)", error.problem)
-        }
-    }
-
-    private func identity() throws -> APNsPlatformCredentials.Identity {
-        switch (apnsKey, apnsCertificate) {
-        case (let key?, nil):
-            guard let keyID, let teamID else { throw ValidationError("--apns-key needs --key-id and --team-id") }
-            guard passphraseFile == nil else { throw ValidationError("--passphrase-file is for --apns-certificate") }
-            return .key(
-                p8: String(decoding: try InputFile.contents(of: key, for: "--apns-key"), as: UTF8.self), keyID: keyID,
-                teamID: teamID)
-        case (nil, let certificate?):
-            guard keyID == nil, teamID == nil else {
-                throw ValidationError("--key-id and --team-id are for --apns-key")
-            }
-            let passphrase = try passphraseFile.map {
-                String(decoding: try InputFile.contents(of: $0, for: "--passphrase-file"), as: UTF8.self)
-            }
-            return .certificate(
-                p12: Array(try InputFile.contents(of: certificate, for: "--apns-certificate")),
-                passphrase: passphrase?.trimmingCharacters(in: .newlines) ?? "")
-        case (nil, nil): throw ValidationError("give --apns-key or --apns-certificate")
-        case (_?, _?): throw ValidationError("give --apns-key or --apns-certificate, not both")
-        }
-    }
-
 }

@@ -1,14 +1,13 @@
 import ArgumentParser
-import BelfryAPI
 import BelfryService
 import Foundation
 
 struct PushCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "push", abstract: "Send a push, now or at a set time.",
+        commandName: "push", abstract: "Send a push, now, at a set time, or again and again.",
         discussion: """
-            Its recipients are named by exactly one of --everyone, --topic, --user, --device and --channel. docs/Pushing.md \
-            leads through every kind of push.
+            Its recipients are named by exactly one of --everyone, --topic, --user, --device, --channel and --where, which takes an \
+            expression such as 'topic:news -topic:sports version>=5'. docs/Pushing.md leads through every kind of push.
 
             With --follow the exit status is 0 when every device has its answer, 2 when a platform is parked and the rest waits for \
             a person, and 3 when a name of the target matched nothing.
@@ -27,6 +26,13 @@ struct PushCommand: AsyncParsableCommand {
     @Option(help: "To a device, by its UUID; may be given several times.", transform: UUID.parse) var device: [UUID] =
         []
     @Option(help: "To a broadcast channel, by its id; may be given several times.") var channel: [String] = []
+    @Option(
+        name: .customLong("where"),
+        help: ArgumentHelp("To the devices that an expression means; see docs/Audiences.md.", valueName: "expression"))
+    var expression: String?
+    @Flag(help: "A schedule takes the segments of --where as they are now, not as they are when it sends.")
+    var segmentsNow = false
+    @Flag(help: "Count the devices that --where means, and send nothing.") var count = false
     @Option(help: "Only on platforms of a type, such as ios; may be given several times.") var platform: [String] = []
     @Flag(help: "Do not ask before a push to everyone; scripts need it.") var yes = false
 
@@ -46,10 +52,23 @@ struct PushCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("What Apple's devices get.", valueName: "json|@file")) var apns: String?
 
     @Option(help: "The number on the app's icon, or such as +1 to count it up on each device.") var badge: String?
+    @Option(
+        help: ArgumentHelp(
+            "Texts in other languages, such as '{\"de\": {\"body\": \"Hallo\"}}'.", valueName: "json|@file"))
+    var translations: String?
     @Flag(help: "The texts have placeholders such as {{user.name}}, filled for each device.") var template = false
 
     @Option(help: ArgumentHelp("When to send it, such as 2027-01-31T09:00:00Z. [default: now]", valueName: "time"))
     var sendAt: String?
+    @Option(
+        help: ArgumentHelp(
+            "When to send it by the clocks of each recipient, such as 2026-12-24T09:00.", valueName: "local time"))
+    var sendAtLocal: String?
+    @Option(help: "What devices get whose clocks are past --send-at-local: send, skip or next_day. [default: send]")
+    var past: String?
+    @Option(help: ArgumentHelp("Of devices whose time zone is not known. [default: UTC]", valueName: "zone"))
+    var defaultZone: String?
+    @OptionGroup var recurrence: RecurrenceOptions
     @Option(help: ArgumentHelp("After this time no device is notified any more.", valueName: "time"))
     var expiresAt: String?
     @Option(help: "urgent, normal or bulk. [default: urgent for a few devices, else normal]") var urgency: String?
@@ -58,28 +77,46 @@ struct PushCommand: AsyncParsableCommand {
     @Flag(help: "Show the progress until every device has its answer.") var follow = false
 
     func validate() throws {
-        guard [title, body, data, custom, apns, badge].contains(where: { $0 != nil }) else {
+        guard !count || expression != nil else { throw ValidationError("--count counts what --where means") }
+        guard count || [title, body, data, custom, apns, badge].contains(where: { $0 != nil }) else {
             throw ValidationError("give --title, --body, --data, --custom, --apns or --badge")
         }
-        let names = [everyone, !topic.isEmpty, !user.isEmpty, !device.isEmpty, !channel.isEmpty]
+        let names = [
+            everyone, !topic.isEmpty, !user.isEmpty, !device.isEmpty, !channel.isEmpty, expression != nil,
+        ]
         guard names.count(where: { $0 }) == 1 else {
-            throw ValidationError("give exactly one of --everyone, --topic, --user, --device and --channel")
+            throw ValidationError("give exactly one of --everyone, --topic, --user, --device, --channel and --where")
         }
-        guard platform.isEmpty || device.isEmpty && channel.isEmpty else {
+        guard platform.isEmpty || device.isEmpty && channel.isEmpty && expression == nil else {
             throw ValidationError(
-                "--platform narrows --everyone, --topic and --user; a device and a channel have one platform")
+                "--platform narrows --everyone, --topic and --user; a device and a channel have one platform, and --where has a "
+                    + "term for it: platform:ios")
         }
-        guard !follow || sendAt == nil else {
-            throw ValidationError("--follow follows a push that is sent now; --send-at makes a schedule")
+        guard sendAtLocal != nil || past == nil && defaultZone == nil else {
+            throw ValidationError("--past and --default-zone go with --send-at-local")
+        }
+        guard sendAtLocal == nil || sendAt == nil && recurrence.every == nil && !follow else {
+            throw ValidationError("--send-at-local goes with neither --send-at nor --every nor --follow")
+        }
+        guard !follow || sendAt == nil && recurrence.every == nil else {
+            throw ValidationError("--follow follows a push that is sent now; --send-at and --every make a schedule")
+        }
+        guard sendAt == nil || recurrence.every == nil else {
+            throw ValidationError("--send-at and --every exclude each other: --start is the first time")
         }
     }
 
     func run() async throws {
-        let draft = try draft()
+        let draft = try count ? [:] : draft()
         try await backend.withBackend { backend in
             let app = try await application.uuid(from: backend)
+            if count {
+                let body: JSONObject = ["where": .string(expression ?? "")]
+                return try AudienceCount.show(
+                    try await backend.ask("POST", "apps/\(app.lowercased)/audience/count", body), output)
+            }
             if everyone, !yes { try await confirm(app, backend) }
-            let created = try await backend.push(draft, of: app)
+            let created: CreatedPush = try await backend.answer("POST", "apps/\(app.lowercased)/pushes", draft)
             // The push is accepted: a failing remark must not make the command fail.
             // Following it says so by itself.
             if !follow || output.json, let absence = try? await backend.serverAbsence() {
@@ -98,7 +135,7 @@ struct PushCommand: AsyncParsableCommand {
     }
 
     /// The body of the admin API's request: `POST /admin/v1/apps/{app_uuid}/pushes`.
-    private func draft() throws -> PushDraft {
+    private func draft() throws -> JSONObject {
         let texts = [
             "title": title, "body": body, "image": image, "link": link, "sound": sound, "category": category,
             "channel": notificationChannel, "collapse_key": collapseKey, "thread": thread,
@@ -111,9 +148,17 @@ struct PushCommand: AsyncParsableCommand {
         message["badge"] = badge.map { text in
             text.hasPrefix("+") ? .string(text) : Int64(text).map(JSONValue.integer) ?? .string(text)
         }
+        message["translations"] = try json(translations, "--translations")
         if template { message["template"] = .bool(true) }
-        var draft: PushDraft = ["message": .object(message), "target": .object(target)]
+        var draft: JSONObject = ["message": .object(message), "target": .object(target)]
         draft["send_at"] = sendAt.map(JSONValue.string)
+        draft["recurrence"] = recurrence.value
+        if let sendAtLocal {
+            var local: JSONObject = ["local": .string(sendAtLocal)]
+            local["past"] = past.map(JSONValue.string)
+            local["time_zone"] = defaultZone.map(JSONValue.string)
+            draft["send_at"] = .object(local)
+        }
         draft["expires_at"] = expiresAt.map(JSONValue.string)
         draft["urgency"] = urgency.map(JSONValue.string)
         if atMostOnce { draft["at_most_once"] = .bool(true) }
@@ -126,6 +171,10 @@ struct PushCommand: AsyncParsableCommand {
 
     private var recipients: JSONObject {
         if everyone { return ["everyone": .bool(true)] }
+        if let expression {
+            return segmentsNow
+                ? ["where": .string(expression), "segments": .string("now")] : ["where": .string(expression)]
+        }
         if !topic.isEmpty { return ["topics": .array(topic.map(JSONValue.string))] }
         if !user.isEmpty { return ["custom_user_ids": .array(user.map(JSONValue.string))] }
         if !channel.isEmpty { return ["channels": .array(channel.map(JSONValue.string))] }
@@ -133,7 +182,7 @@ struct PushCommand: AsyncParsableCommand {
     }
 
     /// Asks at a terminal before the push reaches every device; elsewhere only `--yes` lets it through.
-    private func confirm(_ app: UUID, _ backend: any AdminBackend) async throws {
+    private func confirm(_ app: UUID, _ backend: AdminBackend) async throws {
         guard isatty(STDIN_FILENO) == 1 else {
             throw ValidationError("--everyone asks before it sends; where it cannot ask, --yes says so beforehand")
         }
@@ -172,5 +221,58 @@ struct PushCommand: AsyncParsableCommand {
         Output.fields(
             [created.receipt_id.map { ("receipt_id", $0) }, created.schedule_id.map { ("schedule_id", $0) }]
                 .compactMap { $0 })
+    }
+}
+
+/// The result of a push request: a push, or a schedule where it waits for its time.
+private struct CreatedPush: Codable, Sendable {
+    var receipt_id: String?
+    var schedule_id: String?
+    /// Names of the target that no device has.
+    var unmatched: Admin.UnmatchedReply?
+    /// The platforms that refuse it for its size.
+    var too_large: [String]?
+}
+
+/// Polls a push until it is settled, or waits for a person.
+struct Follower {
+    let backend: AdminBackend
+    let isQuiet: Bool
+
+    private static let pace = Duration.milliseconds(100)
+    /// The looks without an answer after which a parked platform is taken as all that the push waits for.
+    private static let patience = 20
+
+    /// The end of following a push.
+    struct End {
+        let receipt: Admin.ReceiptReply
+
+        /// The exit status; nil where every device of every name has its answer.
+        var code: ExitCode? {
+            if !receipt.isSettled { return ExitCode(2) }
+            return receipt.unmatched?.isEmpty == false ? ExitCode(3) : nil
+        }
+    }
+
+    @discardableResult func follow(_ receiptID: UUID) async throws -> End {
+        let bar = ProgressBar()
+        var answered = -1
+        var idleLooks = 0
+        var told: Set<String> = []
+        while true {
+            let receipt = try await backend.receipt(receiptID)
+            if !isQuiet {
+                for words in receipt.waits ?? [] where told.insert(words).inserted { bar.tell("waits  \(words)") }
+                for words in receipt.faults where told.insert(words).inserted { bar.tell("unreachable  \(words)") }
+                bar.show(receipt)
+            }
+            idleLooks = receipt.answered == answered ? idleLooks + 1 : 0
+            answered = receipt.answered
+            if receipt.isSettled || !receipt.parked.isEmpty && idleLooks >= Self.patience {
+                if !isQuiet { bar.end() }
+                return End(receipt: receipt)
+            }
+            try await Task.sleep(for: Self.pace)
+        }
     }
 }

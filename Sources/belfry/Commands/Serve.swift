@@ -1,5 +1,7 @@
 import ArgumentParser
 import BelfryServer
+import BelfryService
+import Foundation
 import Logging
 import Metrics
 
@@ -43,5 +45,44 @@ struct Serve: AsyncParsableCommand {
         MetricsSystem.bootstrap(registry)
         let logger = configuration.logging.makeLogger(keepingIn: .shared)
         try await Server(configuration: configuration, metrics: registry, logger: logger).run()
+    }
+}
+
+struct Check: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Report every fault of the configuration and of what it names.")
+
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        let (configuration, faults) = await common.inspected()
+        for notice in configuration?.notices ?? [] { print("· \(notice).") }
+        guard let configuration, faults.isEmpty else {
+            for fault in faults { StandardError.write("✗ \(fault)\n") }
+            throw ExitCode(1)
+        }
+        for (name, value) in configuration.findings { print("✓ \(name): \(value)") }
+        print("✓ The configuration is sound.")
+    }
+}
+
+struct Migrate: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Bring the database to the current schema. `serve` does it too unless told not to.")
+
+    @OptionGroup var common: CommonOptions
+
+    func run() async throws {
+        var configuration = try await common.configuration()
+        configuration.storage.migrates = true
+        let isChange = try await ServerResources.changesDatabase(configuration.storage)
+        let resources = try await ServerResources(configuration, logger: configuration.logging.makeLogger())
+        let result = await Swift.Result {
+            guard isChange else { return }
+            try await resources.operatorService.audited("database.migrate", "database", ["version": Release.version]) {}
+        }
+        try await resources.close()
+        try result.get()
+        print("The database \(configuration.storage.databaseName) has the current schema.")
     }
 }

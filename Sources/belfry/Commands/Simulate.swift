@@ -1,6 +1,7 @@
 import ArgumentParser
+import BelfryServer
 import BelfrySimulators
-import FoundationEssentials
+import Foundation
 import NIOPosix
 
 struct Simulate: AsyncParsableCommand {
@@ -102,4 +103,264 @@ struct SimulateAPNs: AsyncParsableCommand {
 
 extension Ledger.Detail: ExpressibleByArgument {
     public static var allValueStrings: [String] { [totals, tokens, payloads].map(\.rawValue) }
+}
+
+/// The options of all simulated providers except APNs.
+struct SimulatorOptions: ParsableArguments {
+    @Option(help: "The port to serve on; 0 takes any free one.") var port = 0
+    @Option(help: "The port of the script and the ledger; 0 takes any free one. [default: none]") var controlPort: Int?
+    @Option(help: ArgumentHelp("Write the CA certificate to trust here.", valueName: "ca.pem")) var caOut: String?
+    @Option(help: ArgumentHelp("Write the credentials that are known here.", valueName: "file")) var credentialsOut:
+        String?
+    @Flag(help: "Keep what arrives, not only counts by device.") var keepPayloads = false
+    @Option(help: "How long each answer takes, in milliseconds.") var latency = 0
+
+    /// Runs the simulated provider until the process ends.
+    ///
+    /// - Parameters:
+    ///   - facts: the addresses and the like, to be printed; a file of its own holds the credentials.
+    ///   - credentials: for `--credentials-out`.
+    func play<S: SimulatedService>(
+        _ service: S.Type, _ configuration: S.Configuration = S.Configuration(),
+        facts: (ServiceSimulator<S>) -> [(name: String, value: String)],
+        credentials: (ServiceSimulator<S>) -> String = { _ in "" }
+    ) async throws {
+        var configuration = configuration
+        configuration.listening.port = port
+        configuration.listening.controlPort = controlPort
+        configuration.listening.authority = try SimulatorFiles.authority(at: caOut)
+        if keepPayloads { configuration.listening.ledgerDetail = .payloads }
+        let simulator = try await ServiceSimulator<S>.start(configuration, group: MultiThreadedEventLoopGroup.singleton)
+        if latency > 0 { simulator.script.set(ServiceScript(latencyMilliseconds: latency)) }
+        try credentialsOut.map { try SimulatorFiles.write(credentials(simulator), to: $0) }
+        print("port \(simulator.port)")
+        if let controlPort = simulator.controlPort { print("control-port \(controlPort)") }
+        for fact in facts(simulator) { print("\(fact.name) \(fact.value)") }
+        while true { try await Task.sleep(for: .seconds(3_600)) }
+    }
+}
+
+struct SimulateFCM: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fcm", abstract: "Simulate FCM: the token endpoint and HTTP v1.",
+        discussion: "The credentials are the JSON file of a service account.")
+    @OptionGroup var options: SimulatorOptions
+    @Flag(help: "Accept any bearer token and set no quotas, for benchmarks.") var believing = false
+
+    func run() async throws {
+        var configuration = FCMSimulator.Configuration()
+        if believing {
+            configuration.believesAnyToken = true
+            configuration.messagesPerMinute = nil
+            configuration.deviceMessagesPerMinute = nil
+            configuration.deviceMessagesPerHour = nil
+        }
+        let known = SimulatorFiles.contents(of: options.credentialsOut)
+        configuration.account = known.flatMap { ServiceAccount(projectID: configuration.projectID, json: $0) }
+        let options = options
+        try await options.play(
+            FCMService.self, configuration,
+            facts: {
+                [("endpoint", $0.url), ("send", $0.sendURL), ("project-id", $0.projectID)]
+                    + Self.creation(options, endpoint: $0.url)
+            }, credentials: { $0.serviceAccountJSON })
+    }
+
+    /// Where the files are written that a platform is made of.
+    private static func creation(_ options: SimulatorOptions, endpoint: String) -> [(name: String, value: String)] {
+        guard let caOut = options.caOut, let account = options.credentialsOut else { return [] }
+        let line = SimulatorFiles.creation(
+            of: "android-fcm", name: "FCM",
+            credentials: [
+                ("service_account", "@\(account)"), ("endpoint", endpoint), ("trust_root", "@\(caOut)"),
+            ])
+        return [("create", line)]
+    }
+}
+
+struct SimulateWebPush: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "webpush", abstract: "Simulate a Web Push service and the browsers behind it.",
+        discussion: "The credentials are subscriptions as browsers give them, one JSON object a line.")
+    @OptionGroup var options: SimulatorOptions
+    @Option(help: "How many subscriptions to make.") var subscriptions = 1
+    @Option(help: "In whose words to answer: plain, mozilla, google, apple, microsoft.") var dialect = "plain"
+    @Flag(help: "Ask for no VAPID token and open no message, for benchmarks.") var believing = false
+    @Flag(help: "Offer HTTP/1.1 alone.") var http1 = false
+
+    func run() async throws {
+        var configuration = WebPushSimulator.Configuration()
+        guard let dialect = WebPushDialect(rawValue: dialect) else {
+            throw ValidationError("--dialect: \(dialect) is not plain, mozilla, google, apple or microsoft")
+        }
+        configuration.dialect = dialect
+        configuration.requiresVAPID = !believing
+        configuration.opensMessages = !believing
+        configuration.listening.offersHTTP2 = !http1
+        let count = subscriptions
+        try await options.play(
+            WebPushService.self, configuration, facts: { [("endpoints", "\($0.url)/wp/")] },
+            credentials: { simulator in
+                simulator.subscribe(count).map { "\($0.json)\n" }.joined()
+            })
+    }
+}
+
+struct SimulateWNS: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "wns", abstract: "Simulate WNS: both token endpoints and its channels.")
+    @OptionGroup var options: SimulatorOptions
+    @Flag(help: "Believe any bearer token, for benchmarks.") var believing = false
+
+    func run() async throws {
+        var configuration = WNSSimulator.Configuration()
+        configuration.believesAnyToken = believing
+        try await options.play(WNSService.self, configuration) { simulator in
+            let configuration = WNSSimulator.Configuration()
+            return [
+                ("channels", simulator.channel("")), ("token", simulator.storeTokenURL),
+                ("package-sid", configuration.store.clientID), ("client-secret", configuration.store.clientSecret),
+                ("entra-token", simulator.entraTokenURL), ("entra-client-id", configuration.entra.clientID),
+                ("entra-client-secret", configuration.entra.clientSecret),
+            ]
+        }
+    }
+}
+
+struct SimulateMPNS: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "mpns", abstract: "Simulate MPNS of Windows Phone.")
+    @OptionGroup var options: SimulatorOptions
+
+    func run() async throws {
+        try await options.play(MPNSService.self) { [("channels", $0.channel(""))] }
+    }
+}
+
+struct SimulateGCM: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "gcm", abstract: "Simulate the legacy protocol of GCM and FCM.")
+    @OptionGroup var options: SimulatorOptions
+
+    func run() async throws {
+        try await options.play(GCMService.self) {
+            [("send", $0.sendURL), ("server-key", GCMSimulator.Configuration().serverKey)]
+        }
+    }
+}
+
+struct SimulateHMS: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "hms", abstract: "Simulate Huawei Push Kit: the token endpoint and messages of v1, v2 and v3.",
+        discussion: "The credentials are the JSON file of a service account, for v3.")
+    @OptionGroup var options: SimulatorOptions
+
+    func run() async throws {
+        try await options.play(
+            HMSService.self,
+            facts: { simulator in
+                let credentials = HMSSimulator.Configuration().credentials
+                return [
+                    ("send", simulator.sendURL()), ("send-v3", simulator.sendURL("v3")), ("token", simulator.tokenURL),
+                    ("client-id", credentials.clientID), ("client-secret", credentials.clientSecret),
+                ]
+            }, credentials: { $0.service.account.json(tokenURL: $0.tokenURL) })
+    }
+}
+
+struct SimulateADM: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "adm", abstract: "Simulate Amazon Device Messaging: the token endpoint and messages.")
+    @OptionGroup var options: SimulatorOptions
+
+    func run() async throws {
+        try await options.play(ADMService.self) { simulator in
+            let credentials = ADMSimulator.Configuration().credentials
+            return [
+                ("send", simulator.sendURL("ID")), ("token", simulator.tokenURL),
+                ("client-id", credentials.clientID), ("client-secret", credentials.clientSecret),
+            ]
+        }
+    }
+}
+
+struct SimulatePAP: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pap", abstract: "Simulate the push service of BlackBerry.")
+    @OptionGroup var options: SimulatorOptions
+
+    func run() async throws {
+        try await options.play(PAPService.self) { simulator in
+            let configuration = PAPSimulator.Configuration()
+            return [
+                ("send", simulator.sendURL), ("application-id", configuration.applicationID),
+                ("password", configuration.password),
+            ]
+        }
+    }
+}
+
+struct SimulateWebhook: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "webhook", abstract: "Simulate a receiver of signed webhooks.")
+    @OptionGroup var options: SimulatorOptions
+    @Option(help: "The key that sender and receiver share.") var secret = "belfry simulated webhook secret"
+
+    func run() async throws {
+        var configuration = WebhookSimulator.Configuration()
+        configuration.secret = Array(secret.utf8)
+        try await options.play(WebhookService.self, configuration) { [("send", $0.url)] }
+    }
+}
+
+/// Files that a simulator writes and reads again at its next start, so that what platforms were given stays true.
+enum SimulatorFiles {
+    /// The authority of an earlier start, or a new one; its key stands beside it, readable by its owner alone.
+    static func authority(at path: String?) throws -> CertificateAuthority {
+        guard let path else { return try CertificateAuthority() }
+        if let certificate = contents(of: path), let key = contents(of: path + ".key"),
+            let kept = CertificateAuthority(certificatePEM: certificate, privateKeyPEM: key)
+        {
+            return kept
+        }
+        let made = try CertificateAuthority()
+        try write(made.privateKeyPEM + "\n", to: path + ".key")
+        try write(made.certificatePEM, to: path, isSecret: false)
+        return made
+    }
+
+    /// nil where there is no such file yet.
+    static func contents(of path: String?) -> String? {
+        path.flatMap { FileManager.default.contents(atPath: $0) }.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Writes a file, for its owner alone unless it is there with another mode.
+    ///
+    /// - Parameter isSecret: for its owner alone, whatever is there.
+    static func write(_ text: String, to path: String, isSecret: Bool = true) throws {
+        try Data(text.utf8).replace(path, isPrivate: isSecret)
+    }
+
+    /// The command that makes a platform for the simulator, to be pasted into a shell.
+    ///
+    /// - Parameters:
+    ///   - options: and their values.
+    ///   - credentials: names and values.
+    static func creation(
+        of type: String, name: String, options: [(String, String)] = [], credentials: [(String, String)] = []
+    ) -> String {
+        let options = [("type", type), ("mode", "development"), ("name", name)] + options
+        let words =
+            options.map { "--\($0) \(quoted($1))" } + credentials.map { "--credential \(quoted("\($0)=\($1)"))" }
+        return (["belfry platform create --app $APP"] + words).joined(separator: " ")
+    }
+
+    private static func quoted(_ text: String) -> String {
+        let isPlain = text.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+            default: "-._/:=@,+%".utf8.contains(byte)
+            }
+        }
+        return isPlain ? text : "'\(text.replacing("'", with: "'\\''"))'"
+    }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import BelfryAPI
 import BelfryServer
 import BelfryService
 import FoundationEssentials

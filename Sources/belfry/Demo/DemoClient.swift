@@ -1,9 +1,8 @@
-import AsyncHTTPClient
 import BelfryServer
 import BelfryService
 import Foundation
-import NIOCore
 import NIOHTTP1
+import Outbound
 
 /// The apps and the back end of the demo, which use only the server's HTTP API.
 struct DemoClient: Sendable {
@@ -11,7 +10,7 @@ struct DemoClient: Sendable {
     let application: CreatedApplication
     let platforms: [PlatformKind: CreatedPlatform]
 
-    let http = HTTPClient(eventLoopGroupProvider: .singleton)
+    private let http = CommandHTTP(connectDeadline: .seconds(10), deadline: .seconds(30))
 
     private static let registrationsAtOnce = 64
 
@@ -48,7 +47,7 @@ struct DemoClient: Sendable {
         return answer.receipt_id
     }
 
-    func shutdown() async throws { try await http.shutdown() }
+    func shutdown() async { await http.shutdown() }
 
     private func register(_ member: DemoCrowd.Member) async throws -> UUID {
         struct Answer: Decodable { let device_uuid: UUID }
@@ -83,19 +82,27 @@ struct DemoClient: Sendable {
     private func post<Answer: Decodable>(
         _ path: String, _ body: String, credentials: String, as type: Answer.Type
     ) async throws -> Answer {
-        var request = HTTPClientRequest(url: base + path)
-        request.method = .POST
-        request.headers = [
-            "Authorization": "Basic \(Data(credentials.utf8).base64EncodedString())",
-            "Content-Type": "application/json",
-        ]
-        request.body = .bytes(ByteBuffer(string: body))
-        let response = try await http.execute(request, timeout: .seconds(30))
-        let bytes = try await response.body.collect(upTo: 1 << 20)
-        guard response.status == .ok else {
-            throw DemoFault("POST \(path) was answered \(response.status): \(String(buffer: bytes))")
+        let answer = try await send("POST", path, body, credentials: credentials)
+        return try JSONDecoder().decode(type, from: Data(answer))
+    }
+
+    /// Sends a request and returns the answer's body. Throws unless the answer is 200.
+    ///
+    /// - Parameter credentials: user and password, with a colon between them.
+    @discardableResult
+    func send(
+        _ method: String, _ path: String, _ body: String? = nil, credentials: String? = nil
+    ) async throws -> [UInt8] {
+        var headers: [String: String] = [:]
+        headers["authorization"] = credentials.map { "Basic \(Data($0.utf8).base64EncodedString())" }
+        headers["content-type"] = body.map { _ in "application/json" }
+        let response = try await http.ask(method, base + path, headers, Array((body ?? "").utf8))
+        guard response.status == 200 else {
+            let status = HTTPResponseStatus(statusCode: response.status)
+            throw DemoFault(
+                "\(method) \(path) was answered \(status): \(String(decoding: response.body, as: UTF8.self))")
         }
-        return try JSONDecoder().decode(type, from: Data(bytes.readableBytesView))
+        return response.body
     }
 
     /// Suggests commands to try next, ready to paste.
@@ -145,4 +152,63 @@ struct DemoFault: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
+}
+
+/// The devices of the demo: their platforms and topics, and which tokens are dead or malformed.
+struct DemoCrowd: Sendable {
+    struct Member: Sendable {
+        let index: Int
+        let kind: PlatformKind
+        let token: String
+        let topics: [String]
+        let fate: Fate
+    }
+
+    /// The simulated provider's answer for a device's token.
+    enum Fate: Sendable { case taken, gone, refused }
+
+    let members: [Member]
+
+    /// Creates the devices, and scripts their providers' answers for them.
+    init(count: Int, providers: DemoProviders, now: Instant) {
+        let owners = providers.all.enumerated().flatMap { Array(repeating: $0.offset, count: $0.element.share) }
+        var indexes = Array(repeating: [Int](), count: providers.all.count)
+        for index in 0..<count { indexes[owners[index % owners.count]].append(index) }
+        var members: [Member] = []
+        members.reserveCapacity(count)
+        for ((provider, _), indexes) in zip(providers.all, indexes) {
+            var fates: [String: Fate] = [:]
+            for (index, token) in zip(indexes, provider.tokens(indexes.count)) {
+                let fate = Self.fate(index, among: provider.knows)
+                if fate != .taken { fates[token] = fate }
+                members.append(
+                    Member(index: index, kind: provider.kind, token: token, topics: Self.topics(index), fate: fate))
+            }
+            provider.arrange(fates, now: now)
+        }
+        self.members = members
+    }
+
+    /// The addressee of the mail.
+    var addressee: Member { members[0] }
+
+    private static func topics(_ index: Int) -> [String] {
+        var topics: [String] = []
+        if index / 3 % 10 < 8 { topics.append("local_seminars") }
+        if index % 2 == 0 { topics.append("breaking_news") }
+        if index % 3 == 0 { topics.append("dairy") }
+        if index % 5 == 0 { topics.append("local") }
+        return topics
+    }
+
+    /// About one in a hundred is gone and one in two hundred refused, on every platform alike.
+    private static func fate(_ index: Int, among known: Set<Fate>) -> Fate {
+        let fate: Fate =
+            switch (index % 100 + index / 100 * 7) % 200 {
+            case 42, 142: .gone
+            case 77: .refused
+            default: .taken
+            }
+        return known.contains(fate) ? fate : .taken
+    }
 }

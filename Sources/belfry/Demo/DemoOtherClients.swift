@@ -1,10 +1,6 @@
-import AsyncHTTPClient
-import BelfryAPI
 import BelfryServer
 import BelfryService
 import Foundation
-import NIOCore
-import NIOHTTP1
 
 /// Clients that were written for other servers, one of each: they register a device and send to it, by their own words alone.
 struct DemoOtherClients: Sendable {
@@ -33,24 +29,23 @@ struct DemoOtherClients: Sendable {
     /// The push shows what only this device has: a badge that is counted up, and the name of its user.
     private func genero(_ created: CreatedApplication) async throws {
         let (application, author) = (created.application, operatorService.author)
-        let endpoints = OpenEndpointService(store: operatorService.store, hash: SecretHash.of)
+        let endpoints = operatorService.services.openEndpoints
         let key = try await endpoints.create(.genero, of: application, by: author).key
         let root = "/genero/\(key)/token_maintainer"
         let token = apple.tokens(1)[0]
-        try await send(
-            .POST, "\(root)/register", [:],
+        try await client.send(
+            "POST", "\(root)/register",
             #"{"notification_type":"APNS","registration_token":"\#(token)","badge_number":0,"app_user":"mike"}"#)
-        try await send(
-            .POST, "\(root)/badge_number", [:],
+        try await client.send(
+            "POST", "\(root)/badge_number",
             #"{"notification_type":"APNS","registration_token":"\#(token)","badge_number":4,"app_user":"mike"}"#)
         let change = UserProfile.Change(attributes: ["name": .text("Mike")])
-        _ = try await UserService(store: operatorService.store).set("mike", of: application, change, by: author)
+        _ = try await operatorService.services.users.set("mike", of: application, change, by: author)
         let credentials = "\(application.uuid.lowercased):\(created.apiKey)"
-        let basic = ["Authorization": "Basic \(Data(credentials.utf8).base64EncodedString())"]
-        try await send(
-            .POST, "/v1/push", basic,
-            #"{"message":{"body":"Hi {{user.name}}","badge":"+1","template":true},"target":{"custom_user_ids":["mike"]}}"#
-        )
+        try await client.send(
+            "POST", "/v1/push",
+            #"{"message":{"body":"Hi {{user.name}}","badge":"+1","template":true},"target":{"custom_user_ids":["mike"]}}"#,
+            credentials: credentials)
         print("→ An app of Genero registered and told its badge; a push said \"Hi Mike\" and made it 5.")
     }
 
@@ -63,12 +58,14 @@ struct DemoOtherClients: Sendable {
             customerID: Self.customer, appID: Self.appID, for: application, by: author)
         let template = try JSONValue(json: #"{"languages":{"en":{"alert":"Hi {{firstName}}"}}}"#.utf8)
         let trigger = try await admin.createCarmaTrigger(try CarmaTemplate(template), of: app, by: author)
-        let basic = ["Authorization": "Basic \(Data("demo:\(password)".utf8).base64EncodedString())"]
+        let credentials = "demo:\(password)"
         let root = "/rest/\(Self.customer)"
-        try await send(
-            .PUT, "\(root)/apps/\(Self.appID)/pushdevices", basic,
-            #"{"originalId":"lars","firstName":"Lars","deviceInfo":[{"devicetoken":"\#(apple.tokens(1)[0])"}]}"#)
-        try await send(.POST, "\(root)/triggers/\(trigger.key)/messages", basic, #"{"originalId":"lars"}"#)
+        try await client.send(
+            "PUT", "\(root)/apps/\(Self.appID)/pushdevices",
+            #"{"originalId":"lars","firstName":"Lars","deviceInfo":[{"devicetoken":"\#(apple.tokens(1)[0])"}]}"#,
+            credentials: credentials)
+        try await client.send(
+            "POST", "\(root)/triggers/\(trigger.key)/messages", #"{"originalId":"lars"}"#, credentials: credentials)
         print("→ An app of Carma registered, and a back end of Carma sent it a trigger.")
     }
 
@@ -76,34 +73,17 @@ struct DemoOtherClients: Sendable {
         let author = operatorService.author
         _ = try await operatorService.admin.setAcrobitsAppID(
             Self.appID, on: platform, payload: nil, of: application, by: author)
-        let endpoints = OpenEndpointService(store: operatorService.store, hash: SecretHash.of)
+        let endpoints = operatorService.services.openEndpoints
         let key = try await endpoints.create(.acrobitsReporter, of: application, by: author).key
         _ = try await endpoints.create(
             .acrobitsMediator, of: application, allowed: ["127.0.0.0/8", "::1"], isPlain: true, by: author)
         let token = apple.tokens(1)[0]
-        try await send(.GET, "/acrobits/\(key)/?username=ada&selector=S1&token=\(token)&appid=\(Self.appID)")
-        try await send(
-            .POST, "/pnm2/send", [:],
+        try await client.send("GET", "/acrobits/\(key)/?username=ada&selector=S1&token=\(token)&appid=\(Self.appID)")
+        try await client.send(
+            "POST", "/pnm2/send",
             #"{"verb":"NotifyTextMessage","AppId":"\#(Self.appID)","DeviceToken":"\#(token)","Selector":"S1","Message":"Hi"}"#
         )
         print("→ A softphone of Acrobits reported its token, and its back end sent it a text message.")
-    }
-
-    private func send(
-        _ method: HTTPMethod, _ path: String, _ headers: [String: String] = [:], _ body: String? = nil
-    ) async throws {
-        var request = HTTPClientRequest(url: client.base + path)
-        request.method = method
-        request.headers = HTTPHeaders(headers.map { ($0.key, $0.value) })
-        if let body {
-            request.headers.add(name: "Content-Type", value: "application/json")
-            request.body = .bytes(ByteBuffer(string: body))
-        }
-        let response = try await client.http.execute(request, timeout: .seconds(30))
-        let answer = String(buffer: try await response.body.collect(upTo: 1 << 20))
-        guard response.status == .ok else {
-            throw DemoFault("\(method) \(path) was answered \(response.status): \(answer)")
-        }
     }
 
     /// The provider counts a moment after a push is accepted.

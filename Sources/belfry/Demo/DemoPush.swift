@@ -91,3 +91,95 @@ struct DemoPush: Sendable {
         """
     }
 }
+
+/// A line of the demo's summary: the result of a push, beside the expected one.
+struct DemoRow {
+    let push: DemoPush
+    let receipt: Receipt
+
+    private var tally: DemoTally { DemoTally(receipt.counts) }
+
+    var isRight: Bool { tally == push.expected }
+
+    static func show(_ rows: [DemoRow]) {
+        Output.table(["push"] + DemoTally.head + ["devices/s", "first ms", "last ms", ""], rows.map(\.cells))
+    }
+
+    private var cells: [String] {
+        let settled = receipt.settledAt.map { $0 - receipt.push.acceptedAt }
+        let rate = settled.map { Double(receipt.devices) * 1_000 / Double(max($0.milliseconds, 1)) }
+        return [push.name] + tally.cells + [
+            rate.map { Int($0).grouped } ?? "-",
+            receipt.firstAnswerAt.map { String(($0 - receipt.push.acceptedAt).milliseconds) } ?? "-",
+            settled.map { String($0.milliseconds) } ?? "-", tally.verdict(expecting: push.expected),
+        ]
+    }
+}
+
+/// A line of the second table: the results of all pushes on one platform.
+struct DemoPlatformRow {
+    let provider: any DemoProvider
+    let registered: Int
+    let expected: DemoTally
+    let found: DemoTally
+
+    /// A provider that answers at once gets one request for each device; a slow one may get more.
+    var isRight: Bool { found == expected && provider.told >= found.accepted }
+
+    static func show(_ rows: [DemoPlatformRow]) {
+        Output.table(
+            ["platform", "provider", "registered"] + DemoTally.head + ["notified", ""],
+            rows.map { row in
+                [row.provider.kind.rawValue, row.provider.name, row.registered.grouped] + row.found.cells + [
+                    row.provider.told.grouped, row.found.verdict(expecting: row.expected),
+                ]
+            })
+    }
+}
+
+/// The number of devices with each kind of answer.
+struct DemoTally: Equatable {
+    var accepted = 0
+    var refused = 0
+    var gone = 0
+    /// Anything else; there must be none.
+    var other = 0
+
+    var devices: Int { accepted + refused + gone + other }
+
+    init(_ members: some Sequence<DemoCrowd.Member> = []) {
+        for member in members {
+            switch member.fate {
+            case .taken: accepted += 1
+            case .refused: refused += 1
+            case .gone: gone += 1
+            }
+        }
+    }
+
+    init(_ counts: [Answer: Int]) {
+        for (answer, count) in counts {
+            switch answer {
+            case .accepted: accepted += count
+            case .refused: refused += count
+            case .gone: gone += count
+            default: other += count
+            }
+        }
+    }
+
+    static func += (left: inout DemoTally, right: DemoTally) {
+        left.accepted += right.accepted
+        left.refused += right.refused
+        left.gone += right.gone
+        left.other += right.other
+    }
+
+    static let head = ["devices", "accepted", "refused", "gone"]
+    var cells: [String] { [devices, accepted, refused, gone].map(\.grouped) }
+
+    /// The last cell of a row.
+    func verdict(expecting expected: DemoTally) -> String {
+        self == expected ? "✓" : "✗ must be \(expected.accepted)/\(expected.refused)/\(expected.gone)"
+    }
+}

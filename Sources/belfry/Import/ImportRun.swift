@@ -1,6 +1,7 @@
 import ArgumentParser
+import BelfryServer
 import BelfryService
-import FoundationEssentials
+import Foundation
 
 /// Does the rows of a list: while some are written, the next are read.
 struct ImportRun {
@@ -114,4 +115,154 @@ private struct ImportReport: Encodable {
     let verdicts: String
     let validated: [String: Int]?
     let others: [String]?
+}
+
+/// The destination of the rows of a list: the database of this machine, or a server elsewhere.
+protocol ImportTarget: Sendable {
+    /// How many rows it takes at a time.
+    var windowRows: Int { get }
+
+    /// Does some rows, and returns what came of each, in order.
+    func run(_ rows: [ImportReader.Row]) async throws -> [ImportService.Verdict]
+    /// Ends the import when all rows are done.
+    func end() async throws
+}
+
+extension ImportService: ImportTarget {
+    /// They are written in steps of `DeviceImport.perWrite` that share transactions.
+    var windowRows: Int { RecordedImport.windowRows }
+
+    func end() {}
+}
+
+/// Some devices of a list whose provider is asked what it would do with a message to them.
+struct ImportSample {
+    private let service: OperatorService
+    private let platforms: [Platform]
+    private var tokens: [Key<Platform>: [DeviceToken]] = [:]
+    /// How many tokens had which outcome.
+    private(set) var counts: [String: Int] = [:]
+    private var seen: [Key<Platform>: Int] = [:]
+    private var generator = SystemRandomNumberGenerator()
+
+    /// The most tokens of each platform.
+    private static let tokensMax = 100
+
+    init(service: OperatorService, platforms: [Platform]) {
+        self.service = service
+        self.platforms = platforms
+    }
+
+    /// Each row of the list is as likely to be in the sample as any other.
+    mutating func take(_ rows: [ImportReader.Row]) {
+        let dealt = ImportPlatforms(platforms)
+        for row in rows {
+            guard let read = try? row.outcome.get(), let platform = try? dealt.platform(for: read),
+                let token = try? read.device(for: platform.kind).registration.token
+            else { continue }
+            seen[platform.key, default: 0] += 1
+            var kept = tokens[platform.key] ?? []
+            if kept.count < Self.tokensMax {
+                kept.append(token)
+            } else {
+                let place = Int.random(in: 0..<(seen[platform.key] ?? 1), using: &generator)
+                if place < Self.tokensMax { kept[place] = token }
+            }
+            tokens[platform.key] = kept
+        }
+    }
+
+    mutating func ask() async throws {
+        for platform in platforms {
+            guard let tokens = tokens[platform.key],
+                let outcomes = try await service.admin.validate(tokens, of: platform)
+            else { continue }
+            for outcome in outcomes { counts[outcome.name, default: 0] += 1 }
+        }
+    }
+}
+
+extension Outcome {
+    fileprivate var name: String {
+        switch self {
+        case .accepted: "accepted"
+        case .refused: "refused"
+        case .gone: "gone"
+        default: "not answered"
+        }
+    }
+}
+
+/// How far an import has come, and the verdict on each row, in two files that outlive a kill.
+///
+/// Rows are in the database before they stand here, so what is done again after a kill is a little, and does no harm.
+final class ImportJournal {
+    struct State: Codable {
+        /// The list and the application that it goes to.
+        let job: String
+        /// Rows that are done.
+        var rows = 0
+        var tally = ImportTally()
+        /// How far each part of the list has come, where it has parts.
+        var places: [String: Int] = [:]
+        /// The id of the import on a remote server.
+        var importID: UUID?
+        /// How long the file of verdicts is with those of all rows that are done.
+        var verdictBytes: UInt64 = 0
+
+        init(job: String) { self.job = job }
+    }
+
+    private(set) var state: State
+    let verdictsPath: String
+    private let statePath: String
+    private let verdicts: FileHandle
+
+    /// - Parameters:
+    ///   - path: where the verdicts go.
+    ///   - job: an import of another one begins anew.
+    ///   - resumes: whether it goes on where an earlier one stopped.
+    init(at path: String, job: String, resumes: Bool) throws {
+        verdictsPath = path
+        statePath = path + ".state"
+        let kept = resumes ? FileManager.default.contents(atPath: statePath) : nil
+        let known = kept.flatMap { try? JSONDecoder().decode(State.self, from: $0) }
+        state = known.flatMap { $0.job == job ? $0 : nil } ?? State(job: job)
+        if state.rows == 0 || !FileManager.default.fileExists(atPath: path) {
+            state = State(job: job)
+            guard FileManager.default.createFile(atPath: path, contents: Data(ImportService.Verdict.csvHead.utf8))
+            else {
+                throw ValidationError("\(path) cannot be written")
+            }
+            state.verdictBytes = UInt64(ImportService.Verdict.csvHead.utf8.count)
+        }
+        verdicts = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        try verdicts.truncate(atOffset: state.verdictBytes)
+        try verdicts.seek(toOffset: state.verdictBytes)
+    }
+
+    /// Notes the id of the import on a remote server. Call it before the first row.
+    func noteImport(_ id: UUID) { state.importID = id }
+
+    /// Notes rows that are in the database.
+    func note(_ done: [ImportService.Verdict], at place: (part: String, Int)? = nil) throws {
+        guard let last = done.last else { return }
+        if let place { state.places[place.part] = place.1 }
+        var lines = Data()
+        for verdict in done {
+            state.tally.note(verdict.outcome)
+            lines.append(contentsOf: verdict.csvLine.utf8)
+        }
+        try verdicts.write(contentsOf: lines)
+        state.verdictBytes += UInt64(lines.count)
+        state.rows = last.row
+        try JSONEncoder().encode(state).replace(statePath)
+    }
+
+    /// Closes the journal when all rows are done: the next import of the list starts from the beginning.
+    func close() throws {
+        try verdicts.close()
+        // A list without rows has left none.
+        if FileManager.default.fileExists(atPath: statePath) { try FileManager.default.removeItem(atPath: statePath) }
+    }
 }

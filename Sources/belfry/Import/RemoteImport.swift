@@ -1,4 +1,3 @@
-import BelfryAPI
 import BelfryService
 import FoundationEssentials
 
@@ -38,7 +37,7 @@ struct RemoteImport: ImportTarget {
         for row in rows {
             // A line that cannot be read stands for a row that could not: so that both count alike.
             if case .success(let read) = row.outcome {
-                body += read.line.encoded
+                body += read.json.encoded
             } else {
                 body.append(UInt8(ascii: "?"))
             }
@@ -48,7 +47,7 @@ struct RemoteImport: ImportTarget {
             "PUT", path("&verdicts=true&more=true&first_row=\(first.number)"), body)
         guard reply.state != "failed", let verdicts = reply.verdicts, 1...rows.count ~= verdicts.count else {
             throw AdminFault(
-                "the server told \(reply.verdicts?.count ?? 0) verdicts on \(rows.count) rows"
+                "the server sent \(reply.verdicts?.count ?? 0) verdicts on \(rows.count) rows"
                     + (reply.reason.map { ": \($0)" } ?? ""))
         }
         return zip(rows, verdicts).map { row, verdict in
@@ -99,24 +98,5 @@ extension ImportVerdict {
             case "duplicate": .duplicate
             default: .refused(reason ?? name)
             }
-    }
-}
-
-extension ImportRow {
-    /// The row as a JSON object with the names of `ImportMapping.standard`.
-    fileprivate var line: JSONValue {
-        let mapping = ImportMapping.standard
-        var members: JSONObject = [
-            mapping.column(.token): .string(token), mapping.column(.active): .bool(isActive),
-        ]
-        let texts: [(ImportMapping.Field, String?)] = [
-            (.uuid, id), (.type, kinds.isEmpty ? nil : kinds.map(\.rawValue).joined(separator: "|")),
-            (.mode, mode?.rawValue), (.user, customUserID), (.os, about.os), (.osVersion, about.osVersion),
-            (.model, about.model), (.manufacturer, about.manufacturer), (.alias, about.alias),
-            (.lastSeen, lastSeenAt?.text),
-        ]
-        for (field, text) in texts { if let text { members[mapping.column(field)] = .string(text) } }
-        if !topics.isEmpty { members[mapping.column(.topics)] = .strings(topics) }
-        return .object(members)
     }
 }

@@ -120,7 +120,7 @@ import Testing
         (418, Outcome.refused(.other)), (410, .gone(since: nil)), (429, .throttled(retryAfter: nil)),
         (502, .failed(retryAfter: wait)),
     ])
-    func `a reason that Apple has not named yet goes by its status`(status: Int, expected: Outcome) async throws {
+    func `an unknown reason is judged by its status`(status: Int, expected: Outcome) async throws {
         try await Self.with { running in
             running.simulator.script.add(ServiceFault(then: .answer(ScriptedAnswer("QuiteNew", status: status))))
             let outcomes = await running.fixture.send([Self.token])
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: ["Unregistered", "ExpiredToken"])
-    func `a dead token is gone since the time that APNs names`(reason: String) async throws {
+    func `a dead token is gone since APNs' time`(reason: String) async throws {
         try await Self.with { running in
             let since = Int64(1_700_000_000_123)
             running.simulator.script.add(
@@ -167,8 +167,7 @@ import Testing
     }
 
     @Test(arguments: [("localhost", ConnectionFault.Kind.connect), ("nobody.invalid", .dns)])
-    func `an APNs that cannot be reached is told with the reason`(host: String, kind: ConnectionFault.Kind) async throws
-    {
+    func `an unreachable APNs is reported with its reason`(host: String, kind: ConnectionFault.Kind) async throws {
         let key = APNsSimulator.IssuedKey()
         let port = try Loopback.freePort()
         let credentials = APNsPlatformCredentials(
@@ -256,7 +255,7 @@ import Testing
         }
     }
 
-    @Test func `what Belfry and the client believe of push types is the same`() {
+    @Test func `Belfry and the client agree on push types`() {
         for kind in ApplePush.Kind.allCases {
             let type = APNsPushType(kind)
             #expect(type.rawValue == kind.rawValue)
@@ -298,7 +297,7 @@ import Testing
         }
     }
 
-    @Test func `a channel that was deleted is gone, and one that keeps nothing takes no expiry`() async throws {
+    @Test func `deleted channels are gone; those keeping nothing take no expiry`() async throws {
         try await Self.with(.broadcast) { running in
             let (adminService, platform) = (running.fixture.credentialsService.channels, running.fixture.platform)
             let plain = try await adminService.createChannel(.nothing, on: platform)
@@ -374,7 +373,7 @@ import Testing
         (.shutdown, .unavailable("APNs answered 503 Shutdown")),
     ]
 
-    @Test func `each reason for refusing the management of channels has its words`() async throws {
+    @Test func `each channel refusal has its own words`() async throws {
         for (reason, expected) in Self.managementErrors {
             try await Self.with(.broadcast) { running in
                 running.channels.script.add(ServiceFault(then: .answer(ScriptedAnswer(reason.rawValue))))
@@ -403,7 +402,7 @@ import Testing
     // MARK: Credentials
 
     @Test(arguments: AppleTokenUse.allCases)
-    func `credentials are tried with a token that no device has, which reaches no device`(use: AppleTokenUse)
+    func `credentials are tested with a token that reaches nobody`(use: AppleTokenUse)
         async throws
     {
         try await Self.with(use) { running in

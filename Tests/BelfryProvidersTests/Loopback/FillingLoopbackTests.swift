@@ -47,8 +47,7 @@ import Testing
 
     // MARK: APNs and FCM
 
-    @Test func `APNs gets a payload for each device, and none that is too large, by itself or in a burst`() async throws
-    {
+    @Test func `APNs gets each device's payload and none too large`() async throws {
         let key = APNsSimulator.IssuedKey()
         var configuration = APNsSimulator.Configuration()
         configuration.authentication = .tokens([key.known])
@@ -80,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `FCM gets a message for each device, and none that is too large`() async throws {
+    @Test func `FCM gets each device's message and none too large`() async throws {
         var configuration = FCMConfiguration()
         configuration.listening.ledgerDetail = .payloads
         let simulator = try await FCMSimulator.start(configuration)
@@ -112,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `FCM takes a message of every size that is accepted, with a notification where it fits`() async throws {
+    @Test func `FCM takes every accepted size, with notifications where they fit`() async throws {
         var configuration = FCMConfiguration()
         configuration.listening.ledgerDetail = .payloads
         let simulator = try await FCMSimulator.start(configuration)
@@ -179,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func `a service without a splice gets the push rendered for each, and once for those that get the same`()
+    @Test func `a service without splicing renders per device, sharing equal ones`()
         async throws
     {
         try await TestProviders.run { providers in
@@ -207,7 +206,7 @@ import Testing
         }
     }
 
-    @Test func `a webhook gets the texts of each device in a request of its own`() async throws {
+    @Test func `a webhook gets each device's texts in separate requests`() async throws {
         try await TestProviders.run { providers in
             let secret = "a secret of this test, long enough"
             var configuration = WebhookConfiguration()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct HangingHostTests {
     /// More devices on the host that hangs than there are places, and all of them before the others.
-    @Test func `a push service that hangs does not hold up the batch's others`() async throws {
+    @Test func `a hanging push service delays no other in the batch`() async throws {
         try await TestProviders.run(deadline: .seconds(30)) { providers in
             var configuration = WebPushConfiguration()
             configuration.listening.authority = try CertificateAuthority()

@@ -55,7 +55,7 @@ extension PostedLoopbackTests {
         }
     }
 
-    @Test func `WNS takes every template's kind, by the old token and the new`() async throws {
+    @Test func `WNS takes every template kind by both tokens`() async throws {
         try await TestProviders.run { providers in
             try await with(WNSSimulator.self, configured(WNSConfiguration())) { simulator in
                 let pushes: [JSONValue] = [
@@ -93,7 +93,7 @@ extension PostedLoopbackTests {
         }
     }
 
-    @Test func `a sender that WNS throttles sends nothing until the wait is over`() async throws {
+    @Test func `a throttled WNS sender waits as told`() async throws {
         try await TestProviders.run { providers in
             try await with(WNSSimulator.self, configured(WNSConfiguration())) { simulator in
                 let provider = try providers.provider(.windows8, wns(simulator))

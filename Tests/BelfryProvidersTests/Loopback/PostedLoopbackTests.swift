@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: WebPushDialect.allCases)
-    func `a subscription of another key is refused in the words of each vendor`(dialect: WebPushDialect) async throws {
+    func `a subscription for another key is refused by each vendor`(dialect: WebPushDialect) async throws {
         try await TestProviders.run { providers in
             var configuration = WebPushConfiguration()
             configuration.dialect = dialect
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `a subscription on an address that is not public is refused and never written to`() async throws {
+    @Test func `a subscription at a private address is never contacted`() async throws {
         try await TestProviders.run(allowed: []) { providers in
             try await with(WebPushSimulator.self, WebPushConfiguration()) { simulator in
                 let provider = try providers.provider(.web, ["trust_root": simulator.trustRootPEM])
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func `a request without an answer is unanswered, and the others have theirs`() async throws {
+    @Test func `an unanswered request leaves others their answers`() async throws {
         try await TestProviders.run { providers in
             try await with(WebPushSimulator.self, WebPushConfiguration()) { simulator in
                 let provider = try providers.provider(.web, ["trust_root": simulator.trustRootPEM])

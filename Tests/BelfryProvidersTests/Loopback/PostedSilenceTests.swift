@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: Posted.allCases)
-    func `a certificate that is not trusted is for a person, unless a device named the host`(
+    func `a distrusted certificate needs a person, unless devices named it`(
         posted: Posted
     ) async throws {
         let stranger = try CertificateAuthority()
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: Posted.allCases)
-    func `the test of credentials connects as a push does, and tells what is wrong`(posted: Posted) async throws {
+    func `the credentials test connects as a push and names faults`(posted: Posted) async throws {
         let stranger = try CertificateAuthority().certificatePEM
         try await TestProviders.run { providers in
             try await posted.play { simulator in
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `without a device there is no push service to connect to, and the test says so`() async throws {
+    @Test func `a test without devices says it connected to nothing`() async throws {
         try await TestProviders.run { providers in
             for (kind, words) in [
                 (PlatformKind.web, "no browser is registered yet"), (.windowsPhone, "no phone is registered"),
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: Posted.allCases.filter { $0.hasTokenService })
-    func `a token service that refuses is for a person, one in trouble is failure`(posted: Posted) async throws {
+    func `a refusing token service needs a person; others recover`(posted: Posted) async throws {
         try await TestProviders.run { providers in
             try await posted.play { simulator in
                 let rows: [(ScriptedAnswer, Bool)] = [

@@ -7,7 +7,7 @@ import Testing
 
 /// Browsers of several push services on one platform.
 @Suite struct PushServicesTests {
-    @Test func `a push service that doubts our key does not stop the other`() async throws {
+    @Test func `a push service doubting our key stops no other`() async throws {
         try await TestProviders.run { providers in
             var configuration = WebPushConfiguration()
             configuration.listening.authority = try CertificateAuthority()

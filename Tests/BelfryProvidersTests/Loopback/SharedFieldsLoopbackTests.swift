@@ -194,7 +194,7 @@ import Testing
 
     /// It was accepted for other platforms: each of these devices has an answer.
     @Test(arguments: [Posted.web, .wns, .mpns, .adm, .pap, .gcm, .hms])
-    func `a push that is too large for a service is refused`(service: Posted) async throws {
+    func `a push too large for a service is refused`(service: Posted) async throws {
         let content = Push.Content(body: String(repeating: "x", count: 8_200))
         try await TestProviders.run { providers in
             try await service.play { simulator in
@@ -208,7 +208,7 @@ import Testing
         }
     }
 
-    @Test func `a push that is too large for APNs or FCM is refused`() async throws {
+    @Test func `a push too large for APNs or FCM is refused`() async throws {
         let content = Push.Content(body: String(repeating: "x", count: 4_200))
         try await Self.withFCM(.androidFCM) { fixture, _ in
             #expect(await fixture.send(["t"], content: content) == [.refused(.payloadTooLarge)])

@@ -33,7 +33,7 @@ import Testing
         await providers.send(providers.push(), to: simulator.subscribe(count).map(\.json), by: provider)
     }
 
-    @Test func `a batch goes over one connection or few, many requests at a time`() async throws {
+    @Test func `a batch uses few connections and many parallel requests`() async throws {
         try await with { simulator, providers, provider in
             for _ in 0..<3 {
                 let outcomes = await send(500, simulator, providers, provider)
@@ -44,8 +44,7 @@ import Testing
         }
     }
 
-    @Test func `a service that offers HTTP/1.1 alone is spoken to so, on connections that are used again`() async throws
-    {
+    @Test func `a service with only HTTP/1.1 gets reused connections`() async throws {
         try await with({ $0.listening.offersHTTP2 = false }) { simulator, providers, provider in
             for _ in 0..<3 {
                 let outcomes = await send(500, simulator, providers, provider)
@@ -59,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `what a GOAWAY takes back is sent again, and no browser is told twice`() async throws {
+    @Test func `a GOAWAY's unprocessed requests are resent without duplicates`() async throws {
         try await with { simulator, providers, provider in
             simulator.script.add(
                 ServiceFault(when: .init(request: 40), times: 2, then: .delay(milliseconds: 20)))
@@ -71,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `a sender that is over its rate is told how long to wait, and the wait is each device's`() async throws {
+    @Test func `a sender over its rate waits as told, per device`() async throws {
         try await with({ $0.messagesPerMinuteOfSender = 100 }) { simulator, providers, provider in
             let outcomes = await send(150, simulator, providers, provider)
             #expect(outcomes.count { $0 == .accepted } == 100)
@@ -80,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `a message that is too large for a service, and a browser that is gone, are answered one by one`()
+    @Test func `oversized messages and gone browsers are answered one by one`()
         async throws
     {
         try await with({ $0.bodyBytesMax = 200 }) { simulator, providers, provider in
@@ -99,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `a token that a service refuses for its age is made anew, once`() async throws {
+    @Test func `a token refused for age is renewed once`() async throws {
         try await with { simulator, providers, provider in
             let subscriptions = simulator.subscribe(3)
             simulator.script.add(

@@ -39,7 +39,7 @@ import Tunnel
     }
 
     @Test(arguments: ProxyProcess.Make.allCases, FarSide.allCases)
-    func `a wrong password is told to people, and costs no device and no platform anything`(
+    func `a wrong password alerts people and harms no device`(
         make: ProxyProcess.Make, far: FarSide
     ) async throws {
         try await ProxyProcess.with(make) { process in
@@ -79,7 +79,7 @@ import Tunnel
     }
 
     @Test(arguments: ProxyProcess.Make.allCases, FarSide.allCases)
-    func `a proxy that is not there is a warning, and all is sent when it is back`(
+    func `a missing proxy warns, and its return sends everything`(
         make: ProxyProcess.Make, far: FarSide
     ) async throws {
         let port = try Loopback.freePort()
@@ -104,7 +104,7 @@ import Tunnel
     }
 
     @Test(arguments: ProxyProcess.Make.allCases)
-    func `what the proxy cannot reach is tried again`(make: ProxyProcess.Make) async throws {
+    func `targets unreachable through the proxy are retried`(make: ProxyProcess.Make) async throws {
         try await ProxyProcess.with(make) { process in
             let plan = ProxyPlan(standard: .through(try Self.proxy(make, port: process.port)))
             try await TestProviders.run(proxies: plan) { providers in
@@ -120,7 +120,7 @@ import Tunnel
     }
 
     @Test(arguments: ProxyProcess.Make.allCases)
-    func `a subscription at an address that is not public never reaches the proxy`(
+    func `a private-address subscription never reaches the proxy`(
         make: ProxyProcess.Make
     ) async throws {
         try await ProxyProcess.with(make) { process in
@@ -137,7 +137,7 @@ import Tunnel
     }
 
     @Test(arguments: [true, false])
-    func `an endpoint that leads nowhere is gone, through a proxy too, and nobody is asked`(isProxied: Bool)
+    func `a dead endpoint is gone without asking, proxy included`(isProxied: Bool)
         async throws
     {
         // Nothing listens at the port of the proxy.
@@ -157,7 +157,7 @@ import Tunnel
         }
     }
 
-    @Test func `platforms that are reached alike share a way, and others have theirs`() async throws {
+    @Test func `platforms with equal routes share one, others have theirs`() async throws {
         let (one, two) = (try Proxy(url: "http://127.0.0.1:1"), try Proxy(url: "socks5://127.0.0.1:1"))
         let plan = ProxyPlan(standard: .through(one), own: [.apns: .direct, .fcm: .through(two), .gcm: .through(two)])
         #expect(plan.users == [one: [.hms, .webpush, .wns, .mpns, .adm, .pap, .webhook], two: [.fcm, .gcm]])
@@ -171,7 +171,7 @@ import Tunnel
         }
     }
 
-    @Test func `the same trouble is told once a minute`() async throws {
+    @Test func `repeated trouble is logged once a minute`() async throws {
         let clock = ManualClock()
         let log = CapturedLog()
         let watch = ProxyFaultReporter(clock: clock, logger: log.logger)

@@ -1,8 +1,9 @@
 import BelfryServer
-import BelfryService
 import BelfrySimulators
 import BelfryTesting
 import Foundation
+
+@testable import BelfryService
 
 /// A database with an application and a platform, for the `belfry` program to work on.
 struct TestInstallation: Sendable {

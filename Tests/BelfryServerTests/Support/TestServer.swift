@@ -1,4 +1,3 @@
-import BelfryDelivery
 import BelfryProviders
 import BelfryServer
 import BelfryService

@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `a device may have a new id, and types are asked for`() async throws {
+    @Test func `a device may get a new id; types are optional`() async throws {
         try await TestSimulator.with { fixture in
             fixture.simulator.script.answer(ScriptedAnswer("Replaced", body: "new"), for: ["old"])
             let answer = try await post(fixture, "old", #"{"data":{}}"#)

@@ -53,7 +53,7 @@ import Testing
         #expect(String(decoding: clear, as: UTF8.self) == "I am the walrus")
     }
 
-    @Test func `what http_ece encrypts the receiver reads`() async throws {
+    @Test func `the receiver reads http_ece's encryption`() async throws {
         let receiver = WebPushReceiver()
         let texts = ["x", Self.text, String(repeating: "ü", count: 1990)]
         let answers = try await Oracle.ask(

@@ -20,7 +20,7 @@ import Testing
         numbers.map { (fields(fixture), #"{"message":{"token":"t\#($0)"}}"#) }
     }
 
-    @Test func `a hundred streams at once, and the end of a body in a frame of its own`() async throws {
+    @Test func `a hundred streams work, with bodies ending in extra frames`() async throws {
         try await TestSimulator.with(FCMSendTests.believing) { fixture in
             let client = try await fixture.connect()
             #expect(await client.events(until: .settings).contains(.settings(maxStreams: 100)))
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `requests are reset, hung, delayed and cut off as the script says`() async throws {
+    @Test func `scripts reset, hang, delay and cut requests`() async throws {
         try await TestSimulator.with(FCMSendTests.believing) { fixture in
             fixture.simulator.script.set(
                 ServiceScript(faults: [
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a share of tokens is gone, the same ones each time`() async throws {
+    @Test func `a share of tokens is gone, always equal ones`() async throws {
         try await TestSimulator.with(FCMSendTests.believing) { fixture in
             fixture.simulator.script.add(
                 ServiceFault(when: .init(share: 0.5), then: .answer(ScriptedAnswer("UNREGISTERED"))))

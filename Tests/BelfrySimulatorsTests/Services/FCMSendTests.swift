@@ -53,7 +53,7 @@ import Testing
             "message.android.notification.color", "Invalid color"
         ),
     ])
-    func `a bad message is refused by the name of its field`(
+    func `a bad message is refused by field name`(
         body: String, field: String, description: String
     ) async throws {
         try await TestSimulator.with(Self.believing) { fixture in
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [("token", 4096), ("topic", 2048)])
-    func `keys and values may have so many bytes and no more`(target: String, most: Int) async throws {
+    func `keys and values have byte limits`(target: String, most: Int) async throws {
         try await TestSimulator.with(Self.believing) { fixture in
             func body(_ bytes: Int) -> String {
                 #"{"message":{"\#(target)":"a","data":{"k":"\#(String(repeating: "x", count: bytes - 1))"}}}"#
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `over its quota the project waits until its minute is over`() async throws {
+    @Test func `a project over quota waits for its next minute`() async throws {
         try await TestSimulator.with({
             Self.believing(&$0)
             $0.messagesPerMinute = 2

@@ -31,7 +31,7 @@ import Testing
             "grant_type=\(type)&assertion=\(assertion)")
     }
 
-    @Test func `an assertion signed by the account's key buys an access token that FCM takes`() async throws {
+    @Test func `a signed assertion buys an access token FCM takes`() async throws {
         try await TestSimulator.with { fixture in
             let answer = try await Self.ask(fixture, try await Self.assertion(fixture))
             let json = try #require(answer.json)

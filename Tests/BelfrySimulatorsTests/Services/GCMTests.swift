@@ -13,7 +13,7 @@ import Testing
             fixture.simulator.sendURL, [("authorization", Self.key), ("content-type", type)], body)
     }
 
-    @Test func `each device of a multicast has a result of its own, in order`() async throws {
+    @Test func `each multicast device has its own result, in order`() async throws {
         try await TestSimulator.with { fixture in
             fixture.simulator.script.answer([
                 "gone": ScriptedAnswer("NotRegistered"), "busy": ScriptedAnswer("Unavailable"),
@@ -55,7 +55,7 @@ import Testing
             (#"{"to":"a b"}"#, 200, "InvalidRegistration"),
             (#"{"to":"a","data":{"k":"\#(String(repeating: "x", count: 4096))"}}"#, 200, "MessageTooBig"),
         ] as [(Sample, Int, String?)])
-    func `what is wrong stands in the status or behind 200`(body: Sample, status: Int, error: String?) async throws {
+    func `faults stand in the status or behind 200`(body: Sample, status: Int, error: String?) async throws {
         try await TestSimulator.with { fixture in
             let answer = try await post(fixture, body.text)
             #expect(answer.status == status)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `a dry run tells no device, a topic has an answer of its own, a wrong key is refused`() async throws {
+    @Test func `a dry run notifies nobody; topics and wrong keys differ`() async throws {
         try await TestSimulator.with { fixture in
             let dry = try await post(fixture, #"{"to":"a","dry_run":true}"#)
             #expect(dry.json?["results"]?.array?.first?["message_id"]?.string == "fake_message_id")

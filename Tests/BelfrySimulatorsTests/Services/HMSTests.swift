@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `tokens that are illegal are listed behind a 200, the others are told`() async throws {
+    @Test func `illegal tokens are listed behind 200, others notified`() async throws {
         try await TestSimulator.with { fixture in
             fixture.simulator.script.answer(ScriptedAnswer("illegal"), for: ["x", "y"])
             let part = try await post(fixture, #"{"message":{"data":"{}","token":["a","x","b"]}}"#)
@@ -97,7 +97,7 @@ import Testing
     }
 
     /// Signed by `openssl` with PSS.
-    @Test func `the newest API takes a signed token and its own message`() async throws {
+    @Test func `the newest API takes a signed token and its message`() async throws {
         try await TestSimulator.with { fixture in
             let account = fixture.simulator.service.account
             let claims =

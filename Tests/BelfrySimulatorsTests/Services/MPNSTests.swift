@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `a channel has its limit for a day, and a message id is echoed`() async throws {
+    @Test func `a channel has a daily limit and echoes message ids`() async throws {
         try await TestSimulator.with({ $0.messagesPerDay = 1 }) { fixture in
             let id = "8b2b7a1e-0000-4000-8000-000000000001"
             let fields = [("x-windowsphone-target", "toast"), ("x-messageid", id)]

@@ -34,7 +34,7 @@ import Testing
         return (response ?? XML(answer.body)?.child("badmessage-response"))?.attributes["code"]
     }
 
-    @Test func `a push is taken, its content told to each address, its id taken once`() async throws {
+    @Test func `a PAP push reaches each address and uses its id`() async throws {
         try await TestSimulator.with { fixture in
             let first = try await post(fixture, body(addresses: ["PIN1", "PIN2"]))
             #expect(first.status == 200)
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `what is not PAP is a bad message, and a wrong password is refused`() async throws {
+    @Test func `malformed PAP is a bad message; wrong passwords are refused`() async throws {
         try await TestSimulator.with { fixture in
             for bad in ["nothing", body(addresses: []), body(method: "fast"), body(id: "")] {
                 let answer = try await post(fixture, bad)

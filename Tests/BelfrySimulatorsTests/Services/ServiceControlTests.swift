@@ -11,7 +11,7 @@ import Testing
         configuration.listening.controlPort = 0
     }
 
-    @Test func `the script over the control port is the script in process`() async throws {
+    @Test func `scripts work alike over the control port and in process`() async throws {
         try await TestSimulator.with(Self.controlled) { fixture in
             let control = "http://127.0.0.1:\(try #require(fixture.simulator.controlPort))"
             let fault = #"{"when":{"share":0.5},"times":3,"then":{"answer":{"reason":"UNREGISTERED"}}}"#
@@ -44,7 +44,7 @@ import Testing
         (#"{"when":{},"then":{"answer":{"reason":"UNAVAILABLE","timestamp":1}}}"#, "then.answer.timestamp"),
         (#"{"when":{},"then":{"loseAnswers":{"count":0}}}"#, "then.loseAnswers.count"),
     ])
-    func `a fault not understood is refused by the name of its field`(body: String, field: String) async throws {
+    func `an unknown fault is refused by its field's name`(body: String, field: String) async throws {
         try await TestSimulator.with(Self.controlled) { fixture in
             let port = try #require(fixture.simulator.controlPort)
             let answer = try await fixture.curl.post("http://127.0.0.1:\(port)/script/faults", [], body)

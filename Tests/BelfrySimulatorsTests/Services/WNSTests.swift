@@ -89,7 +89,7 @@ import Testing
         #"<toast><visual><binding><text id="1">t</text></binding></visual></toast>"#,
         #"<toast><visual><binding template="ToastText01"><text id="1">t</text></binding></visual><audio src="https://a.example/a.wav"/></toast>"#,
     ])
-    func `a toast the device cannot read is received and shown on no device`(body: String) async throws {
+    func `an unreadable toast is received and shown nowhere`(body: String) async throws {
         try await TestSimulator.with { fixture in
             let answer = try await post(fixture, "c1", [:], body)
             #expect(answer.status == 200)

@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `4096 bytes are taken and no more, none are fine, and unknown endpoints are not found`() async throws {
+    @Test func `up to 4,096 bytes are taken; unknown endpoints are 404`() async throws {
         try await TestSimulator.with({ $0.refusesUndecryptable = false }) { fixture in
             let subscription = fixture.simulator.subscribe()
             let letter = try await Letter.write(fixture, to: subscription)
@@ -166,7 +166,7 @@ import Testing
         (.google, "KeyMismatch", 403, "do not correspond"), (.apple, "BadVAPID", 403, #"{"reason":"BadJwtToken"}"#),
         (.apple, "KeyMismatch", 400, #"{"reason":"VapidPkHashMismatch"}"#), (.microsoft, "Throttled", 406, ""),
     ])
-    func `a scripted subscription is answered in the words of its service`(
+    func `a scripted subscription is answered in its service's words`(
         dialect: WebPushDialect, reason: String, status: Int, text: String
     ) async throws {
         try await TestSimulator.with({ $0.dialect = dialect }) { fixture in

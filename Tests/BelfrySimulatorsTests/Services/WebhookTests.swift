@@ -28,7 +28,7 @@ import Testing
         ]
     }
 
-    @Test func `a signed batch is taken and all its devices are told`() async throws {
+    @Test func `a signed batch is taken and all its devices notified`() async throws {
         try await TestSimulator.with { fixture in
             let answer = try await fixture.curl.post("\(fixture.simulator.url)/hook", try await fields(), Self.body)
             #expect(answer.status == 204)
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `a signature of other bytes, of another time or none is refused`() async throws {
+    @Test func `a wrong, outdated or missing signature is refused`() async throws {
         try await TestSimulator.with { fixture in
             let url = "\(fixture.simulator.url)/hook"
             let other = try await fixture.curl.post(url, try await fields(signed: "{}"), Self.body)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `a signature in hex may stand in a field of any name`() async throws {
+    @Test func `a hex signature may be in any field`() async throws {
         try await TestSimulator.with({
             $0.signature = .hex(field: "X-Signature", prefix: "sha256=", timestampField: "X-Time")
         }) { fixture in

@@ -19,7 +19,7 @@ import Testing
         "", "text", "<a>", "<a></b>", "<a><b></a></b>", "<a x=1/>", "<a x='1' x='2'/>", "<a x='<'/>", "<a>&nbsp;</a>",
         "<a>&</a>", "<a/><b/>", "<a", "<a x='1'y='2'/>", "<!DOCTYPE a [<!ENTITY e 'x'>]><a>&e;</a>",
     ])
-    func `what is not well-formed is no XML`(text: String) {
+    func `malformed XML is refused`(text: String) {
         #expect(XML(text) == nil)
     }
 }

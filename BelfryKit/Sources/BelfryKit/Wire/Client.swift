@@ -55,6 +55,8 @@ struct Client: Sendable {
         members["device_model"] = wish.model.map(JSON.string)
         members["language"] = wish.language.map(JSON.string)
         members["time_zone"] = wish.timeZone.map(JSON.string)
+        members["app_version"] = wish.appVersion.map(JSON.string)
+        members["country"] = wish.country.map(JSON.string)
         if !wish.attributes.isEmpty { members["attributes"] = .object(wish.attributes.mapValues(JSON.string)) }
         return members
     }

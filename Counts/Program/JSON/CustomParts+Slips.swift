@@ -1,1 +1,0 @@
-../../../Sources/BelfryAPI/Content/CustomParts+Slips.swift

@@ -1,1 +1,0 @@
-../../../Sources/BelfryAPI/HTTP/GivenFields.swift

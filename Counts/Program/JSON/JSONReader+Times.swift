@@ -1,1 +1,0 @@
-../../../Sources/BelfryAPI/JSON/JSONReader+Times.swift

@@ -1,1 +1,0 @@
-../../../Sources/BelfryAPI/PCF/Mapping+Target.swift

@@ -1,1 +1,0 @@
-../../../Sources/BelfryAPI/PCF/PCF.swift

@@ -1,1 +1,0 @@
-../../../Sources/BelfryAPI/Pushes/PushDraft.swift

@@ -1,1 +1,0 @@
-../../../Sources/BelfryAPI/Devices/RegistrationToken.swift

@@ -1,0 +1,257 @@
+package import BelfryService
+import Crypto
+import Foundation
+import SystemPackage
+
+/// A backup folder with all the data of a server on SQLite: the database, the key ring that opens its seals, and a list
+/// of both.
+///
+/// Only its owner can read it, because it contains the credentials of every platform.
+package struct Backup: Sendable {
+    package let folder: String
+
+    private static let database = "belfry.sqlite"
+    private static let keyRing = "key-ring"
+    private static let manifest = "manifest.json"
+
+    package init(at folder: String) { self.folder = folder }
+
+    // MARK: Making one
+
+    /// Copies what the configuration names, beside a running server. The folder appears once it is complete.
+    package func make(of storage: StorageConfiguration, at now: Instant) throws -> BackupManifest {
+        try storage.demandSQLite()
+        guard try storage.databaseFile.isThere() else {
+            throw BackupFault("there is no database at \(storage.databaseFile)")
+        }
+        guard try !folder.isThere() else { throw BackupFault("\(folder) exists already") }
+        let parent = (folder.absolutePath as NSString).deletingLastPathComponent
+        guard try parent.isThere() else {
+            throw BackupFault("there is no folder \(parent), in which \(folder) is to be made")
+        }
+        try FileOwner.demandDatabase(at: storage.databaseFile)
+        let draft = Backup(at: folder + ".part")
+        try FileManager.default.createDirectory(
+            atPath: draft.folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        do {
+            let manifest = try draft.fill(from: storage, at: now)
+            try draft.folder.move(to: folder)
+            BackupNoteFile(in: storage.directory).write(BackupNote(at: now, folder: folder.absolutePath))
+            return manifest
+        } catch {
+            try? FileManager.default.removeItem(atPath: draft.folder)
+            throw error
+        }
+    }
+
+    /// The ring is copied after the database, so that it has every key that the copy needs.
+    private func fill(from storage: StorageConfiguration, at now: Instant) throws -> BackupManifest {
+        try file(Self.database).writePrivately(Data())
+        try SQLiteBackup.copy(from: storage.databaseFile, to: file(Self.database))
+        try file(Self.keyRing).writePrivately(try storage.keyRingFile.contents())
+        let findings = try inspect(of: "sqlite:\(storage.databaseFile.absolutePath)")
+        let manifest = BackupManifest(
+            version: Release.version, createdAt: now.text, schema: findings.schema.applied,
+            files: try [Self.database, Self.keyRing].map { try BackupManifest.File(named: $0, in: folder) })
+        try file(Self.manifest).writePrivately(try manifest.json())
+        return manifest
+    }
+
+    // MARK: Taking it back
+
+    /// Restores the copies to the paths in the configuration. Existing files are never overwritten: with `force` they
+    /// are moved into a folder beside it.
+    ///
+    /// Returns also where they were moved to.
+    package func restore(
+        to storage: StorageConfiguration, force: Bool, at now: Instant
+    ) throws -> (manifest: BackupManifest, aside: String?) {
+        try storage.demandSQLite()
+        let manifest = try verify()
+        let files = FileManager.default
+        let inTheWay = try storage.filesInTheWay()
+        guard inTheWay.isEmpty || force else {
+            let isDatabase = inTheWay.contains(storage.databaseFile)
+            let move = isDatabase ? try? SQLiteStore.move(at: storage.databaseFile) : nil
+            throw BackupFault(
+                "\(isDatabase ? storage.databaseFile : inTheWay[0]) exists already"
+                    + (move.map { ", and was copied to \($0.text): what came there since is in no backup of this file" }
+                        ?? "")
+                    + "; --force moves the database and the key ring that are there into a folder "
+                    + "before-restore-… in \(storage.directory)")
+        }
+        try FileOwner.demandDatabase(at: storage.databaseFile)
+        if try storage.databaseFile.isThere() {
+            do { try SQLiteBackup.demandAlone(storage.databaseFile) } catch StoreError.unavailable(let why) {
+                guard why.contains("another process") else { throw StoreError.unavailable(why) }
+                throw BackupFault("the database \(storage.databaseFile) is in use: stop the server first")
+            }
+        }
+        try files.createDirectory(
+            atPath: storage.directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        // The copies stand ready, with the owners of what they replace, before that is moved.
+        let database = try FileReplacement(of: storage.databaseFile)
+        defer { database.discard() }
+        try database.copy(file(Self.database))
+        let owner = files.fileExists(atPath: storage.databaseFile) ? storage.databaseFile : storage.directory
+        let ring = try FileReplacement(of: storage.keyRingFile, like: owner)
+        defer { ring.discard() }
+        try ring.copy(file(Self.keyRing))
+        var aside = FilesAside(in: "\(storage.directory)/before-restore-\(now.milliseconds)")
+        do {
+            for path in storage.filesToReplace { try aside.put(path) }
+            try ring.commit()
+            try database.commit()
+        } catch {
+            aside.putBack()
+            throw error
+        }
+        return (manifest, aside.isEmpty ? nil : aside.folder)
+    }
+
+    /// Throws unless the folder contains what its list says, the database is intact, and the ring opens its seals.
+    package func verify() throws -> BackupManifest {
+        guard try file(Self.manifest).isThere() else {
+            throw BackupFault(
+                "\(folder.absolutePath) is not a backup: its \(Self.manifest) is missing; `belfry backup --to` makes one"
+            )
+        }
+        let manifest = try BackupManifest(json: try file(Self.manifest).contents())
+        for expected in manifest.files {
+            guard try BackupManifest.File(named: expected.name, in: folder) == expected else {
+                throw BackupFault("\(file(expected.name)) is not the file that was backed up")
+            }
+        }
+        _ = try inspect(of: "the database of the backup \(folder.absolutePath)")
+        return manifest
+    }
+
+    /// - Parameter name: of the database.
+    private func inspect(of name: String) throws -> SQLiteBackup.Findings {
+        let findings = try SQLiteBackup.inspect(file(Self.database), of: name)
+        let ring = try KeyRingFile.open(at: file(Self.keyRing), createIfMissing: false)
+        for secret in findings.seals where !secret.seal.bytes.isEmpty {
+            do {
+                guard let purpose = secret.purpose else { throw VaultError.broken }
+                _ = try ring.open(secret.seal, for: purpose)
+            } catch {
+                throw BackupFault("the key ring does not open the \(secret.kind.rawValue) of the database: \(error)")
+            }
+        }
+        return findings
+    }
+
+    private func file(_ name: String) -> String { folder + "/" + name }
+}
+
+/// Why a backup could not be made or restored.
+package struct BackupFault: Error, Sendable, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+extension StorageConfiguration {
+    fileprivate func demandSQLite() throws {
+        guard databaseURL == nil else {
+            throw BackupFault(
+                "the database is a PostgreSQL: `pg_dump` copies it, and the key ring is copied beside it, as docs/Operations.md says"
+            )
+        }
+    }
+
+    /// Files that a restored database would replace, or be confused with.
+    fileprivate func filesInTheWay() throws -> [String] {
+        let files = FileManager.default
+        let inDirectory =
+            files.fileExists(atPath: directory)
+            ? try files.contentsOfDirectory(atPath: directory).sorted().map { directory + "/" + $0 } : []
+        let ring = files.fileExists(atPath: keyRingFile) ? [keyRingFile] : []
+        return inDirectory + ring
+    }
+
+    /// The database and the key ring, with what SQLite keeps beside its file. Where a symbolic link leads to one, the file itself.
+    fileprivate var filesToReplace: [String] {
+        let database = databaseFile.resolvingLinks
+        return [database, database + "-wal", database + "-shm", keyRingFile.resolvingLinks]
+    }
+}
+
+/// Files that were moved into a folder, which is made for the first, and can be moved back.
+private struct FilesAside {
+    let folder: String
+    private var moved: [(from: String, to: String)] = []
+
+    init(in folder: String) { self.folder = folder }
+
+    var isEmpty: Bool { moved.isEmpty }
+
+    mutating func put(_ path: String) throws {
+        guard FileManager.default.fileExists(atPath: path) else { return }
+        if isEmpty { try folder.makePrivateDirectory() }
+        let target = folder + "/" + (path as NSString).lastPathComponent
+        try FileManager.default.moveItem(atPath: path, toPath: target)
+        moved.append((path, target))
+    }
+
+    /// Moves the files back, and replaces any that have come to their old places since.
+    func putBack() {
+        for (from, to) in moved {
+            unlink(from)
+            try? FileManager.default.moveItem(atPath: to, toPath: from)
+        }
+        rmdir(folder)
+    }
+}
+
+/// The list of a backup's contents.
+package struct BackupManifest: Sendable, Hashable, Codable {
+    /// The version of the program that made it.
+    package let version: String
+    package let createdAt: String
+    /// The migrations that the database has.
+    package let schema: [String]
+    package let files: [File]
+
+    package struct File: Sendable, Hashable, Codable {
+        package let name: String
+        package let bytes: Int
+        package let sha256: String
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case version, schema, files
+        case createdAt = "created_at"
+    }
+
+    func json() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(self)
+    }
+}
+
+extension BackupManifest {
+    init(json: Data) throws {
+        do {
+            self = try JSONDecoder().decode(Self.self, from: json)
+        } catch {
+            throw BackupFault("the list of the backup cannot be read: \(error)")
+        }
+    }
+}
+
+extension BackupManifest.File {
+    init(named name: String, in folder: String) throws {
+        guard let handle = FileHandle(forReadingAtPath: folder + "/" + name) else {
+            throw FileFault(reading: folder + "/" + name, Errno(rawValue: errno))
+        }
+        defer { try? handle.close() }
+        var (digest, count) = (SHA256(), 0)
+        while let chunk = try handle.read(upToCount: 1 << 20), !chunk.isEmpty {
+            digest.update(data: chunk)
+            count += chunk.count
+        }
+        self.init(name: name, bytes: count, sha256: Array(digest.finalize()).hex)
+    }
+}

@@ -1,0 +1,61 @@
+import FoundationEssentials
+import Hummingbird
+import Logging
+
+extension Admin {
+    /// An authenticated request to the admin API.
+    struct Call: Sendable {
+        let request: Request
+        let parameters: Parameters
+        let key: AdminKey
+        /// The author for the audit log.
+        let author: AuditAuthor
+        let bodyBytesMax: Int
+        let logger: Logger
+
+        /// The UUID in a part of the path; nil when it is not one.
+        func uuid(_ part: String) -> UUID? { parameters.get(part).flatMap(UUID.init(uuidString:)) }
+
+        /// A part of the path, without its percent-encoding.
+        func text(_ part: String) -> String? {
+            parameters.get(part).map { String(percentDecoding: $0[...], plusIsSpace: false) }
+        }
+
+        /// Throws a 403 when the key may not do this, and a 404 when the thing is hidden from its holder.
+        ///
+        /// - Parameter thing: its name in error messages.
+        func require(_ action: Permission.Action, on subject: Permission.Subject, called thing: String) throws {
+            switch Permission.verdict(scope: key.scope, bounds: key.bounds, for: action, on: subject) {
+            case .allowed: return
+            case .notFound: throw APIError.missing(thing)
+            case .forbidden:
+                throw APIError(
+                    .forbidden, "This key may not do that: its scope is \(key.scope.rawValue)\(key.bounds.inWords)")
+            }
+        }
+
+        /// Throws a 403 unless the key is an operator's.
+        ///
+        /// - Parameter fields: what only operators may give.
+        func requireOperator(for fields: String) throws {
+            guard key.scope == .operator else {
+                throw APIError(.forbidden, "This key may not give \(fields): only operators' keys may")
+            }
+        }
+    }
+}
+
+extension APIError {
+    /// A 404 with the same message whether the thing does not exist or the caller cannot see it.
+    static func missing(_ thing: String) -> APIError { APIError(.notFound, "There is no such \(thing)") }
+}
+
+extension AdminKey.Bounds {
+    fileprivate var inWords: String {
+        switch self {
+        case .everything: ""
+        case .tenant: ", for one tenant"
+        case .application: ", for one application"
+        }
+    }
+}

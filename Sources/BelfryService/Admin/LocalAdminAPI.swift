@@ -1,0 +1,87 @@
+import FoundationEssentials
+import HTTPTypes
+import Hummingbird
+package import Logging
+import NIOCore
+import Synchronization
+
+/// The admin API without HTTP, for commands on the server's own machine: the same routes, in the local operator's name.
+package struct LocalAdminAPI: Sendable {
+    private let routes: [Admin.Route]
+    private let author: AuditAuthor
+    private let logger: Logger
+
+    /// The longest body of a command.
+    private static let bodyBytesMax = 1 << 24
+
+    /// - Parameter absence: why nothing is sent at present; nil while a server runs.
+    package init(
+        service: OperatorService, logger: Logger,
+        absence: @escaping @Sendable () async throws -> String? = { nil }
+    ) {
+        routes = Admin.RouteFactory(service.services, absence: absence).routes
+        author = service.author
+        self.logger = logger
+    }
+
+    /// The JSON that the admin API answers with; nil where it answers with none. Throws what it would refuse.
+    ///
+    /// - Parameter path: below `/admin/v1`, with its query.
+    package func answer(_ method: String, _ path: String, _ body: [UInt8] = []) async throws -> JSONValue? {
+        let parts = path.prefix { $0 != "?" }.split(separator: "/")
+        for route in routes where route.method.rawValue == method {
+            guard let parameters = route.parameters(of: parts) else { continue }
+            let head = HTTPRequest(
+                method: route.method, scheme: nil, authority: nil, path: "/\(Admin.root)/\(path)")
+            let call = Admin.Call(
+                request: Request(head: head, body: .init(buffer: ByteBuffer(bytes: body))), parameters: parameters,
+                key: .local, author: author, bodyBytesMax: Self.bodyBytesMax, logger: logger)
+            try route.checkParameters(of: call.request)
+            let bytes = try await route.answer(call).collected()
+            return bytes.isEmpty ? nil : try JSONValue(json: bytes)
+        }
+        throw APIError.missing("path of the admin API")
+    }
+}
+
+extension Admin.Route {
+    /// The parts of the path that the route has names for; nil where the path is another.
+    fileprivate func parameters(of parts: [Substring]) -> Parameters? {
+        let names = path.split(separator: "/")
+        guard names.count == parts.count else { return nil }
+        var parameters = Parameters()
+        for (name, part) in zip(names, parts) {
+            if name.hasPrefix(":") {
+                parameters[name.dropFirst()] = part
+            } else if name != part {
+                return nil
+            }
+        }
+        return parameters
+    }
+}
+
+extension AdminKey {
+    /// The key of the local operator, who may do everything.
+    fileprivate static let local = AdminKey(
+        key: Key(0), id: "", name: "local operator", scope: .operator, bounds: .everything, secretHash: [],
+        previous: nil,
+        createdAt: .zero, lastUsedAt: nil, revokedAt: nil)
+}
+
+extension Response {
+    fileprivate func collected() async throws -> [UInt8] {
+        let collector = Collector()
+        try await body.write(collector)
+        return collector.bytes.withLock { $0 }
+    }
+}
+
+/// Keeps the bytes of an answer.
+private final class Collector: ResponseBodyWriter, Sendable {
+    let bytes = Mutex<[UInt8]>([])
+
+    func write(_ part: ByteBuffer) async throws { bytes.withLock { $0 += part.readableBytesView } }
+
+    func finish(_ trailingHeaders: HTTPFields?) async throws {}
+}

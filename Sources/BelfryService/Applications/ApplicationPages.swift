@@ -1,0 +1,357 @@
+import FoundationEssentials
+
+/// Applications: the list, a new one, its settings and secrets, and the set-up path.
+struct ApplicationPages {
+    let make: RouteMaker
+
+    var routes: [PageRoute] {
+        [
+            make.open(.get, "apps", list), make.open(.get, "apps/new", new), make.open(.post, "apps/new", create),
+            make.application(.get, "setup", .read, setup), make.application(.get, "settings", .read, settings),
+            make.application(.post, "settings", .change, edit),
+            make.application(.post, "settings/api-key", .change, replaceAPIKey),
+            make.application(.post, "settings/shared-secret", .change, replaceSharedSecret),
+            make.application(.post, "settings/delete", .read, delete),
+        ]
+    }
+
+    private static let perPage = 100
+
+    @Sendable private func list(_ visit: DashboardRequest) async throws -> PageAnswer {
+        let (wanted, after) = (visit.query["q"].caseFolded, Int(visit.number("from") ?? 0))
+        let all = try await visit.applications().filter { wanted.isEmpty || $0.name.caseFolded.contains(wanted) }
+        var page = PageView("Applications")
+        if visit.mayCreateApplications {
+            page.actions = [Link("New application", Address.path("apps", "new"), isMain: true)]
+        }
+        var table = Table(
+            "Applications", ["Name", "Description", "UUID", "Created"],
+            all.dropFirst(after).prefix(Self.perPage).map { application in
+                [
+                    [.link(application.name, Address.of(application))], [.text(application.description)],
+                    [.code(application.uuid.lowercased)], [.time(application.createdAt)],
+                ]
+            },
+            empty: wanted.isEmpty ? "There is no application yet." : "No application has that in its name.",
+            emptyLink: visit.mayCreateApplications ? Link("New application", Address.path("apps", "new")) : nil)
+        if all.count > after + Self.perPage {
+            table.next = Address.query(
+                Address.path("apps"), [("q", visit.query["q"]), ("from", String(after + Self.perPage))])
+        }
+        page.sections = [
+            Section {
+                Form.filter(Address.path("apps"), [.text("q", "Name", visit.query["q"], type: "search")], "Search")
+                table
+            }
+        ]
+        return .page(page)
+    }
+
+    // MARK: A new one
+
+    @Sendable private func new(_ visit: DashboardRequest) async throws -> PageAnswer {
+        guard visit.mayCreateApplications else {
+            try visit.require(.change, on: .everything, called: "page")
+            return .redirect(Address.path("apps"))
+        }
+        return .page(Self.newPage(try await Self.newForm(visit)))
+    }
+
+    private static func newPage(_ form: Form) -> PageView {
+        var page = PageView("New application", lead: "The sender of pushes, under which a team registers its devices.")
+        {
+            Section { form }
+        }
+        page.crumbs = [Link("Applications", Address.path("apps"))]
+        return page
+    }
+
+    private static func newForm(_ visit: DashboardRequest) async throws -> Form {
+        var fields: [Field] = [
+            .text("name", "Name", isRequired: true).focused,
+            .text("description", "Description", hint: "For people; may be empty."),
+        ]
+        if visit.person.bounds == .everything {
+            let tenants = try await visit.services.store.tenants(after: nil, limit: 200)
+            if tenants.count > 1 {
+                fields.append(.select("tenant", "Tenant", "", tenants.map { ($0.uuid.lowercased, $0.name) }))
+            }
+        }
+        return Form(Address.path("apps", "new"), "Create", fields)
+    }
+
+    @Sendable private func create(_ visit: DashboardRequest) async throws -> PageAnswer {
+        let tenant = try await tenant(visit)
+        try visit.require(.change, on: .tenant(tenant), called: "tenant")
+        return try await visit.trying(try await Self.newForm(visit), on: { Self.newPage($0) }) {
+            let created = try await visit.services.admin.createApplication(
+                name: try Name(visit.form["name"]), description: try Description(visit.form["description"]), of: tenant,
+                by: visit.author)
+            return .outcome(Self.created(created))
+        }
+    }
+
+    private func tenant(_ visit: DashboardRequest) async throws -> Key<Tenant> {
+        if let own = visit.person.bounds.tenant { return own }
+        guard let uuid = UUID(uuidString: visit.form["tenant"]) else { return Tenant.first }
+        return try await visit.services.store.tenant(uuid)?.key ?? Tenant.first
+    }
+
+    static func created(_ created: CreatedApplication) -> PageView {
+        let application = created.application
+        var page = PageView(application.name) {
+            Section(
+                "Its secrets, shown this once", text: "Copy them now: only a hash of the key is kept here.",
+                style: .secret
+            ) {
+                Facts {
+                    Fact("App UUID", .code(application.uuid.lowercased))
+                    Fact("API key", .code(created.apiKey))
+                    Fact("Shared secret", .code(created.sharedSecret))
+                }
+                ButtonRow([Link("Next: add a platform", Address.of(application, "platforms", "new"), isMain: true)])
+            }
+        }
+        page.notice = "The application is created."
+        page.crumbs = [Link("Applications", Address.path("apps"))]
+        return page
+    }
+
+    // MARK: Settings
+
+    @Sendable private func settings(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        .page(settingsPage(visit, application, form: Self.editForm(application)).saying(visit, ["saved": "Saved."]))
+    }
+
+    private static func editForm(_ application: Application) -> Form {
+        Form(
+            Address.of(application, "settings"), "Save",
+            [
+                .text("name", "Name", application.name, isRequired: true),
+                .text("description", "Description", application.description),
+                .check(
+                    "ignores_unknown_fields",
+                    "PCF's API ignores fields that it does not know, instead of refusing the push",
+                    application.ignoresUnknownFields),
+            ]
+        ).guarded
+    }
+
+    private func settingsPage(
+        _ visit: DashboardRequest, _ application: Application, form: Form, deleteForm: Form? = nil
+    ) -> PageView {
+        Self.settingsPage(
+            application, mayChange: visit.may(.change, Permission.Subject(application)),
+            mayDelete: visit.may(.change, .tenant(application.tenantKey)), form: form,
+            deleteForm: deleteForm ?? Self.deleteForm(application))
+    }
+
+    static func settingsPage(
+        _ application: Application, mayChange: Bool, mayDelete: Bool, form: Form, deleteForm: Form
+    ) -> PageView {
+        var page = PageView("Settings", in: application) {
+            Section("Identity") {
+                Facts {
+                    Fact("App UUID", .code(application.uuid.lowercased))
+                    Fact("Created", .time(application.createdAt))
+                }
+            }
+        }
+        guard mayChange else { return page }
+        let edit = Section("Name and description") { form }
+        let keys = Section(
+            "Secrets",
+            text: "Back ends send with the API key; the shared secret signs custom user ids. A new one is shown once."
+        ) {
+            ButtonRow([
+                rotation(application, "api-key", "New API key"),
+                rotation(application, "shared-secret", "New shared secret"),
+            ])
+        }
+        page.sections += [edit, keys]
+        if mayDelete {
+            page.sections.append(
+                Section(
+                    "Delete the application",
+                    text: "Its platforms, devices, pushes and everything else of it go with it.", style: .danger
+                ) { deleteForm })
+        }
+        return page
+    }
+
+    private static func rotation(_ application: Application, _ what: String, _ label: String) -> Form {
+        var form = Form(
+            Address.of(application, "settings", what), label,
+            [
+                .select(
+                    "grace", "The old one is taken", "86400",
+                    [
+                        ("0", "not any more"), ("3600", "for another hour"), ("86400", "for another day"),
+                        ("604800", "for another week"),
+                    ])
+            ])
+        form.layout = .inline
+        // Guarded by the secret that it replaces: of two tabs, or two people, one does it.
+        let replaced = what == "api-key" ? application.apiKeyHash : application.sharedSecret.bytes
+        return form.guarded(by: Array(SecretHash.of(replaced.hex).prefix(16)).hex)
+    }
+
+    private func refusal(_ visit: DashboardRequest, _ application: Application, _ what: String) -> PageAnswer? {
+        let form = Self.rotation(application, what, "")
+        do {
+            try form.demandUnchanged(since: visit.form)
+            return nil
+        } catch {
+            var page = settingsPage(visit, application, form: Self.editForm(application))
+            page.problem =
+                "Nothing was done: since you loaded the page, somebody replaced it, perhaps you in another tab. Another one would end "
+                + "the one that is new."
+            return .invalid(page)
+        }
+    }
+
+    private static func deleteForm(_ application: Application) -> Form {
+        Form(
+            Address.of(application, "settings", "delete"), "Delete for ever",
+            [.text("confirm", "Type the name of the application", hint: application.name, isRequired: true)],
+            isDanger: true)
+    }
+
+    @Sendable private func edit(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        try await visit.trying(Self.editForm(application), on: { settingsPage(visit, application, form: $0) }) {
+            let edit = ApplicationEdit(
+                name: try Name(visit.form["name"]), description: try Description(visit.form["description"]),
+                ignoresUnknownFields: visit.form.isChecked("ignores_unknown_fields"))
+            try await visit.services.admin.edit(application, edit, by: visit.author)
+            return .redirect(Address.query(Address.of(application, "settings"), [("done", "saved")]))
+        }
+    }
+
+    private static func grace(_ form: FormData) throws(InvalidInput) -> Duration {
+        guard let seconds = Int64(form["grace"]), (0...AdminKey.graceMax.components.seconds).contains(seconds) else {
+            throw InvalidInput(field: "grace", "is not one of the choices")
+        }
+        return .seconds(seconds)
+    }
+
+    @Sendable private func replaceAPIKey(_ visit: DashboardRequest, _ application: Application) async throws
+        -> PageAnswer
+    {
+        if let refusal = refusal(visit, application, "api-key") { return refusal }
+        let key = try await visit.services.admin.replaceAPIKey(
+            of: application, grace: try Self.grace(visit.form), by: visit.author)
+        return .outcome(Self.secret("API key", key, of: application))
+    }
+
+    @Sendable private func replaceSharedSecret(_ visit: DashboardRequest, _ application: Application) async throws
+        -> PageAnswer
+    {
+        if let refusal = refusal(visit, application, "shared-secret") { return refusal }
+        let secret = try await visit.services.admin.replaceSharedSecret(
+            of: application, grace: try Self.grace(visit.form), by: visit.author)
+        return .outcome(Self.secret("Shared secret", secret, of: application))
+    }
+
+    static func secret(_ label: String, _ text: String, of application: Application) -> PageView {
+        PageView(
+            "New \(label.prefix(1).lowercased() + label.dropFirst())".replacing("aPI", with: "API"), in: application,
+            "Settings"
+        ) {
+            Section("Shown this once", style: .secret) {
+                Facts([Fact(label, .code(text))])
+                ButtonRow([Link("Done", Address.of(application, "settings"), isMain: true)])
+            }
+        }
+    }
+
+    /// Deletes the application. Needs the enclosing scope, as in the admin API: a person bound to the application may not delete it.
+    @Sendable private func delete(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        try visit.require(.change, on: .tenant(application.tenantKey), called: "app")
+        let page = { (form: Form) in
+            settingsPage(visit, application, form: Self.editForm(application), deleteForm: form)
+        }
+        return try await visit.trying(Self.deleteForm(application), on: { page($0) }) {
+            guard visit.form["confirm"] == application.name.trimmed else {
+                throw InvalidInput(field: "confirm", "has to be the name: \(application.name)")
+            }
+            try await visit.services.admin.delete(application, force: true, by: visit.author)
+            return .redirect(Address.path("apps"))
+        }
+    }
+
+    // MARK: Set-up
+
+    @Sendable private func setup(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let store = visit.services.store
+        let platforms = try await store.platforms(of: application.key)
+        var devices = 0
+        for platform in platforms { devices += try await store.deviceCount(on: platform.key) }
+        let pushes = try await store.pushes(of: application.key, before: nil, limit: 1)
+        return .page(
+            Self.setup(
+                application, platforms, devices: devices, hasPushes: !pushes.isEmpty, url: visit.serverURL))
+    }
+
+    static func setup(
+        _ application: Application, _ platforms: [Platform], devices: Int, hasPushes: Bool, url: String
+    ) -> PageView {
+        let done = [true, !platforms.isEmpty, devices > 0 && hasPushes]
+        var page = PageView(
+            "Set-up", in: application, lead: "Three steps from here to the first push on your own device."
+        ) {
+            Section("Where you are") {
+                Steps([
+                    Step(
+                        title: "Create an application", text: application.uuid.lowercased, isDone: true, isNext: false,
+                        link: nil),
+                    Step(
+                        title: "Add a platform",
+                        text: platforms.isEmpty
+                            ? "Give it the key that Apple, Google or another provider issued for your app."
+                            : platforms.map(\.name).joined(separator: ", "),
+                        isDone: done[1], isNext: !done[1],
+                        link: done[1]
+                            ? nil : Link("Add a platform", Address.of(application, "platforms", "new"), isMain: true)),
+                    Step(
+                        title: "Register your device, and send",
+                        text: devices == 0
+                            ? "Waiting for the first device; this page looks again by itself."
+                            : devices == 1
+                                ? "One device has registered. Congratulations!"
+                                : "\(devices.grouped) devices have registered. Congratulations!",
+                        isDone: done[2], isNext: done[1] && !done[2],
+                        link: devices > 0
+                            ? Link("Compose a push", Address.of(application, "compose"), isMain: true) : nil),
+                ])
+            }
+        }
+        guard let platform = platforms.first else { return page }
+        if devices == 0 { page.live = "reload" }
+        let register = Section(
+            "Register a device",
+            text:
+                "Your app does this with the SDK of PCF, or by itself. PLATFORM_SECRET is the platform's, which was shown when it was created."
+        ) {
+            Code(
+                "Shell",
+                """
+                curl -u \(platform.uuid.lowercased):PLATFORM_SECRET \(url)/v1/registration \\
+                  -H 'Content-Type: application/json' \\
+                  -d '{"registration_token":"TOKEN","os":"\(platform.kind.rawValue)","device_alias":"My phone"}'
+                """)
+        }
+        let send = Section(
+            "Send from your back end", text: "API_KEY is the application's, which was shown when it was created."
+        ) {
+            Code(
+                "Shell",
+                """
+                curl -u \(application.uuid.lowercased):API_KEY \(url)/v1/push \\
+                  -H 'Content-Type: application/json' \\
+                  -d '{"message":{"title":"Hello","body":"The first push"},"target":{"platform":"all"}}'
+                """)
+        }
+        page.sections += [register, send]
+        return page
+    }
+}

@@ -1,0 +1,288 @@
+package import FoundationEssentials
+
+extension Store {
+    package func create(_ application: NewApplication) async throws -> Application {
+        try await write { session in
+            guard try session.prepared(TenantStatements.exists).hasRow(application.tenantKey) else {
+                throw StoreError.unknown("tenant \(application.tenantKey)")
+            }
+            try session.checkRoom(
+                .applications, ApplicationStatements.countOfTenant, application.tenantKey, RowLimit.applications.most)
+            let now = session.now
+            let key = try session.prepared(ApplicationStatements.insert).first(
+                application.uuid, application.name, application.apiKeyHash, application.sharedSecret.bytes, now,
+                application.tenantKey, application.description
+            ) { $0.integer(0) }
+            guard let key else { throw StoreError.taken("the application") }
+            session.registryChanged()
+            return Application(
+                key: Key(key), uuid: application.uuid, name: application.name,
+                apiKeyHash: application.apiKeyHash, sharedSecret: application.sharedSecret, createdAt: now,
+                tenantKey: application.tenantKey, description: application.description)
+        }
+    }
+
+    package func applications() async throws -> [Application] { try await entries().applications }
+
+    package func application(_ uuid: UUID) async throws -> Application? {
+        try await entries().applicationByUUID[uuid]
+    }
+
+    package func create(_ platform: NewPlatform) async throws -> Platform {
+        try await write { session in
+            try session.check(platform.applicationKey)
+            try session.checkRoom(
+                .platforms, PlatformStatements.countOfApplication, platform.applicationKey, RowLimit.platforms.most)
+            let now = session.now
+            let key = try session.prepared(PlatformStatements.insert).first(
+                platform.uuid, platform.applicationKey, platform.kind.rawValue, platform.mode.rawValue, platform.name,
+                platform.secretHash, platform.credentials.bytes, now, platform.description, platform.facts?.storedText
+            ) { $0.integer(0) }
+            guard let key else { throw StoreError.taken("the platform") }
+            session.registryChanged()
+            return Platform(
+                key: Key(key), uuid: platform.uuid, applicationKey: platform.applicationKey,
+                kind: platform.kind, mode: platform.mode, name: platform.name, secretHash: platform.secretHash,
+                credentials: platform.credentials, credentialsVersion: 1, parked: nil, createdAt: now,
+                description: platform.description, facts: platform.facts)
+        }
+    }
+
+    package func platforms(of application: Key<Application>) async throws -> [Platform] {
+        try await entries().platformsByApplication[application] ?? []
+    }
+
+    package func platform(_ uuid: UUID) async throws -> Platform? { try await entries().platformByUUID[uuid] }
+
+    package func platform(_ key: Key<Platform>) async throws -> Platform? { try await entries().platforms[key] }
+
+    /// Whether the database has an application or a platform that is not in memory yet, since another process made it; the
+    /// next reader sees it.
+    package func isNew(_ uuid: UUID) async throws -> Bool {
+        let entries = try await entries()
+        guard entries.applicationByUUID[uuid] == nil, entries.platformByUUID[uuid] == nil,
+            try await readCommitted({ try $0.prepared(PlatformStatements.named).hasRow(uuid) })
+        else { return false }
+        registryCache.forget()
+        return true
+    }
+
+    package func replaceCredentials(
+        of platform: Key<Platform>, with credentials: Sealed, facts: CredentialFacts?
+    ) async throws {
+        try await write { session in
+            try session.change(
+                PlatformStatements.replaceCredentials, credentials.bytes, facts?.storedText, platform,
+                of: "platform \(platform)")
+            session.registryChanged()
+            let row = try session.prepared(PlatformStatements.byKey).first(platform, as: Platform.init)
+            if row?.parked?.cause.endsWithNewCredentials == true { return try session.resume(platform) }
+            guard row?.parkedServices.isEmpty == false else { return }
+            try session.prepared(PlatformStatements.setParkedServices).run(String?.none, platform)
+            try session.releaseBatches(of: platform)
+        }
+    }
+
+    /// Notes the facts of credentials that were saved without any. It changes nothing when they were replaced since.
+    ///
+    /// - Parameter version: the `credentialsVersion` of the examined credentials.
+    package func note(_ facts: CredentialFacts, of platform: Key<Platform>, version: Int64) async throws {
+        try await write { session in
+            let isNoted =
+                try session.prepared(PlatformStatements.noteFacts).run(facts.storedText, platform, version) > 0
+            if isNoted { session.registryChanged() }
+        }
+    }
+
+    package func park(_ platform: Key<Platform>, _ parking: Parking) async throws {
+        try await write { session in
+            try session.change(
+                PlatformStatements.park, parking.cause.rawValue, parking.detail, parking.since, platform,
+                parking.probe?.at, parking.probe?.count ?? 0, of: "platform \(platform)")
+            session.registryChanged()
+        }
+    }
+
+    package func resume(_ platform: Key<Platform>) async throws {
+        try await write { session in
+            guard try session.prepared(PlatformStatements.exists).hasRow(platform) else {
+                throw StoreError.unknown("platform \(platform)")
+            }
+            try session.resume(platform)
+        }
+    }
+
+    private func entries() async throws -> ApplicationCache.Entries {
+        try await registryCache.entries {
+            try await self.read { [damagedRows] in try ApplicationCache.Entries(of: $0, damagedRows) }
+        }
+    }
+}
+
+extension WriteSession {
+    /// Whether the application exists; it is not deleted until the transaction ends.
+    func exists(_ application: Key<Application>) throws -> Bool {
+        try prepared(ApplicationStatements.hold).hasRow(application)
+    }
+
+    func check(_ application: Key<Application>) throws {
+        guard try exists(application) else { throw StoreError.unknown("application \(application)") }
+    }
+
+    /// Lets the platform's batches run again. Those handed back for later, while it was parked or before, run at once
+    /// and in the order of their pushes; leases are not changed.
+    func resume(_ platform: Key<Platform>) throws {
+        guard try prepared(PlatformStatements.resume).run(platform) > 0 else { return }
+        try releaseBatches(of: platform)
+        registryChanged()
+        effects.due.insert(.fanOuts)
+    }
+
+    /// Makes due what waits for the platform or for one of its push services.
+    func releaseBatches(of platform: Key<Platform>) throws {
+        let release = try prepared(PlatformStatements.releaseBatches)
+        for lane in Lane.allCases { try release.send(lane.rawValue, platform, now) }
+        effects.due.insert(.batches)
+    }
+}
+
+enum ApplicationStatements {
+    /// Scans `application_tenant`.
+    static let countOfTenant: SQLText = """
+        SELECT count(*) /* applications.count_of_tenant */
+          FROM (SELECT 1 FROM application WHERE tenant_id = $1 LIMIT $2) AS found
+        """
+
+    /// Inserts nothing where the UUID is another's.
+    static let insert: SQLText = """
+        INSERT INTO application /* applications.insert */ (
+            uuid, name, api_key_hash, shared_secret, created_at_ms, tenant_id, description)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+            ON CONFLICT (uuid) DO NOTHING
+        RETURNING id
+        """
+
+    static let all: SQLText = """
+        SELECT id, uuid, name, api_key_hash, shared_secret, created_at_ms, tenant_id, description, previous_api_key_hash,
+               previous_api_key_until_ms, previous_shared_secret, previous_shared_secret_until_ms,
+               ignores_unknown_fields /* applications.all */
+          FROM application
+         WHERE NOT is_being_deleted
+         ORDER BY id
+        """
+
+    /// Keeps an application from being deleted until the transaction ends; its other columns may change.
+    static let hold: SQLText = """
+        SELECT 1 /* applications.hold */ FROM application WHERE id = $1 AND NOT is_being_deleted \(SQLText.forKeyShare)
+        """
+
+    /// Waits for transactions that have locked it.
+    static let lockForUpdate: SQLText = """
+        SELECT 1 /* applications.lock_for_update */ FROM application WHERE id = $1 AND NOT is_being_deleted \(SQLText.forUpdate)
+        """
+
+    /// Serializes changes of one application's map.
+    static let lock: SQLText = """
+        SELECT 1 /* applications.lock */ FROM application WHERE id = $1 \(SQLText.forNoKeyUpdate)
+        """
+}
+
+enum PlatformStatements {
+    /// Scans `platform_application`.
+    static let countOfApplication: SQLText = """
+        SELECT count(*) /* platforms.count_of_application */
+          FROM (SELECT 1 FROM platform WHERE application_id = $1 LIMIT $2) AS found
+        """
+
+    /// Inserts nothing where the UUID is another's.
+    static let insert: SQLText = """
+        INSERT INTO platform /* platforms.insert */ (
+            uuid, application_id, kind, mode, name, secret_hash, credentials, credentials_version, created_at_ms,
+            description, facts)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, 1, $8, $9, $10)
+            ON CONFLICT (uuid) DO NOTHING
+        RETURNING id
+        """
+
+    static let all: SQLText = """
+        SELECT platform.id, platform.uuid, application_id, kind, mode, platform.name, secret_hash, credentials,
+               credentials_version, parked_cause, parked_detail, parked_since_ms, platform.created_at_ms,
+               platform.description, has_imports, web_access, probe_at_ms, probe_count,
+               parked_services, facts /* platforms.all */
+          FROM platform JOIN application ON application.id = application_id
+         WHERE NOT is_being_deleted AND NOT is_deleted
+         ORDER BY platform.id
+        """
+
+    static let byKey: SQLText = """
+        SELECT id, uuid, application_id, kind, mode, name, secret_hash, credentials,
+               credentials_version, parked_cause, parked_detail, parked_since_ms, created_at_ms, description,
+               has_imports, web_access, probe_at_ms, probe_count, parked_services, facts /* platforms.by_key */
+          FROM platform
+         WHERE id = $1
+        """
+
+    /// The platforms that exist; they are not deleted while they are locked. Their other columns may change.
+    static let hold: SQLText = """
+        SELECT platform.id /* platforms.hold */
+          FROM platform JOIN application ON application.id = application_id
+         WHERE platform.id \(among: "$1") AND NOT is_being_deleted AND NOT is_deleted
+         ORDER BY platform.id
+           \(SQLText.forKeyShare)
+        """
+
+    /// Waits for transactions that have locked it.
+    static let lockForUpdate: SQLText = """
+        SELECT application_id /* platforms.lock_for_update */
+          FROM platform JOIN application ON application.id = application_id
+         WHERE platform.id = $1 AND NOT is_being_deleted AND NOT is_deleted
+           \(postgres: "FOR UPDATE OF platform")
+        """
+
+    /// Whether an application or a platform has the UUID.
+    static let named: SQLText = """
+        SELECT 1 /* platforms.named */ FROM platform WHERE uuid = $1 AND NOT is_deleted
+         UNION ALL
+        SELECT 1 FROM application WHERE uuid = $1 AND NOT is_being_deleted
+        """
+
+    static let exists: SQLText = "SELECT 1 /* platforms.exists */ FROM platform WHERE id = $1 AND NOT is_deleted"
+
+    static let replaceCredentials: SQLText = """
+        UPDATE platform /* platforms.replace_credentials */
+           SET credentials = $1, facts = $2, credentials_version = credentials_version + 1
+         WHERE id = $3
+        """
+
+    static let noteFacts: SQLText = """
+        UPDATE platform /* platforms.note_facts */ SET facts = $1
+         WHERE id = $2 AND credentials_version = $3
+        """
+
+    static let park: SQLText = """
+        UPDATE platform /* platforms.park */
+           SET parked_cause = $1, parked_detail = $2, parked_since_ms = $3, probe_at_ms = $5, probe_count = $6
+         WHERE id = $4
+        """
+
+    /// The first batch that fails determines the time.
+    static let parkUnlessParked: SQLText = """
+        UPDATE platform /* platforms.park_unless_parked */
+           SET parked_cause = $1, parked_detail = $2, parked_since_ms = $3, probe_at_ms = $6, probe_count = $7
+         WHERE id = $4 AND parked_cause IS NULL AND credentials_version = $5
+        """
+
+    static let resume: SQLText = """
+        UPDATE platform /* platforms.resume */
+           SET parked_cause = NULL, parked_detail = NULL, parked_since_ms = NULL, probe_at_ms = NULL, probe_count = 0,
+               parked_services = NULL
+         WHERE id = $1 AND (parked_cause IS NOT NULL OR parked_services IS NOT NULL)
+        """
+
+    /// Scans `batch_due`. A batch with a `claim_count` is a lease.
+    static let releaseBatches: SQLText = """
+        UPDATE batch /* platforms.release_batches */
+           SET due_at_ms = (SELECT accepted_at_ms FROM push WHERE push.id = push_id)
+         WHERE is_open = true AND lane = $1 AND platform_id = $2 AND due_at_ms > $3 AND claim_count = 0
+        """
+}

@@ -1,0 +1,92 @@
+package import FoundationEssentials
+
+extension Store {
+    package func create(_ tenant: NewTenant) async throws -> Tenant {
+        try await write { session in
+            let now = session.now
+            let key = try session.insert(TenantStatements.insert, tenant.uuid, tenant.name.text, now)
+            return Tenant(key: Key(key), uuid: tenant.uuid, name: tenant.name.text, createdAt: now)
+        }
+    }
+
+    /// In the order of creation, after `after`.
+    package func tenants(after: Key<Tenant>?, limit: Int) async throws -> [Tenant] {
+        try await read { [damagedRows] db in
+            try DamagedRows.slice(of: limit, after: after ?? Key(0)) { after, limit in
+                try db.prepared(TenantStatements.list).all(after, limit) { row in
+                    let key = Key<Tenant>(row.integer(0))
+                    return (key, try damagedRows.readable("tenant \(key)") { try Tenant(row) })
+                }
+            }
+        }
+    }
+
+    package func tenant(_ uuid: UUID) async throws -> Tenant? {
+        try await read { db in try db.prepared(TenantStatements.byUUID).first(uuid, as: Tenant.init) }
+    }
+
+    package func tenant(_ key: Key<Tenant>) async throws -> Tenant? {
+        try await read { db in try db.prepared(TenantStatements.byKey).first(key, as: Tenant.init) }
+    }
+
+    package func rename(_ tenant: Key<Tenant>, to name: Name) async throws {
+        try await write { try $0.change(TenantStatements.rename, name.text, tenant, of: "tenant \(tenant)") }
+    }
+
+    /// Deletes the tenant and revokes its keys. Throws `StoreError.conflict` while it has applications, and always for
+    /// `Tenant.first`.
+    package func delete(_ tenant: Key<Tenant>) async throws {
+        guard tenant != Tenant.first else { throw StoreError.conflict("the first tenant cannot be deleted") }
+        try await write { session in
+            let count = try session.prepared(TenantStatements.applicationCount).count(tenant)
+            guard count == 0 else {
+                throw StoreError.conflict("the tenant has \(count) applications, which have to be deleted first")
+            }
+            try session.change(TenantStatements.delete, tenant, of: "tenant \(tenant)")
+            try session.prepared(AdminKeyStatements.revokeOfTenant).run(session.now, tenant)
+            try session.prepared(PersonStatements.disableOfTenant).run(session.now, tenant)
+        }
+    }
+}
+
+extension Tenant {
+    /// From the columns of `TenantStatements.list`, `byUUID` and `byKey`.
+    fileprivate init(_ row: some SQLRow) throws {
+        guard let uuid = row.uuid(1) else { throw StoreError.damaged("tenant \(row.integer(0))") }
+        self.init(
+            key: Key(row.integer(0)), uuid: uuid, name: row.text(2), createdAt: Instant(milliseconds: row.integer(3)))
+    }
+}
+
+enum TenantStatements {
+    static let insert: SQLText = """
+        INSERT INTO tenant /* tenants.insert */ (uuid, name, created_at_ms) VALUES ($1, $2, $3) RETURNING id
+        """
+
+    static let list: SQLText = """
+        SELECT id, uuid, name, created_at_ms /* tenants.list */ FROM tenant WHERE id > $1 ORDER BY id LIMIT $2
+        """
+
+    static let byUUID: SQLText = """
+        SELECT id, uuid, name, created_at_ms /* tenants.by_uuid */ FROM tenant WHERE uuid = $1
+        """
+
+    static let byKey: SQLText = "SELECT id, uuid, name, created_at_ms /* tenants.by_key */ FROM tenant WHERE id = $1"
+
+    static let rename: SQLText = "UPDATE tenant /* tenants.rename */ SET name = $1 WHERE id = $2"
+
+    /// Includes those that are still being deleted: they refer to the tenant until they are gone.
+    static let applicationCount: SQLText = """
+        SELECT count(*) /* tenants.application_count */ FROM application WHERE tenant_id = $1
+        """
+
+    static let delete: SQLText = "DELETE FROM tenant /* tenants.delete */ WHERE id = $1"
+
+    static let exists: SQLText = "SELECT 1 /* tenants.exists */ FROM tenant WHERE id = $1 \(SQLText.forKeyShare)"
+}
+
+/// A tenant before it is created.
+package struct NewTenant: Sendable, Hashable {
+    package let uuid: UUID
+    package let name: Name
+}

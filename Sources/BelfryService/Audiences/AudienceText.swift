@@ -1,0 +1,348 @@
+import FoundationEssentials
+
+// The text form: `topic:news -topic:sports platform:android lang:de version>=5 (attr.plan:pro or attr.age>=18)`.
+// Terms beside each other must all hold, `or` binds less, `-` or `not` negates, values are separated by commas and quoted where
+// they have spaces.
+
+extension AudienceExpression {
+    package static let textBytesMax = 16_384
+
+    /// Reads the text form. Throws on what is not understood, and past the limits.
+    package init(text: String, field: String) throws(InvalidInput) {
+        guard text.utf8.count <= Self.textBytesMax else {
+            throw InvalidInput(field: field, "is \(text.utf8.count) bytes, the limit is \(Self.textBytesMax)")
+        }
+        var parser = AudienceTextParser(text, field: field)
+        self = try parser.expression(depth: 1)
+        try parser.end()
+        try check(field)
+    }
+
+    /// The text form.
+    package var text: String {
+        switch self {
+        case .all(let parts): parts.map { $0.text(inside: true) }.joined(separator: " ")
+        case .any(let parts) where parts.count > 1: parts.map { $0.text(inside: true) }.joined(separator: " or ")
+        case .any(let parts): parts[0].text
+        case .not(let part): "-" + part.text(inside: true)
+        case .term(let term): term.text
+        }
+    }
+
+    private func text(inside: Bool) -> String {
+        switch self {
+        case .all(let parts) where parts.count > 1: "(\(text))"
+        case .any(let parts) where parts.count > 1: "(\(text))"
+        case .all(let parts): parts[0].text(inside: inside)
+        case .any(let parts): parts[0].text(inside: inside)
+        // Two signs would be read as one name.
+        case .not(.not): "-(\(text.dropFirst()))"
+        case .not, .term: text
+        }
+    }
+
+    /// Without a combination of one.
+    package var simplified: AudienceExpression {
+        switch self {
+        case .all(let parts) where parts.count == 1: parts[0].simplified
+        case .any(let parts) where parts.count == 1: parts[0].simplified
+        case .all(let parts): .all(parts.map(\.simplified))
+        case .any(let parts): .any(parts.map(\.simplified))
+        case .not(let part): .not(part.simplified)
+        case .term: self
+        }
+    }
+}
+
+extension AudienceTerm {
+    fileprivate var text: String {
+        switch self {
+        case .everyone: "everyone"
+        case .imported: "imported"
+        case .segment(let name): "segment:\(name.quotedIfNeeded)"
+        case .topics(let names): "topic:\(names.map(\.quotedIfNeeded).joined(separator: ","))"
+        case .users(let ids): "user:\(ids.map(\.quotedIfNeeded).joined(separator: ","))"
+        case .devices(let uuids): "device:\(uuids.map(\.lowercased).joined(separator: ","))"
+        case .sent(let receipts): "sent:\(receipts.map(\.lowercased).joined(separator: ","))"
+        case .platforms(let kinds): "platform:\(kinds.map(\.rawValue).joined(separator: ","))"
+        case .property(let property, let test): property.text + test.text(of: property)
+        }
+    }
+}
+
+extension PropertyTest {
+    fileprivate func text(of property: DeviceProperty) -> String {
+        switch self {
+        case .equals(let values): ":" + values.map { $0.written(for: property) }.joined(separator: ",")
+        case .compare(let comparison, let value): comparison.rawValue + value.written(for: property)
+        case .within(let span): ":\(span.text)"
+        case .exists: ":*"
+        }
+    }
+}
+
+extension UserAttribute {
+    /// A text is quoted where it would be read as another type.
+    fileprivate func written(for property: DeviceProperty) -> String {
+        guard case .text(let text) = self else { return self.text }
+        guard property.hasTypes, UserAttribute(bare: text) != self else { return text.quotedIfNeeded }
+        return text.quoted
+    }
+
+    /// A value as it is written without quotes.
+    fileprivate init(bare text: String) {
+        if text == "true" || text == "false" {
+            self = .flag(text == "true")
+        } else if let first = text.utf8.first, 0x30...0x39 ~= first || first == UInt8(ascii: "-"),
+            let value = try? JSONValue(json: text.utf8, field: ""),
+            let number = try? UserAttribute(json: value, field: "")
+        {
+            self = number
+        } else if let time = try? Instant(text, field: "") {
+            self = .time(time)
+        } else {
+            self = .text(text)
+        }
+    }
+}
+
+extension DeviceProperty {
+    fileprivate static let textWords: [(String, DeviceProperty)] = [
+        ("lang", .language), ("tz", .timeZone), ("country", .country), ("version", .appVersion),
+        ("osversion", .osVersion), ("os", .os), ("model", .model), ("maker", .manufacturer), ("seen", .lastSeen),
+        ("language", .language), ("time_zone", .timeZone), ("app_version", .appVersion), ("os_version", .osVersion),
+        ("manufacturer", .manufacturer), ("last_seen", .lastSeen), ("usertz", .userTimeZone),
+        ("user_time_zone", .userTimeZone),
+    ]
+
+    fileprivate var hasTypes: Bool {
+        switch self {
+        case .attribute, .userAttribute: true
+        default: false
+        }
+    }
+
+    fileprivate var text: String {
+        switch self {
+        case .attribute(let name): "attr.\(name.quotedIfNeeded)"
+        case .userAttribute(let name): "user.\(name.quotedIfNeeded)"
+        default: Self.textWords.first { $0.1 == self }?.0 ?? ""
+        }
+    }
+}
+
+extension String {
+    fileprivate var quoted: String {
+        "\"" + replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    }
+
+    fileprivate var quotedIfNeeded: String {
+        isEmpty || self == "*" || utf8.contains(where: { !AudienceTextParser.isBare($0) }) ? quoted : self
+    }
+}
+
+/// Reads the text form from front to end.
+private struct AudienceTextParser {
+    private let bytes: [UInt8]
+    private var position = 0
+    private let field: String
+    private var terms = 0
+
+    init(_ text: String, field: String) { (bytes, self.field) = (Array(text.utf8), field) }
+
+    /// Bytes of a word without quotes.
+    static func isBare(_ byte: UInt8) -> Bool { byte > 0x20 && byte != 0x7F && !"(),\":<>=!".utf8.contains(byte) }
+
+    mutating func end() throws(InvalidInput) {
+        skipSpace()
+        guard position == bytes.count else { throw fault("a `)` too many") }
+    }
+
+    mutating func expression(depth: Int) throws(InvalidInput) -> AudienceExpression {
+        guard depth <= 2 * AudienceExpression.depthMax else { throw fault("too many parentheses in one another") }
+        var alternatives = [try conjunction(depth)]
+        while takeWord("or") { alternatives.append(try conjunction(depth)) }
+        return alternatives.count == 1 ? alternatives[0] : .any(alternatives)
+    }
+
+    private mutating func conjunction(_ depth: Int) throws(InvalidInput) -> AudienceExpression {
+        var parts: [AudienceExpression] = []
+        while true {
+            skipSpace()
+            guard position < bytes.count, bytes[position] != UInt8(ascii: ")"), !isAtWord("or") else { break }
+            if takeWord("and") { continue }
+            parts.append(try factor(depth))
+        }
+        guard let first = parts.first else { throw fault("a term is missing") }
+        return parts.count == 1 ? first : .all(parts)
+    }
+
+    private mutating func factor(_ depth: Int) throws(InvalidInput) -> AudienceExpression {
+        guard depth <= 2 * AudienceExpression.depthMax else { throw fault("too many expressions in one another") }
+        skipSpace()
+        if take("-") || takeWord("not") { return .not(try factor(depth + 1)) }
+        if take("(") {
+            let inner = try expression(depth: depth + 1)
+            skipSpace()
+            guard take(")") else { throw fault("a `)` is missing") }
+            return inner
+        }
+        return try term()
+    }
+
+    private mutating func term() throws(InvalidInput) -> AudienceExpression {
+        terms += 1
+        guard terms <= AudienceExpression.termsMax else {
+            throw InvalidInput(field: field, "has more than \(AudienceExpression.termsMax) terms, which is the limit")
+        }
+        let start = position
+        let name = try word()
+        if name == "everyone" { return .term(.everyone) }
+        if name == "imported" { return .term(.imported) }
+        let property: DeviceProperty?
+        if name == "attr." || name == "user.", position < bytes.count, bytes[position] == UInt8(ascii: "\"") {
+            let own = try AttributeRules.name(try quoted(), field: field)
+            property = name == "attr." ? .attribute(own) : .userAttribute(own)
+        } else if name.hasPrefix("attr.") {
+            property = .attribute(try AttributeRules.name(String(name.dropFirst(5)), field: field))
+        } else if name.hasPrefix("user.") {
+            property = .userAttribute(try AttributeRules.name(String(name.dropFirst(5)), field: field))
+        } else {
+            property = DeviceProperty.textWords.first { $0.0 == name }?.1
+        }
+        if let property { return try test(of: property) }
+        guard ["topic", "user", "device", "platform", "segment", "sent"].contains(name) else {
+            position = start
+            throw fault(
+                "`\(name.prefix(64))` is no term; terms are topic, user, device, platform, lang, tz, country, version, osversion, "
+                    + "os, model, maker, seen, usertz, imported, sent, everyone, segment, attr.NAME and user.NAME")
+        }
+        let isNot = take("!=")
+        guard isNot || take(":") || take("=") else { throw fault("`\(name)` has no value; write \(name):value") }
+        let texts = try values().map(\.text)
+        let term: AudienceTerm =
+            name == "segment"
+            ? .segment(try texts[0].asName(field: field)) : try AudienceReader.named(name, texts, field)
+        if name == "segment", texts.count > 1 { throw fault("`segment` takes one name") }
+        return isNot ? .not(.term(term)) : .term(term)
+    }
+
+    private mutating func test(of property: DeviceProperty) throws(InvalidInput) -> AudienceExpression {
+        for comparison in PropertyTest.Comparison.allCases where take(comparison.rawValue) {
+            let value = try value(try oneValue(), of: property)
+            return .term(.property(property, .compare(comparison, try AudienceReader.ordered(value, property, field))))
+        }
+        let isNot = take("!=")
+        guard isNot || take(":") || take("=") else { throw fault("\(property.text) has no value") }
+        let written = try values()
+        if written.count == 1, !written[0].isQuoted {
+            if written[0].text == "*" {
+                try AudienceReader.checkExists(property, field)
+                let term = AudienceExpression.term(.property(property, .exists))
+                return isNot ? .not(term) : term
+            }
+            if property == .lastSeen {
+                let span = try AudienceReader.span(written[0].text, of: property, field)
+                return isNot
+                    ? .not(.term(.property(property, .within(span)))) : .term(.property(property, .within(span)))
+            }
+        }
+        guard property != .lastSeen else { throw fault("`seen` takes a time span, such as seen:P30D") }
+        var values: [UserAttribute] = []
+        for each in written { values.append(try value(each, of: property)) }
+        let term = AudienceExpression.term(.property(property, .equals(values)))
+        return isNot ? .not(term) : term
+    }
+
+    private func value(_ written: Written, of property: DeviceProperty) throws(InvalidInput) -> UserAttribute {
+        guard property.hasTypes else {
+            return try AudienceReader.value(.string(written.text), of: property, field)
+        }
+        let value = written.isQuoted ? UserAttribute.text(written.text) : UserAttribute(bare: written.text)
+        return try AttributeRules.value(value, field: field)
+    }
+
+    // MARK: Words
+
+    private struct Written {
+        let text: String
+        let isQuoted: Bool
+    }
+
+    private mutating func values() throws(InvalidInput) -> [Written] {
+        var values = [try oneValue()]
+        while take(",") {
+            guard values.count < AudienceExpression.valuesMax else {
+                throw InvalidInput(
+                    field: field, "has more than \(AudienceExpression.valuesMax) values, which is the limit")
+            }
+            values.append(try oneValue())
+        }
+        return values
+    }
+
+    /// A time has colons and is read without quotes all the same.
+    private mutating func oneValue() throws(InvalidInput) -> Written {
+        if position < bytes.count, bytes[position] == UInt8(ascii: "\"") {
+            return Written(text: try quoted(), isQuoted: true)
+        }
+        let start = position
+        while position < bytes.count, Self.isBare(bytes[position]) || bytes[position] == UInt8(ascii: ":") {
+            position += 1
+        }
+        guard position > start else { throw fault("a value is missing") }
+        return Written(text: String(decoding: bytes[start..<position], as: UTF8.self), isQuoted: false)
+    }
+
+    private mutating func word() throws(InvalidInput) -> String {
+        let start = position
+        while position < bytes.count, Self.isBare(bytes[position]) { position += 1 }
+        guard position > start else {
+            throw fault(
+                "`\(String(decoding: bytes[position..<min(position + 8, bytes.count)], as: UTF8.self))` is no term")
+        }
+        return String(decoding: bytes[start..<position], as: UTF8.self)
+    }
+
+    private mutating func quoted() throws(InvalidInput) -> String {
+        position += 1
+        var text: [UInt8] = []
+        while position < bytes.count, bytes[position] != UInt8(ascii: "\"") {
+            if bytes[position] == UInt8(ascii: "\\"), position + 1 < bytes.count { position += 1 }
+            text.append(bytes[position])
+            position += 1
+        }
+        guard take("\"") else { throw fault("a closing quotation mark is missing") }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private mutating func skipSpace() {
+        while position < bytes.count, bytes[position] <= 0x20 { position += 1 }
+    }
+
+    private mutating func take(_ text: String) -> Bool {
+        guard bytes[position...].starts(with: text.utf8) else { return false }
+        position += text.utf8.count
+        return true
+    }
+
+    /// Whether a word of its own stands here, in either case.
+    private func isAtWord(_ word: String) -> Bool {
+        let end = position + word.utf8.count
+        guard end <= bytes.count, end == bytes.count || !Self.isBare(bytes[end]),
+            end == bytes.count || bytes[end] != UInt8(ascii: ":")
+        else { return false }
+        return zip(bytes[position..<end], word.utf8).allSatisfy { $0 | 0x20 == $1 }
+    }
+
+    private mutating func takeWord(_ word: String) -> Bool {
+        skipSpace()
+        guard isAtWord(word) else { return false }
+        position += word.utf8.count
+        return true
+    }
+
+    private func fault(_ problem: String) -> InvalidInput {
+        InvalidInput(field: field, "cannot be read at character \(position + 1): \(problem)")
+    }
+}

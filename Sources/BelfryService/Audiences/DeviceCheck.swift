@@ -1,0 +1,257 @@
+package import FoundationEssentials
+
+/// A condition that is looked up in the rows of devices, one by one, since no list has it.
+package struct DeviceCheck: Sendable, Hashable {
+    package let test: Test
+    package let isNegated: Bool
+
+    package enum Test: Sendable, Hashable {
+        case imported
+        case property(DeviceProperty, PropertyTest)
+        /// A range of labels that has more lists than are merged. Made while lists are read, and never stored.
+        case labels(LabelRange)
+    }
+
+    package init(_ test: Test, isNegated: Bool = false) { (self.test, self.isNegated) = (test, isNegated) }
+
+    var readsUsers: Bool {
+        switch test {
+        case .property(.userAttribute, _), .property(.userTimeZone, _): true
+        default: false
+        }
+    }
+
+    package var negated: DeviceCheck { DeviceCheck(test, isNegated: !isNegated) }
+}
+
+// A check is stored as the term that it comes from: `check:{"os":"ios"}`, or `unless:` where it must not hold.
+
+extension DeviceCheck {
+    init?(word: String) {
+        let isNegated = word.hasPrefix("unless:")
+        guard isNegated || word.hasPrefix("check:"), let colon = word.utf8.firstIndex(of: UInt8(ascii: ":")),
+            let value = try? JSONValue(json: word.utf8[word.utf8.index(after: colon)...]),
+            case .term(let term)? = try? AudienceExpression(json: value, field: "")
+        else { return nil }
+        switch term {
+        case .imported: self.init(.imported, isNegated: isNegated)
+        case .property(let property, let test): self.init(.property(property, test), isNegated: isNegated)
+        default: return nil
+        }
+    }
+
+    var word: String {
+        let term: AudienceTerm =
+            switch test {
+            case .imported: .imported
+            case .property(let property, let test): .property(property, test)
+            case .labels: preconditionFailure("it is not stored")
+            }
+        return (isNegated ? "unless:" : "check:") + AudienceExpression.term(term).json.storedText
+    }
+}
+
+/// A device as far as checks look at it.
+package struct CheckedDevice {
+    package let registeredAt: Instant
+    package let about: Device.About
+    package let isImported: Bool
+    package let user: UserProfile
+    /// The ids of its topics and labels.
+    package let topics: [Int64]
+
+    package init(
+        registeredAt: Instant, about: Device.About, isImported: Bool, user: UserProfile,
+        topics: [Int64]
+    ) {
+        self.registeredAt = registeredAt
+        self.about = about
+        self.isImported = isImported
+        self.user = user
+        self.topics = topics
+    }
+}
+
+extension DeviceCheck {
+    /// - Parameter ids: the topics of a range of labels.
+    package func holds(_ device: CheckedDevice, ids: (LabelRange) throws -> Set<Int64>) rethrows -> Bool {
+        try isNegated != matches(device, ids: ids)
+    }
+
+    private func matches(_ device: CheckedDevice, ids: (LabelRange) throws -> Set<Int64>) rethrows -> Bool {
+        switch test {
+        case .imported: return device.isImported
+        case .property(let property, let test): return device.matches(test, of: property)
+        case .labels(let range):
+            let ids = try ids(range)
+            return device.topics.contains(where: ids.contains)
+        }
+    }
+}
+
+extension CheckedDevice {
+    fileprivate func matches(_ test: PropertyTest, of property: DeviceProperty) -> Bool {
+        switch property {
+        case .os: Self.matches(about.os, test)
+        case .model: Self.matches(about.model, test)
+        case .manufacturer: Self.matches(about.manufacturer, test)
+        case .osVersion: matchesVersion(test)
+        case .lastSeen: UserAttribute.time(registeredAt).matches(test)
+        case .userAttribute(let name): user.attributes[name]?.matches(test) ?? false
+        case .userTimeZone: Self.matches(user.timeZone, test)
+        // They have lists.
+        case .language, .timeZone, .country, .appVersion, .attribute: false
+        }
+    }
+
+    private func matchesVersion(_ test: PropertyTest) -> Bool {
+        guard let own = about.osVersion else { return false }
+        switch test {
+        case .exists: return true
+        case .equals(let values): return values.contains { VersionOrder.key(of: $0.text) == VersionOrder.key(of: own) }
+        case .within: return false
+        case .compare(let comparison, let value):
+            guard let own = VersionOrder(own), let other = VersionOrder(value.text) else { return false }
+            return comparison.holds(own, other)
+        }
+    }
+
+    private static func matches(_ text: String?, _ test: PropertyTest) -> Bool {
+        guard let text = text?.caseFolded else { return false }
+        guard case .equals(let values) = test else { return test == .exists }
+        return values.contains { $0.text.caseFolded == text }
+    }
+}
+
+extension UserAttribute {
+    /// Values of different types are never equal, nor in an order.
+    package func matches(_ test: PropertyTest) -> Bool {
+        switch test {
+        case .exists: return true
+        case .within: return false
+        case .equals(let values): return values.contains { $0.indexed == indexed }
+        case .compare(let comparison, let value):
+            let (own, other) = (indexed, value.indexed)
+            guard own.first == other.first else { return false }
+            return comparison.holds(OrderedBytes(own), OrderedBytes(other))
+        }
+    }
+}
+
+private struct OrderedBytes: Comparable {
+    let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    static func < (left: Self, right: Self) -> Bool { left.bytes.lexicographicallyPrecedes(right.bytes) }
+}
+
+/// The rows that an expression needs to become lists.
+package struct AudienceWorld: Sendable {
+    /// All platforms of the application.
+    package let platforms: [Platform]
+    /// The devices of the lists of UUIDs that the expression has; unknown ones are missing.
+    package let devices: [[UUID]: [Key<Device>]]
+    /// The pushes of the receipts that the expression names; unknown ones are missing.
+    package let pushes: [UUID: Key<Push>]
+    package let now: Instant
+
+    package init(
+        platforms: [Platform], devices: [[UUID]: [Key<Device>]], pushes: [UUID: Key<Push>] = [:], now: Instant
+    ) {
+        self.platforms = platforms
+        self.pushes = pushes
+        self.devices = devices
+        self.now = now
+    }
+}
+
+extension AudienceExpression {
+    /// The active devices that it means, as lists. What a condition excludes is never listed by itself.
+    package func audience(in world: AudienceWorld) -> Audience {
+        switch compiled(world) {
+        case .lists(let audience): audience
+        case .others(let audience): audience == .any([]) ? .list(.active) : .except(.list(.active), audience)
+        case .check(let check): .checked(.list(.active), [check])
+        }
+    }
+
+    private enum Compiled {
+        case lists(Audience)
+        /// Every active device but these.
+        case others(Audience)
+        case check(DeviceCheck)
+    }
+
+    private func compiled(_ world: AudienceWorld) -> Compiled {
+        switch self {
+        case .term(let term): Self.compiled(term, world)
+        case .not(let part):
+            switch part.compiled(world) {
+            case .lists(let audience): .others(audience)
+            case .others(let audience): .lists(audience)
+            case .check(let check): .check(check.negated)
+            }
+        case .all(let parts): Self.all(parts.map { $0.compiled(world) })
+        case .any(let parts): Self.any(parts.map { $0.compiled(world) })
+        }
+    }
+
+    private static func all(_ parts: [Compiled]) -> Compiled {
+        var (lists, others, checks): ([Audience], [Audience], [DeviceCheck]) = ([], [], [])
+        for part in parts {
+            switch part {
+            case .lists(let audience): lists.append(audience)
+            case .others(let audience): if audience != .any([]) { others.append(audience) }
+            case .check(let check): checks.append(check)
+            }
+        }
+        if lists.isEmpty, checks.isEmpty { return .others(union(others)) }
+        var base: Audience = lists.isEmpty ? .list(.active) : lists.count == 1 ? lists[0] : .all(lists)
+        if !others.isEmpty { base = .except(base, union(others)) }
+        return .lists(checks.isEmpty ? base : .checked(base, checks))
+    }
+
+    private static func any(_ parts: [Compiled]) -> Compiled {
+        var (lists, others): ([Audience], [Audience]) = ([], [])
+        for part in parts {
+            switch part {
+            case .lists(let audience): lists.append(audience)
+            case .others(let audience): others.append(audience)
+            case .check(let check): lists.append(.checked(.list(.active), [check]))
+            }
+        }
+        guard !others.isEmpty else { return .lists(union(lists)) }
+        let excluded: Audience = others.count == 1 ? others[0] : .all(others)
+        return .others(lists.isEmpty || excluded == .any([]) ? excluded : .except(excluded, union(lists)))
+    }
+
+    private static func union(_ lists: [Audience]) -> Audience { lists.count == 1 ? lists[0] : .any(lists) }
+
+    private static func compiled(_ term: AudienceTerm, _ world: AudienceWorld) -> Compiled {
+        switch term {
+        case .everyone: return .others(.any([]))
+        case .topics(let names): return .lists(union(names.map { .list(.topic($0)) }))
+        case .users(let ids): return .lists(union(ids.map { .list(.customUser($0)) }))
+        case .devices(let uuids):
+            let keys = Set(world.devices[uuids] ?? []).sorted()
+            return .lists(.all([.list(.devices(keys)), .list(.active)]))
+        case .sent(let receipts):
+            let sent = receipts.compactMap { world.pushes[$0] }.map { Audience.list(.sent($0)) }
+            return .lists(.all([union(sent), .list(.active)]))
+        case .platforms(let kinds):
+            let meant = Set(kinds.flatMap(\.meaning))
+            return .lists(.list(.platforms(world.platforms.filter { meant.contains($0.kind) }.map(\.key).sorted())))
+        case .imported: return .check(DeviceCheck(.imported))
+        case .segment: return .lists(.any([]))
+        case .property(let property, let test):
+            if let lists = LabelRange.lists(of: property, test) { return .lists(union(lists.map(Audience.list))) }
+            // What was meant by a time span stays what it was when the push was made.
+            if case .within(let span) = test {
+                let since = world.now + .milliseconds(-span.milliseconds)
+                return .check(DeviceCheck(.property(property, .compare(.atLeast, .time(since)))))
+            }
+            return .check(DeviceCheck(.property(property, test)))
+        }
+    }
+}

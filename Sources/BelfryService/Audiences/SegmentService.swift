@@ -1,0 +1,108 @@
+import FoundationEssentials
+package import Logging
+import ServiceLifecycle
+
+/// Changes the saved segments of applications. Each change has its line in the audit log.
+package struct SegmentService: Sendable {
+    private let store: any Store
+
+    package init(store: any Store) { self.store = store }
+
+    package func create(
+        _ name: String, _ expression: AudienceExpression, of application: Application, by author: AuditAuthor
+    ) async throws -> Segment {
+        try await check(expression, under: name, of: application)
+        return try await store.audited(AuditedChange(by: author, "segment.create", application, ["segment": name])) {
+            try await store.create(name, expression, of: application.key)
+        }
+    }
+
+    package func change(
+        _ name: String, of application: Application, to expression: AudienceExpression, by author: AuditAuthor
+    ) async throws -> Segment {
+        try await check(expression, under: name, of: application)
+        return try await store.audited(AuditedChange(by: author, "segment.update", application, ["segment": name])) {
+            guard let segment = try await store.change(name, of: application.key, to: expression) else {
+                throw StoreError.unknown("such segment")
+            }
+            return segment
+        }
+    }
+
+    /// Throws where something uses it.
+    package func delete(_ name: String, of application: Application, by author: AuditAuthor) async throws {
+        let users = try await users(of: name, application.key)
+        guard users.isEmpty else {
+            throw StoreError.conflict("the segment is used by \(users.prefix(3).joined(separator: ", "))")
+        }
+        try await store.audited(AuditedChange(by: author, "segment.delete", application, ["segment": name])) {
+            guard try await store.deleteSegment(name, of: application.key) else {
+                throw StoreError.unknown("such segment")
+            }
+        }
+    }
+
+    /// The waiting schedules and other segments that name a segment, in words.
+    package func users(of name: String, _ application: Key<Application>) async throws -> [String] {
+        let segments = try await store.segments(of: application).filter { $0.expression.segments.contains(name) }
+        let schedules = try await store.schedules(naming: name, of: application, limit: 100)
+        return segments.map { "segment \($0.name)" } + schedules.map { "schedule \($0.key.id)" }
+    }
+
+    /// Throws where the expression names itself, or a segment that there is not.
+    private func check(
+        _ expression: AudienceExpression, under name: String, of application: Application
+    ) async throws {
+        do {
+            _ = try await expression.resolved { other in
+                guard other != name else {
+                    throw InvalidInput(field: "where", "leads back to the segment '\(name)' itself")
+                }
+                return try await store.segmentExpression(other, of: application.key)
+            }
+        } catch let error as InvalidInput {
+            throw InvalidInput(field: "where", error.problem)
+        }
+    }
+}
+
+/// Notes the size of each segment once a day.
+package struct SegmentCounter: Service {
+    private let store: any Store
+    private let pushes: PushService
+    private let clock: any WallClock
+    private let logger: Logger
+
+    private static let pause = Duration.seconds(600)
+
+    package init(store: any Store, pushes: PushService, clock: any WallClock, logger: Logger) {
+        (self.store, self.pushes, self.clock, self.logger) = (store, pushes, clock, logger)
+    }
+
+    package func run() async throws {
+        await PeriodicTask(name: "segment sizes", clock: clock, pause: Self.pause, logger: logger).run {
+            try await round()
+        }
+    }
+
+    /// Counts the segments that have no size of today yet.
+    package func round() async throws {
+        let today = Instant(milliseconds: clock.now.milliseconds / 86_400_000 * 86_400_000)
+        while true {
+            let segments = try await store.segments(without: today, limit: 50)
+            guard !segments.isEmpty else { return }
+            for segment in segments {
+                let size: AudienceSize
+                do {
+                    let draft = try await pushes.audience(of: Target(segment.expression), for: segment.applicationKey)
+                    let sizes = try await store.size(of: draft, by: .now + .milliseconds(500))
+                    size = sizes.reduce(AudienceSize(devices: 0), +)
+                } catch is InvalidInput {
+                    // It names a segment that there is not any more.
+                    size = AudienceSize(devices: 0)
+                }
+                try await store.note(SegmentPoint(day: today, size: size), of: segment.key)
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+extension Store {
+    /// Makes a change and writes its line. Where the store has transactions, the line is in the same one as the first
+    /// write of the change, so that neither is ever stored without the other. A change that throws, or that found nothing to change
+    /// (`writeChange`), leaves no line.
+    package func audited<Value: Sendable>(
+        _ change: AuditedChange, _ work: () async throws -> Value
+    ) async throws -> Value {
+        let signature = PendingAuditEntry(change)
+        let value = try await PendingAuditEntry.$pending.withValue(signature) { try await work() }
+        if !signature.isKept, !signature.isVoid { try await write { try signature.write(in: $0) } }
+        return value
+    }
+
+    package func auditLog(_ query: AuditQuery) async throws -> [AuditEntry] {
+        try await read { [damagedRows] db in
+            try DamagedRows.slice(of: query.limit, after: query.before ?? Key(.max)) { before, limit in
+                try db.auditLog(query, before: before, limit: limit, damagedRows)
+            }
+        }
+    }
+}
+
+extension SQLConnection {
+    fileprivate func auditLog(
+        _ query: AuditQuery, before: Key<AuditEntry>, limit: Int, _ damaged: DamagedRows
+    ) throws -> [(position: Key<AuditEntry>, value: AuditEntry?)] {
+        func entry(_ row: some SQLRow) throws -> (position: Key<AuditEntry>, value: AuditEntry?) {
+            let key = Key<AuditEntry>(row.integer(0))
+            return (key, try damaged.readable("line \(key) of the audit log") { try AuditEntry(row) })
+        }
+        switch query.bounds {
+        case .everything:
+            return try prepared(AuditStatements.all).all(
+                before, limit, query.from, query.until, query.keyID, as: entry)
+        case .tenant(let tenant):
+            return try prepared(AuditStatements.ofTenant).all(
+                before, limit, query.from, query.until, query.keyID, tenant, as: entry)
+        case .application(let application, _):
+            return try prepared(AuditStatements.ofApplication).all(
+                before, limit, query.from, query.until, query.keyID, application, as: entry)
+        }
+    }
+}
+
+extension AuditEntry {
+    /// From the columns of `AuditStatements.all` and its like.
+    fileprivate init(_ row: some SQLRow) throws {
+        var details: [String: String] = [:]
+        try JSONReader.document(row.blob(8)) { reader, key throws(InvalidInput) in
+            details[key] = try reader.string(key)
+        }
+        self.init(
+            key: Key(row.integer(0)), at: Instant(milliseconds: row.integer(1)),
+            change: AuditedChange(
+                keyID: row.textIfAny(2), address: row.textIfAny(3), action: row.text(4), subject: row.text(5),
+                tenant: row.integerIfAny(6).map { Key($0) }, application: row.integerIfAny(7).map { Key($0) },
+                details: details))
+    }
+}
+
+enum AuditStatements {
+    static let insert: SQLText = """
+        INSERT INTO audit /* audit.insert */ (
+            at_ms, key_id, address, action, subject, tenant_id, application_id, details)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+        """
+
+    static let all: SQLText = """
+        SELECT id, at_ms, key_id, address, action, subject, tenant_id, application_id, details /* audit.all */
+          FROM audit
+         WHERE id < $1 AND at_ms >= $3 AND at_ms < $4 AND ($5 IS NULL OR key_id = $5)
+         ORDER BY id DESC
+         LIMIT $2
+        """
+
+    /// Scans `audit_tenant` backwards.
+    static let ofTenant: SQLText = """
+        SELECT id, at_ms, key_id, address, action, subject, tenant_id, application_id, details /* audit.of_tenant */
+          FROM audit
+         WHERE tenant_id = $6 AND id < $1 AND at_ms >= $3 AND at_ms < $4 AND ($5 IS NULL OR key_id = $5)
+         ORDER BY id DESC
+         LIMIT $2
+        """
+
+    /// Scans `audit_application` backwards.
+    static let ofApplication: SQLText = """
+        SELECT id, at_ms, key_id, address, action, subject, tenant_id, application_id, details
+               /* audit.of_application */
+          FROM audit
+         WHERE application_id = $6 AND id < $1 AND at_ms >= $3 AND at_ms < $4 AND ($5 IS NULL OR key_id = $5)
+         ORDER BY id DESC
+         LIMIT $2
+        """
+}
+
+extension Schema {
+    static let audit = SchemaPart(
+        [
+            StoreTable("audit"),
+            StoreTable("audit_horizon", isCopied: false),
+        ],
+        sql: """
+            -- Append-only, by trigger. A line outlives what it is about.
+            CREATE TABLE audit (
+                id \(.key),
+                at_ms \(.bigint) NOT NULL,
+                key_id text,
+                address text,
+                action text NOT NULL,
+                subject text NOT NULL,
+                tenant_id \(.bigint),
+                application_id \(.bigint),
+                details text NOT NULL
+            ) \(.byID);
+            CREATE INDEX audit_at ON audit (at_ms);
+            CREATE INDEX audit_tenant ON audit (tenant_id\(postgres: ", id")) WHERE tenant_id IS NOT NULL;
+            CREATE INDEX audit_application ON audit (application_id\(postgres: ", id")) WHERE application_id IS NOT NULL;
+
+            -- Lines of the audit log older than this were deleted. It only rises, by trigger, and only older lines can be
+            -- deleted.
+            CREATE TABLE audit_horizon (
+                id \(.bigint) PRIMARY KEY CHECK (id = 1),
+                at_ms \(.bigint) NOT NULL
+            ) \(.byID);
+            """)
+}

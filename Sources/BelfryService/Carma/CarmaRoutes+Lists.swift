@@ -1,0 +1,116 @@
+import FoundationEssentials
+import Hummingbird
+
+/// Lists of contacts, as far as pushes need them: contacts and their properties come by them before, or without, an app.
+extension CarmaRoutes {
+    func addLists(to router: Router<APIContext>, _ customer: String) {
+        let lists = "\(customer)/lists"
+        router.serve(RouterPath(lists), [.get: answering(listAll)])
+        router.serve(RouterPath("\(lists)/:list_id"), [.get: answering(showList)])
+        let contacts = "\(lists)/:list_id/contacts"
+        router.serve(RouterPath(contacts), [.get: answering(listContacts), .post: answering { try await save($0) }])
+        // A contact may have this name too; it is shown by the path of devices.
+        router.serve(RouterPath("\(contacts)/all"), [.get: answering(listContacts)])
+        router.serve(
+            RouterPath("\(contacts)/:original_id"),
+            [.get: answering(showContact), .post: answering { try await save($0) }])
+        router.serve(RouterPath("\(contacts)/:original_id/update"), [.put: answering(update)])
+        router.serve(RouterPath("\(contacts)/:original_id/messages"), [.get: answering(history)])
+        router.serve(RouterPath("\(lists)/:list_id/imports"), [.post: answering(createImport)])
+        router.serve(
+            RouterPath("\(lists)/:list_id/recipients/:import_id"),
+            [.post: answering(atMost: Carma.listBytesMax, bringIn)])
+        router.serve(RouterPath("\(customer)/batches/:batch_id"), [.get: answering(showBatch)])
+    }
+
+    // MARK: Lists
+
+    private func listAll(_ call: Call) async throws -> Response {
+        let type = try call.request.query.integer("typeId", from: 0) ?? Carma.listType
+        guard type == Carma.listType else { return Self.reply(.array([])) }
+        return Self.reply(.array(try await carma.lists(of: call.customerID).map(\.json)))
+    }
+
+    private func app(ofList call: Call) async throws -> CarmaApp {
+        try await carma.app(ofList: call.number("list_id"), of: call.customerID)
+    }
+
+    private func showList(_ call: Call) async throws -> Response { Self.reply(try await app(ofList: call).json) }
+
+    // MARK: Contacts
+
+    private static let pageSizeMax = 1_000
+
+    private func listContacts(_ call: Call) async throws -> Response {
+        let (app, query) = (try await app(ofList: call), call.request.query)
+        let size = try query.integer("pageSize", from: 1) ?? Self.pageSizeMax
+        // -1 and 0 stand before the first.
+        let last = try query.integer("lastId", from: -1) ?? -1
+        let hasProperties = try query.bool("includeProperties") ?? true
+        let found = try await carma.contacts(
+            in: app, having: query["email"], after: last > 0 ? Key(Int64(last)) : nil,
+            limit: min(size, Self.pageSizeMax))
+        return Self.reply(
+            .array(found.map { CarmaContact(app: app, user: $0.user, devices: []).line($0.key, hasProperties) }))
+    }
+
+    private func showContact(_ call: Call) async throws -> Response {
+        try await show(call.parameters.get("original_id") ?? "", in: try await app(ofList: call))
+    }
+
+    private func update(_ call: Call) async throws -> Response {
+        try await save(call, creates: try call.request.query.bool("force") ?? false)
+    }
+
+    /// The id in the path, where there is one, is the contact's.
+    private func save(_ call: Call, creates: Bool = true) async throws -> Response {
+        let app = try await app(ofList: call)
+        var change = try CarmaContactChange(try await call.body())
+        let named = call.part("original_id")
+        if !named.isEmpty {
+            guard change.originalID == nil || change.originalID == named else {
+                throw InvalidInput(field: "originalId", "is '\(change.originalID ?? "")', the path says '\(named)'")
+            }
+            change.originalID = named
+        }
+        return Self.reply(try await carma.save(change, in: app, creates: creates).json)
+    }
+
+    private func history(_ call: Call) async throws -> Response {
+        let app = try await app(ofList: call)
+        let id = call.part("original_id")
+        let messages = try await carma.messages(to: id, of: app)
+        return Self.reply(.array(messages.map { $0.json(contactID: id) }))
+    }
+
+    // MARK: Imports
+
+    private func createImport(_ call: Call) async throws -> Response {
+        let app = try await app(ofList: call)
+        try Carma.refuseDryRun(try call.request.query.bool("dryRun"))
+        let settings = try CarmaImport.Settings(try await call.body())
+        let made = try await carma.createImport(settings, in: app)
+        return Self.reply(.object(["id": .string(made.uuid.lowercased)]))
+    }
+
+    /// It is answered when the contacts are written, so its batch has ended when the sender learns of it.
+    private func bringIn(_ call: Call) async throws -> Response {
+        let app = try await app(ofList: call)
+        try Carma.refuseDryRun(try call.request.query.bool("dryRun"))
+        guard let uuid = UUID(uuidString: call.part("import_id")) else { throw APIError.missing("import") }
+        let bytes = try await call.request.bytes(atMost: Carma.listBytesMax)
+        let lines = bytes.count { $0 == UInt8(ascii: "\n") }
+        guard lines <= Carma.listLinesMax else {
+            throw APIError(
+                .contentTooLarge, "the list has \(lines) lines, the limit is \(Carma.listLinesMax): send it in parts")
+        }
+        return try await shares.holding(.batches, for: try await .of(app.applicationKey, in: store)) {
+            let list = try await carma.run(uuid, in: app, bytes)
+            return Self.reply(.object(["batchId": .integer(list.key.rawValue)]))
+        }
+    }
+
+    private func showBatch(_ call: Call) async throws -> Response {
+        Self.reply(try await carma.batch(call.number("batch_id"), of: call.customerID).json)
+    }
+}

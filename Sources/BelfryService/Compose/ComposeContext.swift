@@ -1,0 +1,244 @@
+import FoundationEssentials
+import HTTPTypes
+import Hummingbird
+
+/// The application's data that pages of a push need, and the pages themselves.
+struct ComposeContext: Sendable {
+    let visit: DashboardRequest
+    let application: Application
+    let platforms: [Platform]
+    /// The schedule that is edited; nil for a new push.
+    let schedule: Schedule?
+    let form: ComposeForm
+    /// The number of the draft that keeps the form; see `ComposeDraft.Place`.
+    var draftNumber: Int64
+
+    init(_ visit: DashboardRequest, _ application: Application, _ schedule: Schedule?) async throws {
+        let store = visit.services.store
+        platforms = try await store.platforms(of: application.key)
+        var places: [ComposePlace] = []
+        if schedule == nil, visit.may(.change, Permission.Subject(application)) {
+            let query = GeoListQuery(size: GeoListQuery.sizeMax)
+            places = try await store.locationGroups(of: application.key, query).elements.map(ComposePlace.init)
+            places += try await store.locations(of: application.key, query).elements.map(ComposePlace.init)
+        }
+        let action =
+            schedule.map { Address.of(application, "schedules", $0.key.id, "edit") }
+            ?? Address.of(application, "compose")
+        form = ComposeForm(platforms, action: action, places: places, schedule: schedule)
+        (self.visit, self.application, self.schedule) = (visit, application, schedule)
+        draftNumber = visit.request.method == .post ? visit.form.draftNumber ?? 0 : .random(in: 1...Int64.max)
+    }
+
+    /// The form as it was posted when the session was over.
+    var held: FormData? { HeldForm.current.flatMap { $0.action == form.action ? $0.data : nil } }
+
+    var draftPlace: ComposeDraft.Place {
+        ComposeDraft.Place(visit.person.key, application.key, schedule?.key, number: draftNumber)
+    }
+
+    /// Hidden fields of every form that concerns the draft.
+    var draftFields: [Form.Hidden] {
+        schedule == nil ? [.init(name: FormData.draftField, value: "\(draftNumber)")] : []
+    }
+
+    /// The form, under the review if there is one.
+    func page(_ form: Form, review: [Section] = []) -> PageView {
+        var page = PageView(schedule == nil ? "Compose" : "Change a schedule", in: application)
+        if let schedule {
+            page.crumbs.append(Link("Schedules", Address.of(application, "schedules")))
+            page.crumbs.append(
+                Link(
+                    schedule.pushRequest.content.summary, Address.of(application, "schedules", schedule.key.id)))
+        }
+        var form = form
+        form.draft = draftAddress("draft")
+        form.hidden += draftFields
+        page.sections = review + [Section(review.isEmpty ? "" : "Send it, or change it") { form }]
+        return page
+    }
+
+    /// The address of something that concerns the draft of this form.
+    func draftAddress(_ what: String) -> String {
+        schedule.map { Address.of(application, "schedules", $0.key.id, what) }
+            ?? Address.of(application, "compose", what)
+    }
+
+    // MARK: Audience
+
+    /// The devices that a push would go to now.
+    struct Audience: Sendable {
+        let count: AudienceCount
+        let sample: [Device]
+        /// The kinds of platform that it is rendered for.
+        let kinds: Set<PlatformKind>
+        /// The kinds that refuse it for its size.
+        let tooLarge: [InvalidInput]
+    }
+
+    func audience(of request: PushRequest) async throws -> Audience {
+        let store = visit.services.store
+        let draft = try await visit.services.pushes.preview(request, for: application.key)
+        let meant = request.target.platforms(of: platforms).filter { request.content.isMeant(for: $0.kind) }
+        let (count, sample) = try await visit.searching(application) {
+            (try await AudienceCount.of(draft, in: store), try await AudienceSample.of(draft, in: store))
+        }
+        return Audience(count: count, sample: sample, kinds: Set(meant.map(\.kind)), tooLarge: draft.tooLarge)
+    }
+
+    /// The device that the person names for a test.
+    func ownDevice(named text: String) async throws -> Device {
+        let field = "my_device"
+        guard !text.isEmpty else {
+            throw InvalidInput(field: field, "is empty: which device is yours? Its UUID or its alias is enough")
+        }
+        if let uuid = UUID(uuidString: text) {
+            guard let found = try await visit.services.store.device(uuid, of: application.key) else {
+                throw InvalidInput(field: field, "is no device of this application")
+            }
+            return found.device
+        }
+        let found = try await visit.searching(application) {
+            try await visit.services.store.devices(
+                DeviceSearch(platforms: platforms.map(\.key), text: text), after: nil, limit: 10)
+        }.filter(\.isActive)
+        guard let device = found.first, found.count == 1 else {
+            throw InvalidInput(
+                field: field, found.isEmpty ? "fits no device" : "fits several devices: give the UUID of one")
+        }
+        return device
+    }
+
+    /// Own lines of the audit log that are looked through for the device of the last test.
+    private static let auditLines = 200
+
+    /// The device that this person sent the last test of this application to; nil when there is none.
+    func rememberedDevice() async throws -> String? {
+        let lines = try await visit.services.store.auditLog(
+            AuditQuery(bounds: visit.person.bounds, keyID: visit.person.email.text, limit: Self.auditLines))
+        return lines.first { $0.change.action == "device.test_push" && $0.change.application == application.key }?
+            .change.subject
+    }
+
+    /// The devices that a geofence is for, by the boxes of the form.
+    func fencePlatform(_ form: FormData) -> GeofencePlatform {
+        let chosen = Set(self.form.kinds.filter { form.isChecked("on-\($0.rawValue)") })
+        if chosen.isEmpty || chosen.count == self.form.kinds.count { return .all }
+        if chosen.allSatisfy(\.isApple) { return .ios }
+        if chosen == [.androidFCM] { return .androidFCM }
+        return chosen.allSatisfy(\.isAndroidLike) ? .android : .all
+    }
+}
+
+/// The first devices that a push would go to.
+enum AudienceSample {
+    static let size = 5
+
+    static func of(_ push: NewPush, in store: any Store) async throws -> [Device] {
+        var devices: [Device] = []
+        for platform in push.platformKeys where devices.count < size {
+            for key in try await keys(push, on: platform, in: store).prefix(size - devices.count) {
+                // The next device after the one before it is the device itself.
+                let found = try await store.devices(
+                    DeviceSearch(platforms: [platform]), after: Key(key.rawValue - 1), limit: 1)
+                if let device = found.first, device.key == key { devices.append(device) }
+            }
+        }
+        return devices
+    }
+
+    private static func keys(
+        _ push: NewPush, on platform: Key<Platform>, in store: any Store
+    ) async throws -> [Key<Device>] {
+        if let placed = push.devices { return placed[platform] ?? [] }
+        return try await store.firstDevices(
+            of: push.audience, on: platform, atMost: size, by: .now + .milliseconds(200))
+    }
+}
+
+/// How many devices a push would go to now.
+struct AudienceCount: Sendable {
+    let devices: Int
+    /// Whether counting stopped before the end.
+    let isMore: Bool
+
+    /// Devices counted before it stops, so that a count costs little whatever the audience.
+    private static let devicesMax = 200_000
+    /// The number of devices from which a person is asked once more.
+    private static let large = 1_000
+    private static let step = 10_000
+    private static let time = Duration.milliseconds(200)
+
+    var isLarge: Bool { devices >= Self.large }
+
+    var words: String {
+        (isMore ? "more than " : "") + devices.grouped + (devices == 1 && !isMore ? " device" : " devices")
+    }
+
+    func with(_ more: Int) -> AudienceCount { AudienceCount(devices: devices + more, isMore: isMore) }
+
+    static func of(_ push: NewPush, in store: any DeliveryStore) async throws -> AudienceCount {
+        if let placed = push.devices {
+            return AudienceCount(devices: placed.values.reduce(0) { $0 + $1.count }, isMore: false)
+        }
+        let deadline = ContinuousClock.now + time
+        var count = 0
+        for platform in push.platformKeys {
+            var after: Key<Device>?
+            while true {
+                let slice = try await store.slice(of: push.audience, on: platform, after: after, limit: step)
+                count += slice.devices.count
+                guard let end = slice.end else { break }
+                after = end
+                guard count < devicesMax, ContinuousClock.now < deadline else {
+                    return AudienceCount(devices: count, isMore: true)
+                }
+            }
+        }
+        return AudienceCount(devices: count, isMore: false)
+    }
+}
+
+/// A file of device UUIDs that was uploaded as an audience.
+enum DeviceFile {
+    /// The form with the file's UUIDs in the place of names, so that they are kept from page to page; with a fault, the form as it is.
+    static func merged(into form: FormData) -> (FormData, InvalidInput?) {
+        guard let bytes = form.file("device_file") else { return (form, nil) }
+        var merged = form
+        do throws(InvalidInput) {
+            let names = try read(bytes)
+            let typed = form.list("names")
+            guard typed.isEmpty || form["audience"] == "devices" else {
+                throw InvalidInput(
+                    field: "names", "is filled in, and the file of devices leaves it out: choose one of them")
+            }
+            merged.put("audience", "devices")
+            merged.put("names", (typed + names).withoutRepeats.joined(separator: "\n"))
+        } catch {
+            return (form, error)
+        }
+        return (merged, nil)
+    }
+
+    /// Reads one UUID a line, or the first column of a CSV, which may have a header.
+    private static func read(_ bytes: ArraySlice<UInt8>) throws(InvalidInput) -> [String] {
+        var names: [String] = []
+        for (index, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+            let cell = String(
+                decoding: line.prefix { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: ";") }, as: UTF8.self)
+            let text = cell.replacing("\"", with: "").replacing("\u{FEFF}", with: "").trimmed
+            guard let uuid = UUID(uuidString: text) else {
+                if index == 0 && line.count < 200 || text.isEmpty { continue }
+                throw InvalidInput(
+                    field: "device_file", "has '\(text.prefix(60))' in line \(index + 1), which is no device UUID")
+            }
+            names.append(uuid.lowercased)
+            guard names.count <= PushLimits.devicesMax else {
+                throw InvalidInput(
+                    field: "device_file", "has more than \(PushLimits.devicesMax.grouped) devices, which is the limit")
+            }
+        }
+        guard !names.isEmpty else { throw InvalidInput(field: "device_file", "has no device UUID") }
+        return names
+    }
+}

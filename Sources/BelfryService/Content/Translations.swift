@@ -1,0 +1,98 @@
+/// A message's texts in other languages, for devices and users who read them: `{"de": {"title": "…", "body": "…"}}`.
+///
+/// A text of `de` serves `de-AT` too. Where a language has none, the message's own text is shown.
+package struct Translations: Sendable, Hashable {
+    /// Texts by field, by language tag with case folded.
+    private var texts: [String: [String: String]] = [:]
+
+    /// The fields that may be translated.
+    package static let fields = ["title", "body", "image", "link"]
+    package static let languagesMax = 64
+
+    package init() {}
+
+    package var isEmpty: Bool { texts.isEmpty }
+
+    /// Reads the member of a message. Throws on what is not understood.
+    package init(_ value: JSONValue, field: String) throws(InvalidInput) {
+        guard case .object(let languages) = value else {
+            guard value.isNull else { throw InvalidInput(field: field, "has to be an object, it is \(value.typeName)") }
+            return
+        }
+        guard languages.count <= Self.languagesMax else {
+            throw InvalidInput(
+                field: field, "has \(languages.count) languages, the limit is \(Self.languagesMax)")
+        }
+        for (tag, value) in languages {
+            let own = "\(field).\(tag.prefix(64))"
+            guard !tag.isEmpty else { throw InvalidInput(field: field, "has an empty language") }
+            try UserProfile.check(tag: tag, field: own)
+            guard case .object(let members) = value, !members.isEmpty else {
+                throw InvalidInput(field: own, "has to be an object with \(Self.fields.joined(separator: ", "))")
+            }
+            var read: [String: String] = [:]
+            for (name, text) in members {
+                guard Self.fields.contains(name) else {
+                    throw InvalidInput.unknown("\(own).\(name)", instead: Self.fields)
+                }
+                guard let text = text.stringValue, !text.isEmpty else {
+                    throw InvalidInput(field: "\(own).\(name)", "has to be a text")
+                }
+                read[name] = text
+            }
+            guard texts.updateValue(read, forKey: tag.caseFolded) == nil else {
+                throw InvalidInput(field: own, "is there twice")
+            }
+        }
+    }
+
+    /// The stored form, which was validated before.
+    init(stored members: JSONObject) {
+        for (tag, value) in members {
+            guard case .object(let own) = value else { continue }
+            texts[tag] = own.reduce(into: [:]) { $0[$1.key] = $1.value.stringValue }
+        }
+    }
+
+    package var json: JSONValue { .object(JSONObject(texts.mapValues { .object(JSONObject($0)) })) }
+
+    /// The languages, with the texts of each.
+    package var languages: [(tag: String, texts: [String: String])] {
+        texts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    /// The texts of a field; nil where no language has one.
+    func text(
+        of name: String, fallback: String, isTemplate: Bool, field: String
+    ) throws(InvalidInput) -> TranslatedText? {
+        var found: [String: TextTemplate] = [:]
+        for (tag, own) in texts {
+            guard let text = own[name] else { continue }
+            found[tag] =
+                isTemplate
+                ? try TextTemplate(text, field: "message.translations.\(tag).\(name)") : TextTemplate(verbatim: text)
+        }
+        guard !found.isEmpty else { return nil }
+        let fallback = isTemplate ? try TextTemplate(fallback, field: field) : TextTemplate(verbatim: fallback)
+        return TranslatedText(texts: found, fallback: fallback)
+    }
+}
+
+/// A text with its translations.
+package struct TranslatedText: Sendable, Hashable {
+    /// By language tag with case folded.
+    let texts: [String: TextTemplate]
+    let fallback: TextTemplate
+
+    /// The text for who reads a language: of the language itself, else of the one it is a form of.
+    func text(for language: String?) -> TextTemplate {
+        var tag = (language ?? "").caseFolded
+        while !tag.isEmpty {
+            if let text = texts[tag] { return text }
+            tag = tag.lastIndex(of: "-").map { String(tag[..<$0]) } ?? ""
+        }
+        return fallback
+    }
+
+    var all: [TextTemplate] { [fallback] + texts.sorted { $0.key < $1.key }.map(\.value) }
+}

@@ -1,0 +1,406 @@
+/// A form: its fields with the typed values, and errors at their fields.
+struct Form: Component {
+    let action: String
+    var submit: String
+    var fields: [Field]
+    /// Fields under headings of their own, after those above.
+    var groups: [FieldGroup] = []
+    /// Whether the fields and groups are folded away, under this name.
+    var foldedAs: String?
+    /// Groups before the buttons, outside the part that is folded away.
+    var lastGroups: [FieldGroup] = []
+    var hidden: [Hidden]
+    /// Buttons beside the main one; each names an `action` of the form.
+    var others: [Submit] = []
+    var problem = ""
+    /// The address that keeps typed values until they are sent; empty for most forms.
+    var draft = ""
+    var layout = Layout.column
+    var isMultipart: Bool
+    let isDanger: Bool
+    /// Whether another button is the main one.
+    var isQuiet = false
+
+    enum Layout: String, Sendable {
+        case column
+        /// Fields stand beside one another where there is room.
+        case wide
+        /// A button, or little more, on a line.
+        case inline
+        /// The fields are the query of the page.
+        case filter
+    }
+
+    struct Hidden: Component {
+        let name: String
+        let value: String
+
+        var content: [any HTML] { Tag("input", ["type": "hidden", "name": name, "value": value]) }
+    }
+
+    struct Submit: Component {
+        let name: String
+        let value: String
+        let label: String
+        var isMain = false
+
+        var content: [any HTML] {
+            Tag("button", ["class": isMain ? "main" : nil, "name": name, "value": value], label)
+        }
+    }
+
+    init(
+        _ action: String, _ submit: String, _ fields: [Field] = [], hidden: [Hidden] = [], isMultipart: Bool = false,
+        isDanger: Bool = false
+    ) {
+        (self.action, self.submit, self.fields, self.hidden) = (action, submit, fields, hidden)
+        (self.isMultipart, self.isDanger) = (isMultipart, isDanger)
+    }
+
+    /// A form of one button.
+    static func button(_ action: String, _ label: String, isDanger: Bool = false) -> Form {
+        var form = Form(action, label, isDanger: isDanger)
+        form.layout = .inline
+        return form
+    }
+
+    /// A form whose fields are the query of the page.
+    static func filter(_ action: String, _ fields: [Field], _ submit: String = "Filter") -> Form {
+        var form = Form(action, submit, fields)
+        form.layout = .filter
+        return form
+    }
+
+    var content: [any HTML] {
+        let isQuery = layout == .filter
+        let isMain = (layout == .column || layout == .wide) && !isQuiet
+        Tag(
+            "form",
+            [
+                "class": classes("form", layout == .column ? nil : layout.rawValue), "action": action,
+                "method": isQuery ? "get" : "post", "enctype": isMultipart ? "multipart/form-data" : nil,
+                "novalidate": !isQuery, "data-draft": draft.isEmpty ? nil : draft,
+            ]
+        ) {
+            if !isQuery { Tokens() }
+            hidden
+            Tag("p", ["class": "problem", "role": "alert"], problem)
+            if let foldedAs {
+                Tag("details", ["class": "group"]) {
+                    Tag("summary", foldedAs)
+                    Tag("div", ["class": "form wide"]) {
+                        fields
+                        groups
+                    }
+                }
+            } else {
+                fields
+                groups
+            }
+            lastGroups
+            Tag("div", ["class": "row"]) {
+                Tag("button", ["class": isDanger ? "danger" : isMain ? "main" : nil], submit)
+                others
+            }
+        }
+    }
+
+    /// The hidden fields that every posted form has of its page.
+    private struct Tokens: HTML {
+        func write(to page: inout HTMLWriter) {
+            let shell = page.shell
+            page.write([Hidden(name: "csrf", value: shell.csrf)])
+            guard !shell.key.isEmpty else { return }
+            page.write([
+                Hidden(name: SingleUse.field, value: shell.key), Hidden(name: HeldForm.pageField, value: shell.page),
+                Hidden(name: HeldForm.proofField, value: shell.proof),
+            ])
+        }
+    }
+
+    /// Fills in typed values, except passwords and files.
+    mutating func keep(_ data: FormData) {
+        for index in fields.indices { fields[index].keep(data) }
+        for index in groups.indices { groups[index].keep(data) }
+        for index in lastGroups.indices { lastGroups[index].keep(data) }
+    }
+
+    /// Shows a fault at its field, or above the form when no field has the name.
+    ///
+    /// - Parameter names: other names that the fault may have for a field.
+    mutating func show(_ problem: String, at field: String, names: [String: String] = [:]) {
+        for part in Self.parts(of: field) {
+            for name in [names[part], part].compactMap(\.self) {
+                // What stands there names a member of the field's value.
+                let words = part == field || names[field] != nil ? problem : "\(field) \(problem)"
+                if fields.show(words, at: name) || groups.show(words, at: name) || lastGroups.show(words, at: name) {
+                    return
+                }
+            }
+        }
+        self.problem = field.isEmpty ? problem : "\(field) \(problem)"
+    }
+
+    /// The path of a value, and then the paths that enclose it. A path may have names of the sender's own, of any length.
+    private static func parts(of field: String) -> [String] {
+        var parts = [field]
+        var rest = field.prefix(200)
+        while let end = rest.lastIndex(where: { $0 == "." || $0 == "[" }) {
+            rest = rest[..<end]
+            parts.append(String(rest))
+        }
+        return parts
+    }
+}
+
+/// Fields of a form under a heading.
+struct FieldGroup: Component {
+    let title: String
+    let text: String
+    var fields: [Field]
+    let isFolding: Bool
+    /// The number of filled fields, in words; empty for none.
+    private(set) var filled = ""
+    private(set) var isOpen = false
+
+    var content: [any HTML] {
+        if isFolding {
+            Tag("details", ["class": "group", "open": isOpen]) {
+                Tag("summary") {
+                    "\(title) "
+                    Tag("small", filled)
+                }
+                inside
+            }
+        } else {
+            Tag("fieldset", ["class": "group"]) {
+                Tag("legend", title)
+                inside
+            }
+        }
+    }
+
+    @HTMLBuilder private var inside: [any HTML] {
+        Tag("p", ["class": "hint"], text)
+        Tag("div", ["class": "form wide"]) { fields }
+    }
+
+    /// - Parameter isFolding: whether it is folded away while all its fields are empty.
+    init(_ title: String, text: String = "", _ fields: [Field], isFolding: Bool = false) {
+        self.title = title
+        self.text = text
+        self.fields = fields
+        self.isFolding = isFolding
+    }
+
+    fileprivate mutating func keep(_ data: FormData) {
+        for index in fields.indices { fields[index].keep(data) }
+        let count = fields.count { $0.isCheck ? $0.isChecked : !$0.value.isEmpty }
+        filled = count == 0 ? "" : "\(count) set"
+        isOpen = count > 0
+    }
+
+    fileprivate mutating func show(_ problem: String, at name: String) -> Bool {
+        guard fields.show(problem, at: name) else { return false }
+        isOpen = true
+        return true
+    }
+}
+
+extension [FieldGroup] {
+    fileprivate mutating func show(_ problem: String, at name: String) -> Bool {
+        for index in indices where self[index].show(problem, at: name) { return true }
+        return false
+    }
+}
+
+extension [Field] {
+    /// Returns false when no field has the name.
+    fileprivate mutating func show(_ problem: String, at name: String) -> Bool {
+        guard let index = firstIndex(where: { $0.name == name }) else { return false }
+        self[index].problem = problem
+        return true
+    }
+}
+
+/// One field of a form.
+struct Field: Component {
+    let name: String
+    let label: String
+    var value: String
+    let kind: Kind
+    private(set) var isChecked = false
+    let hint: String
+    private var placeholder = ""
+    private(set) var isRequired = false
+    fileprivate(set) var problem = ""
+    private var isFocused = false
+
+    enum Kind: Sendable {
+        case text(type: String, autocomplete: String)
+        case area(isMono: Bool)
+        case select([(value: String, label: String)])
+        case check
+        case file(accept: String)
+    }
+
+    static func text(
+        _ name: String, _ label: String, _ value: String = "", hint: String = "", isRequired: Bool = false,
+        type: String = "text", autocomplete: String = "off", placeholder: String = ""
+    ) -> Field {
+        Field(
+            name: name, label: label, value: value, kind: .text(type: type, autocomplete: autocomplete), hint: hint,
+            placeholder: placeholder, isRequired: isRequired)
+    }
+
+    static func area(
+        _ name: String, _ label: String, _ value: String = "", hint: String = "", isRequired: Bool = false,
+        placeholder: String = "", isMono: Bool = false
+    ) -> Field {
+        Field(
+            name: name, label: label, value: value, kind: .area(isMono: isMono), hint: hint, placeholder: placeholder,
+            isRequired: isRequired)
+    }
+
+    static func select(
+        _ name: String, _ label: String, _ value: String = "", _ options: [(String, String)], hint: String = ""
+    ) -> Field {
+        Field(name: name, label: label, value: value, kind: .select(options), hint: hint)
+    }
+
+    static func check(_ name: String, _ label: String, _ isChecked: Bool = false, hint: String = "") -> Field {
+        Field(name: name, label: label, value: "yes", kind: .check, isChecked: isChecked, hint: hint)
+    }
+
+    static func file(
+        _ name: String, _ label: String, accept: String = "", hint: String = "", isRequired: Bool = false
+    ) -> Field {
+        Field(name: name, label: label, value: "", kind: .file(accept: accept), hint: hint, isRequired: isRequired)
+    }
+
+    var isCheck: Bool { if case .check = kind { true } else { false } }
+    var isFile: Bool { if case .file = kind { true } else { false } }
+    var isWrong: Bool { !problem.isEmpty }
+    private var isArea: Bool { if case .area = kind { true } else { false } }
+
+    /// Whether a typed value is never shown again.
+    var isSecret: Bool {
+        guard case .text(let type, let autocomplete) = kind else { return false }
+        return type == "password" || autocomplete == "one-time-code"
+    }
+
+    var focused: Field {
+        var field = self
+        field.isFocused = true
+        return field
+    }
+
+    fileprivate mutating func keep(_ data: FormData) {
+        if isCheck {
+            isChecked = !data[name].isEmpty
+        } else if !isFile && !isSecret {
+            value = isArea ? data.raw(name) : data[name]
+        }
+    }
+
+    var content: [any HTML] {
+        Tag(
+            "div",
+            ["class": classes("field", isCheck ? "check" : nil, isArea ? "area" : nil, isWrong ? "wrong" : nil)]
+        ) {
+            Tag("label") {
+                if isCheck {
+                    input
+                    " \(label)"
+                } else {
+                    Tag("span") {
+                        label
+                        if isRequired {
+                            " "
+                            Tag("b", ["title": "required"], "*")
+                        }
+                    }
+                    input
+                }
+            }
+            Tag("p", ["class": "fault"], problem)
+            Tag("p", ["class": "hint"], hint)
+        }
+    }
+
+    private var input: Tag {
+        let invalid = isWrong ? "true" : nil
+        return switch kind {
+        case .text(let type, let autocomplete):
+            Tag(
+                "input",
+                [
+                    "type": type, "name": name, "value": value, "autocomplete": autocomplete,
+                    "placeholder": placeholder, "required": isRequired, "aria-invalid": invalid,
+                    "autofocus": isFocused, "dir": "auto",
+                ])
+        case .area(let isMono):
+            // A browser leaves the first line break out.
+            Tag(
+                "textarea",
+                [
+                    "name": name, "rows": 3, "placeholder": placeholder, "required": isRequired,
+                    "aria-invalid": invalid, "class": isMono ? "mono" : nil, "spellcheck": isMono ? "false" : nil,
+                    "dir": "auto",
+                ], "\n\(value)")
+        case .select(let options):
+            Tag("select", ["name": name, "aria-invalid": invalid]) {
+                options.map { Tag("option", ["value": $0.value, "selected": $0.value == value], $0.label) }
+            }
+        case .check: Tag("input", ["type": "checkbox", "name": name, "value": "yes", "checked": isChecked])
+        case .file(let accept):
+            Tag(
+                "input",
+                ["type": "file", "name": name, "accept": accept, "required": isRequired, "aria-invalid": invalid])
+        }
+    }
+}
+
+extension Form {
+    /// The name of the hidden field.
+    private static let seen = "seen"
+
+    /// This form with a digest of what it shows now, which comes back when it is posted. `DashboardRequest.trying` compares it with what the form
+    /// would show then, so that a person overwrites only what they have seen.
+    var guarded: Form {
+        let shown = fields.map { "\($0.name)=\($0.isCheck ? String($0.isChecked) : $0.value)" }
+        let digest = SecretHash.of(shown.joined(separator: "\u{0}")).prefix(16)
+        return guarded(by: Array(digest).hex)
+    }
+
+    /// This form with the entity tag of its thing. Fields that offer things which others may add are not compared.
+    func guarded(by tag: Admin.EntityTag) -> Form { guarded(by: tag.text.filter { $0 != "\"" }) }
+
+    /// - Parameter seen: a digest of what the form concerns.
+    func guarded(by seen: String) -> Form {
+        var form = self
+        form.hidden.append(Hidden(name: Self.seen, value: seen))
+        return form
+    }
+
+    /// Throws when the posted form showed something else than this one, which is made of what is stored now.
+    func demandUnchanged(since posted: FormData) throws(EditConflict) {
+        let seen = posted.raw(Self.seen)
+        guard let now = hidden.first(where: { $0.name == Self.seen }), !seen.isEmpty else { return }
+        guard seen == now.value else { throw EditConflict() }
+    }
+
+    /// Keeps what was typed, and says what is stored now where that differs.
+    mutating func showConflict(with posted: FormData) {
+        let stored = (fields + groups.flatMap(\.fields)).filter { field in
+            field.isCheck ? field.isChecked == posted[field.name].isEmpty : field.value != posted[field.name]
+        }.map { field in
+            "\(field.label): " + (field.isCheck ? (field.isChecked ? "on" : "off") : "\u{201c}\(field.value)\u{201d}")
+        }
+        keep(posted)
+        problem =
+            "Somebody else has changed this since you loaded the page. "
+            + (stored.isEmpty ? "" : "Stored now: \(stored.joined(separator: "; ")). ")
+            + "Save again to put yours in its place."
+    }
+}

@@ -1,0 +1,118 @@
+import FoundationEssentials
+
+extension Receipt.State {
+    var value: Value {
+        switch self {
+        case .settled: .badge("done", .good)
+        case .fanningOut, .delivering: .badge("sending", .calm)
+        case .parked: .badge("held back", .warn)
+        case .damaged: .badge("damaged", .bad)
+        }
+    }
+}
+
+extension Answer {
+    /// The tone in which an answer is shown.
+    var tone: Value.Tone {
+        switch self {
+        case .accepted: .good
+        case .pending: .calm
+        case .gone, .expired, .skipped: .warn
+        case .unknown, .refused: .bad
+        }
+    }
+}
+
+extension Receipt {
+    /// The state in words: a push that was cancelled says so once it is done.
+    var stateValue: Value {
+        settledAt != nil && counts[.skipped(.cancelled), default: 0] > 0 ? .badge("cancelled", .warn) : state.value
+    }
+
+    func count(_ kind: Answer.Kind) -> Int { counts.reduce(0) { $0 + (kind.includes($1.key) ? $1.value : 0) } }
+}
+
+extension Push.Content {
+    /// The first line of what people see of it.
+    var summary: String {
+        if let text = body ?? shared.title { return text.firstLine }
+        if let apple, case .object(let aps)? = apple.payload["aps"], let alert = aps["alert"] {
+            if let text = alert.stringValue { return text.firstLine }
+            if case .object(let members) = alert,
+                let text = members["body"]?.stringValue ?? members["title"]?.stringValue
+            {
+                return text.firstLine
+            }
+        }
+        return "[custom message]"
+    }
+}
+
+extension String {
+    /// Cut where it gets long.
+    fileprivate var firstLine: String {
+        let line = split(whereSeparator: \.isNewline).first.map(String.init) ?? self
+        return line.count > 90 ? String(line.prefix(90)) + "…" : line
+    }
+}
+
+extension Target {
+    var words: String {
+        var parts: [String] = []
+        if let expression { return expression.text }
+        if let devices { parts.append(devices.count == 1 ? "one device" : "\(devices.count.grouped) devices") }
+        if !topics.isEmpty {
+            parts.append("topics: \(topics.prefix(8).joined(separator: ", "))" + (topics.count > 8 ? ", …" : ""))
+        }
+        if !customUserIDs.isEmpty {
+            parts.append(customUserIDs.count == 1 ? "one user" : "\(customUserIDs.count.grouped) users")
+        }
+        if parts.isEmpty { parts.append("everyone") }
+        if let platforms { parts.append("on \(platforms.map(\.rawValue).joined(separator: ", "))") }
+        return parts.joined(separator: "; ")
+    }
+}
+
+extension AnalyticsKind {
+    var word: String {
+        switch self {
+        case .sent: "sent"
+        case .received: "received"
+        case .opened: "opened"
+        case .geofenceTriggered: "geofence triggers"
+        case .heartbeat: "heartbeats"
+        case .dismissed: "dismissed"
+        }
+    }
+}
+
+/// The periods that charts cover.
+enum Period: String, CaseIterable {
+    case day = "24h"
+    case week = "7d"
+    case month = "30d"
+    case quarter = "90d"
+
+    var duration: Duration {
+        switch self {
+        case .day: .seconds(86_400)
+        case .week: .seconds(7 * 86_400)
+        case .month: .seconds(30 * 86_400)
+        case .quarter: .seconds(90 * 86_400)
+        }
+    }
+
+    var width: AnalyticsBucket.Width { self == .day ? .hour : .day }
+
+    /// Links to all periods of a page.
+    static func tabs(_ path: String, current: Period) -> [Link] {
+        allCases.map { Link($0.rawValue, Address.query(path, [("period", $0.rawValue)]), isCurrent: $0 == current) }
+    }
+}
+
+extension Instant {
+    /// The name of an hour or a day under a chart.
+    func name(_ width: AnalyticsBucket.Width) -> String {
+        width == .hour ? "\(text.dropFirst(11).prefix(5)) UTC" : String(text.prefix(10))
+    }
+}

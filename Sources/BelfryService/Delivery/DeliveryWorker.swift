@@ -1,0 +1,268 @@
+import Logging
+
+/// Sends a burst of batches to their provider and stores the outcome of each device.
+///
+/// A claimed batch is a lease. When a worker dies, the lease lapses and another worker sends the batch again: a device
+/// may be notified twice, but none is missed. Where the provider supports it, the repeated message replaces the first. A
+/// lapsed batch of an at-most-once push is settled as `unknown` instead.
+struct DeliveryWorker: Sendable {
+    let store: any DeliveryStore
+    let providers: any ProviderDirectory
+    let policy: RetryPolicy
+    let clock: any WallClock
+    /// How long a claim holds. A worker that gets through half of it with a burst hands back what it has not sent.
+    let lease: Duration
+    let random: @Sendable () -> Double
+    let deadTokenBreakers: DeadTokenBreakers
+    let credentials: CredentialsJudge
+    let faults: ConnectionFaultReporter
+    let pushObserver: any PushObserver
+    let linkKeys: any LinkKeys
+    let logger: Logger
+
+    /// Never throws: a batch whose settlement cannot be written lapses and is sent again.
+    func deliver(_ burst: [Batch]) async {
+        var open = burst[...]
+        let end = clock.now + lease / 2
+        do {
+            while !open.isEmpty {
+                // The rest would lapse while it is sent, and be sent twice.
+                guard clock.now < end else { return try await handBack(Array(open)) }
+                let loads = try await load(Array(open))
+                try await deliver(
+                    zip(open, loads).compactMap { batch, load in load.map { LoadedBatch(batch: batch, load: $0) } })
+                open = open.dropFirst(loads.count)
+            }
+        } catch is CancellationError {
+            return
+        } catch {
+            DeliveryMetric.fault()
+            logger.error(
+                "batches were not settled, their leases will lapse",
+                metadata: ["batch.keys": "\(open.map(\.key))", "error": "\(error)"])
+        }
+    }
+
+    /// A batch with what the store loaded for it.
+    private struct LoadedBatch {
+        let batch: Batch
+        let load: BatchLoad
+
+        func filled(_ filling: (Key<Device>) -> PersonalizedValues) -> LoadedBatch {
+            let recipients = load.recipients.map {
+                Recipient(device: $0.device, token: $0.token, filling: filling($0.device))
+            }
+            return LoadedBatch(
+                batch: batch, load: BatchLoad(push: load.push, platform: load.platform, recipients: recipients))
+        }
+    }
+
+    /// The result of a part.
+    private struct Sent {
+        let part: LoadedBatch
+        var settlement: Settlement
+        var outcomes: [Outcome] = []
+    }
+
+    /// Loads the batches, as far as they fit into memory together. On cancellation it hands the batches back at once,
+    /// since no device was notified yet.
+    ///
+    /// A lapsed batch is left to lapse again: devices may already have been notified, and a clean hand-back would hide
+    /// that.
+    private func load(_ batches: [Batch]) async throws -> [BatchLoad?] {
+        do {
+            return try await store.load(batches)
+        } catch let error as CancellationError {
+            try await handBack(batches)
+            throw error
+        }
+    }
+
+    private func handBack(_ batches: [Batch]) async throws {
+        let fresh = batches.filter { !$0.isLapsed }
+        guard !fresh.isEmpty else { return }
+        _ = try await store.settle(fresh.map { Settlement(handingBack: $0, at: clock.now) })
+    }
+
+    private func deliver(_ parts: [LoadedBatch]) async throws {
+        guard let platform = parts.first?.load.platform else { return }
+        let sent = checkDeadTokens(try await send(parts, on: platform), on: platform)
+        let areSettled = try await store.settle(sent.map(\.settlement))
+        for (sent, isSettled) in zip(sent, areSettled) {
+            if isSettled { report(sent.settlement, of: sent.part.load) } else { reportLoss(of: sent.part.batch) }
+        }
+        if let request = sent.first(where: { $0.settlement.parkRequest != nil })?.settlement.parkRequest {
+            report(request, of: platform)
+        }
+        let settled = zip(sent, areSettled).filter(\.1).map(\.0)
+        try await faults.report(settled.map(\.outcomes), of: platform)
+        for sent in settled {
+            pushObserver.settled(sent.part.load.push.head, sent.settlement)
+            pushObserver.pushMayHaveChanged(sent.part.load.push.head)
+        }
+    }
+
+    /// All batches that are to be sent leave together.
+    private func send(_ parts: [LoadedBatch], on platform: Platform) async throws -> [Sent] {
+        var sent: [Sent] = []
+        var open: [LoadedBatch] = []
+        for part in parts {
+            let batch = part.batch
+            if batch.attempt == 1 {
+                DeliveryMetric.batchTaken(in: batch.lane, age: clock.now - part.load.push.acceptedAt)
+            }
+            if let settlement = ending(of: part) {
+                sent.append(Sent(part: part, settlement: settlement))
+            } else {
+                open.append(part)
+            }
+        }
+        open = try await fill(open, on: platform)
+        guard !open.isEmpty else {
+            await credentials.nothingWasSent(on: platform)
+            return sent
+        }
+        do {
+            let provider = try await providers.provider(for: platform)
+            let outcomes = try await send(open, by: provider, on: platform)
+            let parkRequest =
+                credentials.areInQuestion(outcomes, on: platform)
+                ? await credentials.judge(
+                    zip(open, outcomes).map { ($0.load.recipients, $1) }, by: provider, on: platform) : nil
+            for (part, outcomes) in zip(open, outcomes) {
+                let settlement = Settlement(
+                    of: part.batch, sending: part.load, outcomes: outcomes, policy: policy, now: clock.now,
+                    jitter: random(), parkRequest: parkRequest)
+                sent.append(Sent(part: part, settlement: settlement, outcomes: outcomes))
+            }
+        } catch ProviderError.credentials(let words) {
+            let parkRequest = Settlement.ParkRequest(Parking(refused: words, at: clock.now), of: platform)
+            sent += open.map {
+                Sent(part: $0, settlement: Settlement(handingBack: $0.batch, at: clock.now, parkRequest: parkRequest))
+            }
+        }
+        return sent
+    }
+
+    /// Finds out what differs by device, for pushes that have such. A batch that another worker has claimed since is left out: it
+    /// must not show numbers that are that worker's to show.
+    private func fill(_ parts: [LoadedBatch], on platform: Platform) async throws -> [LoadedBatch] {
+        var requests: [FillingRequest] = []
+        var places: [Int] = []
+        for (place, part) in parts.enumerated() where part.load.isPersonal {
+            requests.append(
+                FillingRequest(
+                    batch: part.batch, applicationKey: platform.applicationKey,
+                    devices: part.load.recipients.map(\.device),
+                    badge: part.load.push.content.badgeChange(on: platform.kind),
+                    needs: PersonalizationNeeds(try part.load.push.content.placeholders())))
+            places.append(place)
+        }
+        guard !requests.isEmpty else { return parts }
+        let signing =
+            requests.contains { $0.needs.links }
+            ? try await linkKeys.signing(for: platform.applicationKey) : nil
+        var filled: [LoadedBatch?] = parts
+        for ((place, request), values) in zip(zip(places, requests), try await store.fill(requests)) {
+            filled[place] = values.map { values in
+                let links =
+                    request.needs.links
+                    ? signing.map { LinkSigner(push: parts[place].load.push.head, sign: $0) } : nil
+                return parts[place].filled {
+                    PersonalizedValues(values[$0] ?? PersonalizedValues.Values(), links: links)
+                }
+            }
+            if values == nil { reportLoss(of: parts[place].batch) }
+        }
+        return filled.compactMap(\.self)
+    }
+
+    /// The settlement of a batch that is not to be sent any more; nil for one that is to be sent.
+    private func ending(of part: LoadedBatch) -> Settlement? {
+        let push = part.load.push
+        if part.batch.isCancelled { return Settlement(cancelled: part.batch) }
+        if part.batch.isLapsed, push.guarantee == .atMostOnce { return Settlement(abandoned: part.batch) }
+        return policy.end(of: push) <= clock.now ? Settlement(expired: part.batch) : nil
+    }
+
+    private func send(
+        _ parts: [LoadedBatch], by provider: any Provider, on platform: Platform
+    ) async throws -> [[Outcome]] {
+        guard !platform.parkedServices.isEmpty else {
+            return await send(parts.map { ($0.load.push, $0.load.recipients) }, by: provider, on: platform.kind)
+        }
+        let held = try await credentials.hold(parts.map(\.load.recipients), by: provider, on: platform)
+        let open = zip(parts, held).map { part, held in
+            (part.load.push, zip(part.load.recipients, held).filter { $1 == nil }.map(\.0))
+        }
+        return zip(held, await send(open, by: provider, on: platform.kind)).map { held, outcomes in
+            var rest = outcomes[...]
+            return held.map { $0 ?? rest.popFirst() ?? .failed(retryAfter: nil) }
+        }
+    }
+
+    private func send(
+        _ parts: [(push: Push, recipients: [Recipient])], by provider: any Provider, on kind: PlatformKind
+    ) async -> [[Outcome]] {
+        let withRecipients = parts.indices.filter { !parts[$0].recipients.isEmpty }
+        var outcomes = [[Outcome]](repeating: [], count: parts.count)
+        guard !withRecipients.isEmpty else { return outcomes }
+        let start = ContinuousClock.now
+        let answers = await provider.send(withRecipients.map { parts[$0] })
+        DeliveryMetric.sent(to: kind, in: start.duration(to: .now))
+        for (index, answered) in zip(withRecipients, answers) { outcomes[index] = answered }
+        return outcomes
+    }
+
+    /// After the breaker parks the platform, later batches of the burst deactivate no device.
+    private func checkDeadTokens(_ sent: [Sent], on platform: Platform) -> [Sent] {
+        var parkRequest: Settlement.ParkRequest?
+        return sent.map { sent in
+            var sent = sent
+            sent.settlement =
+                parkRequest.map(sent.settlement.parking)
+                ?? deadTokenBreakers.observe(sent.settlement, on: platform, at: clock.now)
+            if let trouble = sent.settlement.parkRequest, trouble.parking.cause == .deadTokens { parkRequest = trouble }
+            return sent
+        }
+    }
+
+    private func reportLoss(of batch: Batch) {
+        DeliveryMetric.leaseLost()
+        logger.warning("batch was settled by another delivery worker", metadata: ["batch.key": "\(batch.key)"])
+    }
+
+    private func report(_ settlement: Settlement, of load: BatchLoad) {
+        DeliveryMetric.settled(settlement)
+        if settlement.retryAt == nil {
+            let age = clock.now - load.push.acceptedAt
+            DeliveryMetric.delivered(in: settlement.batch.lane, to: load.platform.kind, after: age)
+        }
+        logger.debug(
+            "batch settled",
+            metadata: ["batch.key": "\(settlement.batch.key)", "answers": "\(settlement.note?.words ?? [])"])
+    }
+
+    /// A platform that is parked already has been reported.
+    private func report(_ request: Settlement.ParkRequest, of platform: Platform) {
+        guard request.probe == nil else { return }
+        DeliveryMetric.parked()
+        let parking = request.parking
+        let parked = ParkedPlatform(uuid: platform.uuid, name: platform.name, parking: parking)
+        logger.error(
+            parking.probe == nil
+                ? "platform is parked until an operator acts" : "platform is parked, and is tried again by itself",
+            metadata: [
+                "platform.uuid": "\(parked.uuid.lowercased)", "platform.name": "\(parked.name)",
+                "cause": "\(parking.cause.rawValue)", "detail": "\(parking.detail)", "remedy": "\(parked.remedy)",
+                "next_probe_at": "\(parking.probe?.at.text ?? "never")",
+            ])
+    }
+}
+
+extension BatchLoad {
+    /// Whether there is something to count, or to fill in.
+    fileprivate var isPersonal: Bool {
+        !recipients.isEmpty && (push.content.variesInText || push.content.badgeChange(on: platform.kind) != nil)
+    }
+}

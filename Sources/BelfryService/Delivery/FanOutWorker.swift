@@ -1,0 +1,60 @@
+import Logging
+import Synchronization
+
+/// Turns pushes into batches: takes a due fan-out, writes its next devices as batches, and hands it back.
+///
+/// A step is one transaction, so a fan-out worker that dies between steps has lost nothing and repeated nothing.
+/// Fan-outs take turns after each step; a push to ten million devices does not delay the next one.
+struct FanOutWorker: Sendable {
+    let store: any DeliveryStore
+    let lanes: [Lane]
+    let options: DeliveryOptions
+    let loop: RetryingLoop
+    let wakeSignal = WakeSignal()
+
+    private static let fanOutsPerRound = 4
+
+    func run() async throws {
+        try await loop.run(wokenBy: wakeSignal) {
+            let fanOuts = try await store.claimFanOuts(atMost: Self.fanOutsPerRound, lanes: lanes, for: options.lease)
+            var open = fanOuts[...]
+            while let fanOut = open.first {
+                do { try await step(fanOut) } catch let error as CancellationError {
+                    try await handBack(open)
+                    throw error
+                }
+                open.removeFirst()
+            }
+            return !fanOuts.isEmpty
+        }
+    }
+
+    /// On cancellation, hands back the fan-outs not processed yet.
+    private func handBack(_ fanOuts: ArraySlice<FanOut>) async throws {
+        for fanOut in fanOuts { _ = try await store.advance(FanOutStep(fanOut: fanOut, batches: [], isLast: false)) }
+    }
+
+    private func step(_ fanOut: FanOut) async throws {
+        let batches = fanOut.cursor == nil ? 1 : options.batchesPerStep
+        let limit = batches * Batch.devicesMax
+        let slice = try await store.slice(
+            of: fanOut.audience, on: fanOut.platformKey, after: fanOut.cursor, limit: limit)
+        let devices = slice.devices
+        let step = FanOutStep(
+            fanOut: fanOut, batches: devices.batches, isLast: slice.end == nil, cursor: slice.end)
+        guard try await store.advance(step) else {
+            loop.logger.debug("fan-out was taken over", metadata: ["push.key": "\(fanOut.pushKey)"])
+            return
+        }
+        DeliveryMetric.fanOut(devices.count)
+    }
+}
+
+extension [Key<Device>] {
+    /// The devices in chunks of a batch each.
+    fileprivate var batches: [[Key<Device>]] {
+        stride(from: 0, to: count, by: Batch.devicesMax).map { start in
+            Array(self[start..<Swift.min(start + Batch.devicesMax, count)])
+        }
+    }
+}

@@ -1,0 +1,336 @@
+import FoundationEssentials
+
+/// Devices: the list with its filters, and one device with a test push.
+struct DevicePages {
+    let make: RouteMaker
+
+    var routes: [PageRoute] {
+        [
+            make.application(.get, "devices", .read, list), make.device(.get, "", .read, show),
+            make.device(.post, "/test", .send, test), make.device(.post, "/deactivate", .change, deactivate),
+            make.device(.post, "/erase", .change, erase),
+        ]
+    }
+
+    private static let perPage = 50
+
+    @Sendable private func list(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let store = visit.services.store
+        let platforms = try await store.platforms(of: application.key)
+        let chosen = platforms.filter {
+            visit.query["platform"].isEmpty || $0.uuid.lowercased == visit.query["platform"]
+        }
+        var form = Self.filter(visit, application, platforms)
+        var found = DevicePage([], count: nil, next: nil)
+        do {
+            let topic = visit.query["topic"].isEmpty ? nil : try Topic.normalized(visit.query["topic"], field: "topic")
+            let search = DeviceSearch(
+                platforms: chosen.map(\.key), text: visit.query["q"], topic: topic,
+                filter: try Self.deviceFilter(visit.query))
+            let after = visit.number("after").map { Key<Device>($0) }
+            found = try await visit.searching(application) {
+                try await store.devicePage(
+                    search, after: after, limit: Self.perPage,
+                    within: visit.query.isChecked("longer") ? Self.searchedForLonger : Self.searchedFor)
+            }
+        } catch let fault as InvalidInput {
+            form.show(fault.problem, at: fault.field)
+        }
+        var page = Self.page(application, found, platforms, form: form)
+        page.sections[0].next = found.next.map { Self.address(visit, application, [("after", "\($0)")]) }
+        if found.isCut, !visit.query.isChecked("longer") {
+            let more = [("after", visit.query["after"]), ("longer", "yes")]
+            page.actions = [Link("Look for longer", Self.address(visit, application, more))]
+        }
+        return .page(page)
+    }
+
+    /// How long a page searches devices that no index has; the next page goes on from there.
+    private static let searchedFor = Duration.milliseconds(25)
+    /// The longer search that a person may ask for; shorter than any search may take.
+    private static let searchedForLonger = Duration.seconds(4)
+
+    private static let filterNames = [
+        "q", "topic", "platform", "user", "active", "seen_from", "seen_before", "os_version", "unseen",
+        "longer",
+    ]
+
+    /// The filters of the query beside text, topic and platform.
+    static func deviceFilter(_ query: FormData) throws(InvalidInput) -> DeviceFilter {
+        var filter = DeviceFilter()
+        switch query["active"] {
+        case "yes": filter.isActive = true
+        case "no": filter.isActive = false
+        default: break
+        }
+        filter.customUserID = query["user"].isEmpty ? nil : query["user"]
+        filter.seenFrom = try query.day("seen_from")
+        filter.seenBefore = try query.day("seen_before")
+        filter.osVersion = query["os_version"].isEmpty ? nil : query["os_version"]
+        filter.isUnseen = query.isChecked("unseen")
+        return filter
+    }
+
+    private static func address(_ visit: DashboardRequest, _ application: Application, _ more: [(String, String)])
+        -> String
+    {
+        let set = Set(more.map(\.0))
+        let kept = filterNames.filter { visit.query.isChecked($0) && !set.contains($0) }.map { ($0, visit.query[$0]) }
+        return Address.query(Address.of(application, "devices"), kept + more)
+    }
+
+    private static func filter(_ visit: DashboardRequest, _ application: Application, _ platforms: [Platform]) -> Form {
+        .filter(
+            Address.of(application, "devices"),
+            [
+                .text(
+                    "q", "Search", visit.query["q"], type: "search",
+                    placeholder: "Alias, UUID, token, user"),
+                .text("topic", "Topic", visit.query["topic"]),
+                .select(
+                    "platform", "Platform", visit.query["platform"],
+                    [("", "All")] + platforms.map { ($0.uuid.lowercased, $0.name) }),
+                .text("user", "User", visit.query["user"], placeholder: "The whole id"),
+                .select(
+                    "active", "State", visit.query["active"], [("", "All"), ("yes", "Active"), ("no", "Inactive")]),
+                .text("seen_from", "Last seen from", visit.query["seen_from"], type: "date"),
+                .text("seen_before", "Last seen before", visit.query["seen_before"], type: "date"),
+                .text("os_version", "System version", visit.query["os_version"], placeholder: "17, 17.2"),
+                .check("unseen", "Imported and not seen since", visit.query.isChecked("unseen")),
+            ])
+    }
+
+    static func page(
+        _ application: Application, _ found: DevicePage, _ platforms: [Platform], form: Form
+    ) -> PageView {
+        let byKey = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
+        var page = PageView("Devices", in: application)
+        page.lead =
+            found.isCut
+            ? "Only a part of the devices was looked at; the next page goes on."
+            : found.count.map { count in
+                count.isMore
+                    ? "More than \(count.devices.grouped) devices."
+                    : count.devices == 1 ? "One device." : "\(count.devices.grouped) devices."
+            } ?? ""
+        page.sections = [
+            Section {
+                form
+                Table(
+                    "Devices", ["Device", "Platform", "User", "Model", "System", "State", "Last seen"],
+                    found.devices.map { device in
+                        [
+                            [.link(device.label, Address.of(application, "devices", device.uuid.lowercased))],
+                            [.text(byKey[device.platformKey]?.name ?? "")], [.text(device.customUserID ?? "")],
+                            [.text(words(device.about.manufacturer, device.about.model))],
+                            [.text(device.about.osVersion ?? "")], [device.state],
+                            [.time(device.lastSeenAt)],
+                        ]
+                    },
+                    empty: found.isCut
+                        ? "None of the devices searched so far matches."
+                        : "No device fits. A device appears when its app registers."
+                )
+            }
+        ]
+        return page
+    }
+
+    private static func words(_ words: String?...) -> String { words.compactMap(\.self).joined(separator: " ") }
+
+    // MARK: One device
+
+    @Sendable private func show(
+        _ visit: DashboardRequest, _ device: Device, _ platform: Platform, _ application: Application
+    ) async throws -> PageAnswer {
+        .page(
+            try await page(visit, device, platform, application).saying(
+                visit, ["deactivated": "Deactivated. It comes back when its app registers again."]))
+    }
+
+    /// How many of the latest pushes are asked for the device.
+    private static let timelinePushes = 25
+
+    private func page(
+        _ visit: DashboardRequest, _ device: Device, _ platform: Platform, _ application: Application,
+        test: Form? = nil,
+        erase: Form? = nil
+    ) async throws -> PageView {
+        let store = visit.services.store
+        var timeline: [(Receipt, Answer)] = []
+        try await visit.searching(application) {
+            for receipt in try await store.receipts(of: application.key, before: nil, limit: Self.timelinePushes) {
+                if let answer = try await store.answer(of: device.key, in: receipt.push.key) {
+                    timeline.append((receipt, answer))
+                }
+            }
+        }
+        let summaries = try await visit.summaries(of: timeline.map(\.0))
+        var page = Self.page(
+            device, platform, application, timeline, summaries,
+            mayChange: visit.may(.change, Permission.Subject(application)),
+            test: visit.may(.send, Permission.Subject(application)) && device.isActive
+                ? test ?? Self.testForm(device, application) : nil)
+        if visit.may(.change, Permission.Subject(application)) {
+            page.sections.append(
+                Section(
+                    "Erase",
+                    text:
+                        "Deletes the device with all its data. Its app may register it again, under another UUID.",
+                    style: .danger
+                ) {
+                    erase ?? Self.eraseForm(device, application)
+                })
+        }
+        return page
+    }
+
+    private static func eraseForm(_ device: Device, _ application: Application) -> Form {
+        Form(
+            Address.of(application, "devices", device.uuid.lowercased, "erase"), "Erase this device",
+            [
+                .text(
+                    "confirm", "The first eight characters of its UUID, to confirm", isRequired: true,
+                    placeholder: String(device.uuid.lowercased.prefix(8)))
+            ], isDanger: true)
+    }
+
+    @Sendable private func erase(
+        _ visit: DashboardRequest, _ device: Device, _ platform: Platform, _ application: Application
+    ) async throws -> PageAnswer {
+        try await visit.trying(
+            Self.eraseForm(device, application),
+            on: { try await page(visit, device, platform, application, erase: $0) }
+        ) {
+            let typed = visit.form["confirm"].lowercased()
+            guard typed.count >= 8, device.uuid.lowercased.hasPrefix(typed) else {
+                throw InvalidInput(field: "confirm", "are not the first characters of the UUID")
+            }
+            try await visit.services.admin.erase(device, on: platform, of: application, by: visit.author)
+            return .redirect(
+                Address.query(Address.of(application, "devices"), [("done", "erased")]))
+        }
+    }
+
+    private static func testForm(_ device: Device, _ application: Application) -> Form {
+        Form(
+            Address.of(application, "devices", device.uuid.lowercased, "test"), "Send the test push",
+            [.text("body", "Text", "This is a test.", isRequired: true)])
+    }
+
+    static func page(
+        _ device: Device, _ platform: Platform, _ application: Application, _ timeline: [(Receipt, Answer)],
+        _ summaries: [Key<Push>: String], mayChange: Bool, test: Form?
+    ) -> PageView {
+        var page = PageView(device.label, in: application, "Devices")
+        let devices = Address.of(application, "devices")
+        let facts = Section {
+            Facts {
+                Fact("State", device.state)
+                Fact("Platform", .link(platform.name, Address.of(application, "platforms", platform.uuid.lowercased)))
+                Fact("Device UUID", .code(device.uuid.lowercased))
+                Fact("Alias", .text(device.about.alias ?? ""))
+                Fact(
+                    "User",
+                    device.customUserID.map { .link($0, Address.query(Address.of(application, "users"), [("id", $0)])) }
+                        ?? .text("none"))
+                Fact("Model", .text(words(device.about.manufacturer, device.about.model)))
+                Fact("System", .text(words(device.about.os, device.about.osVersion)))
+                Fact("Registered", .time(device.lastSeenAt))
+                Fact("Token", .code(device.token?.text(for: platform.kind) ?? ""))
+                Fact(
+                    "Topics",
+                    device.topics.isEmpty
+                        ? [.text("none")] : device.topics.map { .link($0, Address.query(devices, [("topic", $0)])) })
+                if let mark = device.importMark {
+                    Fact("Imported", .time(mark.importedAt), .badge("\(mark.stage)", .calm))
+                }
+            }
+            if mayChange, device.isActive {
+                ButtonRow([
+                    .button(
+                        Address.of(application, "devices", device.uuid.lowercased, "deactivate"), "Deactivate",
+                        isDanger: true)
+                ])
+            }
+        }
+        let pushes = Section("What it was sent", text: "Among the latest \(timelinePushes) pushes.") {
+            Table(
+                "Timeline", ["Time", "Push", "Answer"],
+                timeline.map { receipt, answer in
+                    [
+                        [.time(receipt.push.acceptedAt)],
+                        [
+                            .link(
+                                summaries[receipt.push.key] ?? "[damaged]",
+                                Address.of(application, "pushes", receipt.push.receiptID.lowercased))
+                        ],
+                        [.badge(answer.name, answer.tone)],
+                    ]
+                }, empty: "None of them went to this device.")
+        }
+        page.sections = [facts]
+        if let test {
+            page.sections.append(
+                Section(
+                    "Test push", text: "Goes to this device before all others, and waits for the provider's verdict."
+                ) { test })
+        }
+        page.sections.append(pushes)
+        return page
+    }
+
+    @Sendable private func test(
+        _ visit: DashboardRequest, _ device: Device, _ platform: Platform, _ application: Application
+    ) async throws -> PageAnswer {
+        let deadline = ContinuousClock.now + visit.services.options.verdictDeadline
+        return try await visit.trying(
+            Self.testForm(device, application), names: ["message": "body"],
+            on: { try await page(visit, device, platform, application, test: $0) }
+        ) {
+            guard !visit.form["body"].isEmpty else { throw InvalidInput(field: "body", "is missing") }
+            let pushRequest = PushRequest(
+                content: Push.Content(body: visit.form["body"]), target: try Target(devices: [device.uuid]))
+            let answer = try await visit.services.shares.holding(.tests, for: visit.holder(application)) {
+                let push = try await visit.services.pushes.sendTest(
+                    pushRequest, to: device, of: application, by: visit.author)
+                return try await visit.services.pushes.verdict(on: device, of: push, by: deadline)
+            }
+            var page = try await page(visit, device, platform, application)
+            switch answer {
+            case .accepted: page.notice = "The provider accepted the test push."
+            case .pending: page.problem = "The provider has not answered yet; see the push below."
+            default: page.problem = "The test push was not delivered: \(answer.name)"
+            }
+            return .outcome(page)
+        }
+    }
+
+    @Sendable private func deactivate(
+        _ visit: DashboardRequest, _ device: Device, _ platform: Platform, _ application: Application
+    ) async throws -> PageAnswer {
+        let question = visit.question(
+            "Deactivate \(device.label)?", "It gets nothing until its app registers again.",
+            [
+                Fact("Devices", .number(1)), Fact("User", .text(device.customUserID ?? "none")),
+                Fact("Topics", .number(device.topics.count)), Fact("Last seen", .time(device.lastSeenAt)),
+            ], yes: "Deactivate it", no: Address.of(application, "devices", device.uuid.lowercased))
+        if let question { return question }
+        try await visit.services.admin.deactivate(device, on: platform, of: application, by: visit.author)
+        return .redirect(
+            Address.query(Address.of(application, "devices", device.uuid.lowercased), [("done", "deactivated")]))
+    }
+}
+
+extension Device {
+    /// The alias; a part of the UUID where the device has none.
+    var label: String {
+        if let alias = about.alias, !alias.isEmpty { return alias }
+        return "Device \(uuid.lowercased.prefix(8))"
+    }
+
+    /// nil for a device that was imported without such a time, and has not registered here.
+    var lastSeenAt: Instant? { registeredAt == .zero ? nil : registeredAt }
+
+    var state: Value { isActive ? .badge("active", .good) : .badge("inactive", .calm) }
+}

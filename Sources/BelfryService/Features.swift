@@ -1,0 +1,71 @@
+/// The features, listed where the service puts them together: a new one adds a line to each list that concerns it. Its command is in the
+/// list of `Belfry.swift`.
+extension Schema {
+    static let parts = [
+        registry, topics, devices, searchIndex, pushes, deliveryNotes, schedules, locations, geofences, counts,
+        adminKeys, broker, audit, idempotency, node, commandCount, mirror, imports, users, openEndpoints, acrobits,
+        carma, dashboard,
+    ]
+
+    /// The steps after the first, in the order of their numbers.
+    static let migrations: [any SchemaMigration.Type] = [
+        CredentialFactsMigration.self, LinkAndKeyAuthors.self, PlainEndpointMigration.self, NormalizedNames.self,
+        UnknownFieldsMigration.self, ProbesMigration.self, NamesWithoutBlanks.self, ComposeDraftMigration.self,
+        RecurrenceMigration.self, SegmentMigration.self,
+    ]
+}
+
+extension Admin.RouteFactory {
+    /// The routes of all resources except the event stream.
+    var routes: [Admin.Route] {
+        Admin.Tenants(factory: self).routes + Admin.Keys(factory: self).routes + Admin.People(factory: self).routes
+            + Admin.Apps(factory: self).routes
+            + Admin.Platforms(factory: self).routes + Admin.Channels(factory: self).routes
+            + Admin.Devices(factory: self).routes + Admin.Audiences(factory: self).routes
+            + Admin.Segments(factory: self).routes
+            + Admin.Pushes(factory: self).routes
+            + Admin.Topics(factory: self).routes + Admin.Schedules(factory: self).routes
+            + Admin.Locations(factory: self).routes + Admin.LocationGroups(factory: self).routes
+            + Admin.Geofences(factory: self).routes + Admin.Analytics(factory: self).routes
+            + Admin.AuditLog(factory: self).routes + Admin.Nodes(factory: self).routes
+            + Admin.Quotas(factory: self).routes + Admin.Imports(factory: self).routes
+            + Admin.Users(factory: self).routes + Admin.OpenEndpoints(factory: self).routes
+            + Admin.GatewayCredentials(factory: self).routes + Admin.AcrobitsPhones(factory: self).routes
+            + Admin.CarmaCustomers(factory: self).routes + Admin.GeneroTokens(factory: self).routes
+    }
+}
+
+extension RouteMaker {
+    /// The pages of the dashboard.
+    var pages: [PageRoute] {
+        OverviewPages(make: self).routes + ApplicationPages(make: self).routes
+            + PlatformPages(make: self).routes + DevicePages(make: self).routes + ComposePages(make: self).routes
+            + PushPages(make: self).routes + SchedulePages(make: self).routes + TopicPages(make: self).routes
+            + UserPages(make: self).routes + AnalyticsPages(make: self).routes + PlacePages(make: self).routes
+            + GroupPages(make: self).routes + GeofencePages(make: self).routes
+            + ImportPages(make: self).routes + LogPages(make: self).routes + PeoplePages(make: self).routes
+            + TenantPages(make: self).routes + ServerPages(make: self).routes + ServerLogPages(make: self).routes
+            + KeyPages(make: self).routes + AuditPages(make: self).routes
+            + AccountPages(make: self).routes
+    }
+}
+
+extension Shell {
+    /// The menus of an application: names of pages, with their paths below the application's.
+    static let menu: [(String, [(String, String)])] = [
+        (
+            "This app",
+            [
+                ("App", ""), ("Set-up", "setup"), ("Platforms", "platforms"), ("Devices", "devices"),
+                ("Users", "users"), ("Topics", "topics"),
+            ]
+        ),
+        (
+            "Messages",
+            [
+                ("Compose", "compose"), ("Pushes", "pushes"), ("Schedules", "schedules"), ("Places", "places"),
+                ("Analytics", "analytics"), ("Logs", "logs"), ("Import", "import"), ("Settings", "settings"),
+            ]
+        ),
+    ]
+}

@@ -1,0 +1,136 @@
+import HTTPTypes
+package import Hummingbird
+
+/// The paths of Genero's token maintainer: `/genero/<key>/token_maintainer/…`.
+package struct GeneroRoutes: Sendable {
+    /// Apps wait five seconds for an answer, and take none for a failure of the network.
+    static let answerTime = Duration.seconds(4)
+
+    private let services: Services
+    private let check: OpenEndpointCheck
+
+    package init(_ services: Services) {
+        self.services = services
+        check = OpenEndpointCheck(store: services.store, requestLimiter: services.requestLimiter)
+    }
+
+    package func add(to router: Router<APIContext>) {
+        router.serve(
+            "genero/:key/token_maintainer/:command",
+            [
+                .get: { request, context in
+                    _ = try await endpoint(request, context)
+                    return Self.greeting()
+                },
+                .post: { request, context in
+                    let found = try await endpoint(request, context)
+                    return try await answer(
+                        String(context.parameters.get("command") ?? ""), request, of: found.application,
+                        found.endpoint)
+                },
+            ])
+        // Clients say hello to whatever address they were given, as the original answers it on every path.
+        for path in ["genero/:key", "genero/:key/**"] as [RouterPath] {
+            router.serve(
+                path,
+                [
+                    .get: { request, context in
+                        _ = try await endpoint(request, context)
+                        return Self.greeting()
+                    }
+                ])
+        }
+    }
+
+    private func endpoint(
+        _ request: Request, _ context: APIContext
+    ) async throws -> (endpoint: OpenEndpoint, application: Application) {
+        try await check.endpoint(.genero, key: String(context.parameters.get("key") ?? ""), of: request, context)
+    }
+
+    private func answer(
+        _ command: String, _ request: Request, of application: Application, _ endpoint: OpenEndpoint
+    ) async throws -> Response {
+        guard request.headers.value(.contentType)?.lowercased().hasPrefix("application/json") == true else {
+            return Self.text(.badRequest, "Bad request")
+        }
+        let reply = try await reply(command, request, of: application, endpoint)
+        var json = JSONWriter()
+        json.object { json in
+            json.integer("status", reply.status)
+            json.string("message", reply.message)
+        }
+        return Response(json: json.buffer)
+    }
+
+    private func reply(
+        _ command: String, _ request: Request, of application: Application, _ endpoint: OpenEndpoint
+    ) async throws -> Genero.CommandResult {
+        guard let command = Genero.Command(rawValue: command) else {
+            return Genero.CommandResult(.exception, "Unknown command")
+        }
+        let body = try await request.bytes(atMost: Genero.Message.bytesMax)
+        do {
+            let maintainer = Genero.TokenMaintainer(
+                services: services, application: application, options: endpoint.options)
+            let message = try Genero.Message(json: body)
+            return await services.clock.result(within: Self.answerTime) { await maintainer.answer(command, message) }
+                ?? maintainer.busy(command, message)
+        } catch {
+            return Genero.CommandResult(.exception, "\(error)")
+        }
+    }
+
+    private static func greeting() -> Response { text(.ok, "Token maintainer is ready.") }
+
+    private static func text(_ status: HTTPResponse.Status, _ words: String) -> Response {
+        Response(
+            status: status, headers: [.contentType: "text/plain; charset=utf-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: words)))
+    }
+}
+
+// MARK: - The port of its own
+
+extension GeneroRoutes {
+    /// The router of a port of its own, for apps that have `http://host:9999` built in. It serves any path that ends as the original's, for
+    /// one application.
+    ///
+    /// - Parameter application: has to have an open endpoint for Genero; callers that are admitted there are admitted here.
+    package func plainRouter(
+        for application: @escaping @Sendable () async throws -> BelfryService.Application?
+    ) -> Router<APIContext> {
+        let router = ResponseMiddleware.router(clock: services.clock)
+        let methods: [HTTPRequest.Method] = [.get, .head, .post, .put, .delete, .patch, .options, .trace]
+        for path in ["/", "/**"] as [RouterPath] {
+            for method in methods {
+                router.on(path, method: method) { request, context in
+                    try await plainAnswer(request, context, application)
+                }
+            }
+        }
+        return router
+    }
+
+    private func plainAnswer(
+        _ request: Request, _ context: APIContext, _ application: @Sendable () async throws -> Application?
+    ) async throws -> Response {
+        guard let application = try await application(),
+            let endpoint = try await services.store.openEndpoints(of: application.key)
+                .first(where: { $0.kind == .genero && check.admits($0, request, context) })
+        else { throw APIError.missing("path") }
+        switch request.method {
+        case .get: return Self.greeting()
+        case .head: return Self.greeting().createHeadResponse()
+        case .post: return try await answer(Self.command(of: request), request, of: application, endpoint)
+        default: return Self.text(.badRequest, "Bad request")
+        }
+    }
+
+    /// The last part of a path, where the part before it is the original's; empty otherwise.
+    private static func command(of request: Request) -> String {
+        let parts = request.uri.path.split(separator: "/")
+        guard parts.count >= 2, parts[parts.count - 2] == "token_maintainer" else { return "" }
+        return String(parts[parts.count - 1])
+    }
+}

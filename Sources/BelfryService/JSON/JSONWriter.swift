@@ -1,0 +1,157 @@
+import FoundationEssentials
+import NIOCore
+
+/// Writes a JSON text of known shape.
+struct JSONWriter {
+    private var bytes: [UInt8] = []
+    var needsComma = false
+
+    init() { bytes.reserveCapacity(512) }
+
+    /// Everything written so far.
+    var buffer: ByteBuffer { ByteBuffer(bytes: bytes) }
+
+    /// Returns everything written so far, and continues after it.
+    mutating func take() -> ByteBuffer {
+        defer { bytes.removeAll(keepingCapacity: true) }
+        return buffer
+    }
+
+    /// Writes text that is JSON already.
+    mutating func write(_ text: StaticString) {
+        bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// A whole number without a decimal point, any other in its shortest form.
+    mutating func write(_ double: Double) { bytes.append(json: double) }
+
+    mutating func write(_ integer: Int64) { bytes.append(contentsOf: String(integer).utf8) }
+
+    /// Writes an object or the like: the members, between brackets.
+    mutating func object(_ members: (inout JSONWriter) -> Void) {
+        enclosed("{", "}", members)
+    }
+
+    mutating func array<Element>(
+        _ key: StaticString, _ elements: [Element], _ write: (inout JSONWriter, Element) -> Void
+    ) {
+        self.key(key)
+        enclosed("[", "]") { writer in
+            for element in elements { write(&writer, element) }
+        }
+    }
+
+    mutating func strings(_ key: StaticString, _ values: [String]) {
+        self.key(key)
+        enclosed("[", "]") { writer in
+            for value in values {
+                writer.comma()
+                writer.quoted(value)
+                writer.needsComma = true
+            }
+        }
+    }
+
+    /// An object whose keys are data.
+    mutating func strings(_ key: StaticString, _ members: [(String, String)]) {
+        self.members(key, members) { $0.quoted($1) }
+    }
+
+    /// An object whose keys are data.
+    mutating func integers(_ key: StaticString, _ members: [(String, Int64)]) {
+        self.members(key, members) { $0.write($1) }
+    }
+
+    private mutating func members<Value>(
+        _ key: StaticString, _ members: [(String, Value)], _ write: (inout JSONWriter, Value) -> Void
+    ) {
+        self.key(key)
+        enclosed("{", "}") { writer in writer.each(members, write) }
+    }
+
+    /// Members whose keys are data.
+    mutating func members(_ members: JSONObject) {
+        each(members.map { ($0.key, $0.value) }) { $0.write($1) }
+    }
+
+    private mutating func each<Value>(_ members: [(String, Value)], _ write: (inout JSONWriter, Value) -> Void) {
+        for (name, value) in members {
+            comma()
+            quoted(name)
+            self.write(":")
+            write(&self, value)
+            needsComma = true
+        }
+    }
+
+    mutating func object(_ key: StaticString, _ members: (inout JSONWriter) -> Void) {
+        self.key(key)
+        enclosed("{", "}", members)
+    }
+
+    mutating func string(_ key: StaticString, _ value: String?) {
+        self.key(key)
+        if let value { quoted(value) } else { write("null") }
+        needsComma = true
+    }
+
+    mutating func uuid(_ key: StaticString, _ value: UUID) {
+        self.key(key)
+        write("\"")
+        write(value)
+        write("\"")
+        needsComma = true
+    }
+
+    mutating func integer(_ key: StaticString, _ value: Int64?) {
+        self.key(key)
+        if let value { write(value) } else { write("null") }
+        needsComma = true
+    }
+
+    mutating func bool(_ key: StaticString, _ value: Bool) {
+        self.key(key)
+        write(value ? "true" : "false")
+        needsComma = true
+    }
+
+    mutating func key(_ key: StaticString) {
+        comma()
+        write("\"")
+        write(key)
+        write("\":")
+        needsComma = false
+    }
+
+    mutating func comma() {
+        if needsComma { write(",") }
+    }
+
+    mutating func enclosed(_ open: StaticString, _ close: StaticString, _ body: (inout JSONWriter) -> Void) {
+        comma()
+        write(open)
+        needsComma = false
+        body(&self)
+        write(close)
+        needsComma = true
+    }
+
+    mutating func quoted(_ value: String) { bytes.append(jsonString: value) }
+
+    mutating func write(_ value: JSONValue) { bytes.append(json: value) }
+
+    /// The 36 characters of a UUID, in lower case as the original service wrote them.
+    private mutating func write(_ value: UUID) {
+        withUnsafeBytes(of: value.uuid) { uuid in
+            for (index, byte) in uuid.enumerated() {
+                if index == 4 || index == 6 || index == 8 || index == 10 { bytes.append(UInt8(ascii: "-")) }
+                hexDigits(byte)
+            }
+        }
+    }
+
+    private mutating func hexDigits(_ byte: UInt8) {
+        bytes.append((byte >> 4).hexDigit)
+        bytes.append((byte & 15).hexDigit)
+    }
+}

@@ -1,0 +1,121 @@
+import Crypto
+import FoundationEssentials
+import Hummingbird
+import KeyFiles
+import Metrics
+
+/// Authenticates callers: a platform's devices by its secret, or an application's back end by its API key.
+///
+/// Nothing is cached between requests, so a changed or deleted credential counts at once; the store answers from
+/// memory. An unknown user costs the same work as a wrong secret, and both get the same message.
+struct Authenticator: Sendable {
+    private let store: any Store
+    private let requestLimiter: RequestLimiter
+    private let clock: any WallClock
+    private let challenge: String
+    private let failures = Counter(metric: .authenticationFailures)
+
+    /// - Parameter realm: shown to a person who is asked for a password.
+    init(store: any Store, requestLimiter: RequestLimiter, clock: any WallClock, realm: String) {
+        self.store = store
+        self.clock = clock
+        self.requestLimiter = requestLimiter
+        challenge = #"Basic realm="\#(realm)""#
+    }
+
+    /// A right platform secret is always let in: many phones share an address, and the Android SDK forgets its
+    /// registration when it gets a 429. A secret of 122 random bits is not guessed.
+    func platform(of request: Request, _ context: APIContext) async throws -> Platform {
+        let found = try await check(request, context, letsRightPass: true) { credentials in
+            let platform = try await known(credentials.user, request, context) { try await store.platform($0) }
+            return matches(credentials, platform?.secretHash) ? platform : nil
+        }
+        guard let platform = found else { throw refusal("platform_uuid:platform_secret", request) }
+        try requestLimiter.admit(Principal(platform))
+        return platform
+    }
+
+    func application(of request: Request, _ context: APIContext) async throws -> Application {
+        let found = try await check(request, context) { credentials in
+            let application = try await known(credentials.user, request, context) { try await store.application($0) }
+            // The keys of bindings count as the application's own, and one that was replaced does until its grace ends.
+            let own = [application?.apiKeyHash, application?.previousAPIKey?.valid(at: clock.now)]
+            let hashes = own + (application?.bindingKeyHashes ?? []).map(Optional.some)
+            return hashes.contains { matches(credentials, $0) } ? application : nil
+        }
+        guard let application = found else { throw refusal("application_uuid:api_key", request) }
+        try requestLimiter.admit(Principal(application))
+        return application
+    }
+
+    /// Finds the thing with a UUID. Asks the database too before it refuses one, since a command beside this server may have just made it.
+    private func known<Thing>(
+        _ uuid: UUID, _ request: Request, _ context: APIContext, _ find: (UUID) async throws -> Thing?
+    ) async throws -> Thing? {
+        if let thing = try await find(uuid) { return thing }
+        guard requestLimiter.admitsLookUp(of: request, context), try await store.isNew(uuid) else { return nil }
+        return try await find(uuid)
+    }
+
+    /// A request without credentials is not a guess.
+    private func check<Known>(
+        _ request: Request, _ context: APIContext, letsRightPass: Bool = false,
+        _ look: (BasicCredentials) async throws -> Known?
+    ) async throws -> Known? {
+        guard let header = try request.headers.authorization() else { return nil }
+        let credentials = BasicCredentials(header: header)
+        return try await requestLimiter.checkCredentials(
+            credentials?.user, of: request, context, letsRightPass: letsRightPass
+        ) {
+            if let credentials { try await look(credentials) } else { nil }
+        }
+    }
+
+    private func matches(_ credentials: BasicCredentials, _ hash: [UInt8]?) -> Bool {
+        SHA256.hash(data: credentials.secret).isEqual(inConstantTime: hash ?? SecretHash.unmatchable)
+    }
+
+    private func refusal(_ expected: String, _ request: Request) -> APIError {
+        failures.increment()
+        let hint = WrongPath.hintForOtherCredentials(at: request.uri.path).map { ". \($0)" } ?? ""
+        return APIError(
+            .unauthorized, "Authentication failed: this path takes HTTP Basic with \(expected)\(hint)",
+            headers: [.wwwAuthenticate: challenge])
+    }
+}
+
+extension SHA256.Digest {
+    /// Compares every byte, so that the time taken does not reveal where two differ.
+    func isEqual(inConstantTime other: [UInt8]) -> Bool {
+        guard other.count == Self.byteCount else { return false }
+        return zip(self, other).reduce(0) { difference, pair in difference | (pair.0 ^ pair.1) } == 0
+    }
+}
+
+/// The user and password of HTTP Basic authentication, where the user is a UUID.
+///
+/// Lenient, since the client SDKs write two spaces after `Basic`. Source: docs/compatibility/pcf.md.
+struct BasicCredentials: Sendable, Hashable {
+    let user: UUID
+    let secret: [UInt8]
+
+    /// nil when the header is not Basic authentication, or its user is not a UUID.
+    init?(header: String) {
+        guard let (name, secret) = Self.parts(of: header), let user = UUID(text: name) else { return nil }
+        self.user = user
+        self.secret = secret
+    }
+
+    /// The user and the password as they were sent; nil when the header is no Basic authentication.
+    static func parts(of header: String) -> (user: ArraySlice<UInt8>, secret: [UInt8])? {
+        let utf8 = header.utf8
+        guard let end = utf8.firstIndex(of: 0x20), utf8[..<end].elementsEqual("basic".utf8, by: { $0 | 0x20 == $1 })
+        else { return nil }
+        let encoded = utf8[end...].drop { $0 == 0x20 }
+        guard let decoded = Base64.decode(encoded, of: .standard), let colon = decoded.firstIndex(of: UInt8(ascii: ":"))
+        else {
+            return nil
+        }
+        return (decoded[..<colon], Array(decoded[(colon + 1)...]))
+    }
+}

@@ -1,0 +1,100 @@
+import FoundationEssentials
+
+/// The keys of the admin API: the list, new ones, and revoking.
+struct KeyPages {
+    let make: RouteMaker
+
+    var routes: [PageRoute] {
+        [
+            make.open(.get, "admin/keys", list), make.open(.post, "admin/keys", create),
+            make.open(.post, "admin/keys/:key_id/revoke", revoke),
+        ]
+    }
+
+    private static let perPage = 100
+
+    @Sendable private func list(_ visit: DashboardRequest) async throws -> PageAnswer {
+        try visit.require(.administer, on: Permission.Subject(visit.person.bounds), called: "page")
+        return .page(
+            try await page(visit, try await Self.form(visit)).saying(
+                visit, ["revoked": "Revoked: it is refused from now on."]))
+    }
+
+    private func page(_ visit: DashboardRequest, _ form: Form) async throws -> PageView {
+        let keys = try await visit.services.store.adminKeys(
+            within: visit.person.bounds, after: visit.number("after").map { Key($0) }, limit: Self.perPage)
+        var page = Self.page(keys, try await Role.names(keys.map(\.bounds), visit), form)
+        if keys.count == Self.perPage, let last = keys.last {
+            page.sections[0].next = Address.query(
+                Address.path("admin", "keys"), [("after", String(last.key.rawValue))])
+        }
+        return page
+    }
+
+    private static func form(_ visit: DashboardRequest) async throws -> Form {
+        Form(
+            Address.path("admin", "keys"), "Make the key",
+            [.text("name", "Name", isRequired: true)] + (try await Role.fields(visit)))
+    }
+
+    static func page(_ keys: [AdminKey], _ bounds: [AdminKey.Bounds: String], _ form: Form) -> PageView {
+        PageView("Keys", lead: "Keys of the admin API, for programs. People have accounts of their own.") {
+            Section {
+                Table(
+                    "Keys", ["Name", "Key id", "Scope", "For", "State", "Last used"],
+                    keys.map { key in
+                        [
+                            [.text(key.name)], [.code(key.id)], [.text(key.scope.rawValue)],
+                            [.text(bounds[key.bounds] ?? "")],
+                            [key.revokedAt == nil ? .badge("active", .good) : .badge("revoked", .calm)],
+                            [.time(key.lastUsedAt)],
+                        ]
+                    },
+                    forms: keys.map { key in
+                        key.revokedAt == nil
+                            ? [.button(Address.path("admin", "keys", key.id, "revoke"), "Revoke", isDanger: true)] : []
+                    }, empty: "There is no key.")
+            }
+            Section("New key") { form }
+        }
+    }
+
+    @Sendable private func create(_ visit: DashboardRequest) async throws -> PageAnswer {
+        try visit.require(.administer, on: Permission.Subject(visit.person.bounds), called: "page")
+        return try await visit.trying(try await Self.form(visit), on: { try await page(visit, $0) }) {
+            let name = try Name(visit.form["name"])
+            let (scope, bounds) = try await Role.read(visit)
+            let created = try await visit.services.admin.createKey(
+                name: name, scope: scope, bounds: bounds, by: visit.author)
+            return .outcome(Self.created(created))
+        }
+    }
+
+    static func created(_ created: CreatedKey) -> PageView {
+        var page = PageView(created.key.name) {
+            Section("Shown this once", text: "Copy it now: only its hash is kept here.", style: .secret) {
+                Facts([Fact("Key", .code(created.text.text))])
+                ButtonRow([Link("Done", Address.path("admin", "keys"), isMain: true)])
+            }
+        }
+        page.crumbs = [Link("Keys", Address.path("admin", "keys"))]
+        return page
+    }
+
+    @Sendable private func revoke(_ visit: DashboardRequest) async throws -> PageAnswer {
+        guard let key = try await visit.services.store.adminKey(visit.text("key_id")) else {
+            throw APIError.none("key")
+        }
+        try visit.require(.administer, on: Permission.Subject(key.bounds), called: "key")
+        let names = try await Role.names([key.bounds], visit)
+        let question = visit.question(
+            "Revoke the key “\(key.name)”?", "Programs that use it are refused at once, and it cannot be taken back.",
+            [
+                Fact("Key id", .code(key.id)), Fact("Scope", .text(key.scope.rawValue)),
+                Fact("For", .text(names[key.bounds] ?? "")), Fact("Last used", .time(key.lastUsedAt)),
+            ], yes: "Revoke it", no: Address.path("admin", "keys"))
+        if let question { return question }
+        try await visit.services.admin.revoke(key, by: visit.author)
+        return .redirect(Address.query(Address.path("admin", "keys"), [("done", "revoked")]))
+    }
+}

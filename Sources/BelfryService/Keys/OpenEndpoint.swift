@@ -1,0 +1,95 @@
+import FoundationEssentials
+
+/// A path without credentials that serves one application: it has an unguessable part, the key, of which the hash is kept.
+///
+/// For clients that were written against a server that asked for none.
+package struct OpenEndpoint: Sendable, Hashable {
+    package let key: Key<OpenEndpoint>
+    package let kind: Kind
+    package let application: Key<Application>
+    /// The networks whose callers are served, such as `10.0.0.0/8`; all when empty.
+    package let allowed: [String]
+    /// Further settings of the kind, such as a template.
+    package let options: [String: String]
+    /// Whether the path without a key, which all applications share, leads here too. It is only for callers of `allowed`, whose
+    /// networks are then those of one tenant.
+    package let isPlain: Bool
+    package let createdAt: Instant
+
+    /// The service at the endpoint.
+    package enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// The token maintainer of Genero.
+        case genero
+        /// The push token reporter of Acrobits.
+        case acrobitsReporter = "acrobits-reporter"
+        /// The push mediator of Acrobits.
+        case acrobitsMediator = "acrobits-mediator"
+    }
+
+    package static let allowedMax = 64
+    package static let optionBytesMax = 4_096
+
+    package init(
+        key: Key<OpenEndpoint>, kind: Kind, application: Key<Application>, allowed: [String],
+        options: [String: String], isPlain: Bool = false, createdAt: Instant
+    ) {
+        self.key = key
+        self.kind = kind
+        self.application = application
+        self.allowed = allowed
+        self.options = options
+        self.isPlain = isPlain
+        self.createdAt = createdAt
+    }
+
+    /// Throws where one more endpoint is not allowed.
+    ///
+    /// - Parameters:
+    ///   - count: of the application, and of all applications of its tenant.
+    ///   - plain: those of other tenants that the path without a key leads to.
+    package static func check(
+        _ new: NewOpenEndpoint, count: (application: Int, tenant: Int), plain: [OpenEndpoint]
+    ) throws(StoreError) {
+        try RowLimit.openEndpoints.check(count.application)
+        try RowLimit.tenantOpenEndpoints.check(count.tenant)
+        guard new.isPlain else { return }
+        let taken = plain.flatMap(\.allowed).compactMap { NetworkBlock($0) }
+        for text in new.allowed {
+            guard let block = NetworkBlock(text), taken.contains(where: { $0.overlaps(block) }) else { continue }
+            throw .conflict(
+                "the path without a key serves another tenant at addresses of \(text): a network there is of one tenant, and "
+                    + "others take the path with their key")
+        }
+    }
+}
+
+/// An endpoint before it is created.
+package struct NewOpenEndpoint: Sendable, Hashable {
+    package let kind: OpenEndpoint.Kind
+    package let application: Key<Application>
+    package let keyHash: [UInt8]
+    package let allowed: [String]
+    package let options: [String: String]
+    package let isPlain: Bool
+
+    package init(
+        kind: OpenEndpoint.Kind, application: Key<Application>, keyHash: [UInt8], allowed: [String] = [],
+        options: [String: String] = [:], isPlain: Bool = false
+    ) throws(InvalidInput) {
+        guard allowed.count <= OpenEndpoint.allowedMax else {
+            throw InvalidInput(
+                field: "allowed", "has \(allowed.count) networks, the limit is \(OpenEndpoint.allowedMax)")
+        }
+        // Nothing else is asked of callers there.
+        if isPlain, allowed.isEmpty { throw InvalidInput(field: "allowed", "is missing") }
+        for (name, value) in options where name.utf8.count + value.utf8.count > OpenEndpoint.optionBytesMax {
+            throw InvalidInput(field: "options.\(name)", "is longer than \(OpenEndpoint.optionBytesMax) bytes")
+        }
+        self.kind = kind
+        self.application = application
+        self.keyHash = keyHash
+        self.allowed = allowed
+        self.options = options
+        self.isPlain = isPlain
+    }
+}

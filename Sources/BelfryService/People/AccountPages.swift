@@ -1,0 +1,218 @@
+import FoundationEssentials
+import HTTPTypes
+
+/// A person's own account: the password, the second factor, and where they are logged in.
+struct AccountPages {
+    let make: RouteMaker
+
+    var routes: [PageRoute] {
+        [
+            make.open(.get, "account", show), make.open(.post, "account/password", change),
+            make.open(.post, "account/sessions/:session_id/end", end),
+            make.open(.get, "account/two-factor", showTwoFactor), make.open(.post, "account/two-factor", setTwoFactor),
+            make.open(.post, "account/two-factor/off", removeTwoFactor),
+        ]
+    }
+
+    @Sendable private func show(_ visit: DashboardRequest) async throws -> PageAnswer {
+        .page(
+            try await page(visit, Self.form).saying(
+                visit,
+                [
+                    "password": "The password is changed. Other browsers have to log in again.",
+                    "ended": "That session is ended.", "off": "The password alone is enough again.",
+                ]))
+    }
+
+    /// - Parameter off: the form that turns the second factor off, with any error in it.
+    private func page(_ visit: DashboardRequest, _ form: Form, off: Form = Self.offForm) async throws -> PageView {
+        let store = visit.services.store
+        return Self.page(
+            visit.person, try await store.sessions(of: visit.person.key), own: visit.login.session.key,
+            try await store.twoFactor(of: visit.person.key), password: form, off: off)
+    }
+
+    private static var form: Form {
+        Form(
+            Address.path("account", "password"), "Change the password",
+            [
+                .text("old", "The password now", isRequired: true, type: "password", autocomplete: "current-password"),
+                .text(
+                    "password", "The new one",
+                    hint: "At least \(Password.charactersMin) characters; several words are best.",
+                    isRequired: true, type: "password", autocomplete: "new-password"),
+                .text("again", "The new one again", isRequired: true, type: "password", autocomplete: "new-password"),
+            ])
+    }
+
+    static func page(
+        _ person: Person, _ sessions: [DashboardSession], own: Key<DashboardSession>, _ factor: TwoFactor?,
+        password form: Form, off: Form
+    ) -> PageView {
+        var page = PageView("Your account") {
+            Section {
+                Facts {
+                    Fact("Name", .text(person.name))
+                    Fact("E-mail", .text(person.email.text))
+                    Fact("Role", .text(person.scope.rawValue))
+                    if !person.hasPassword {
+                        Fact("Login", .text("by single sign-on; there is no password"))
+                    }
+                }
+            }
+            Section("Where you are logged in") {
+                Table(
+                    "Sessions", ["Browser", "Address", "Since", "Last seen"],
+                    sessions.map { session in
+                        [
+                            (session.key == own ? [Value.badge("this one", .good)] : []) + [.text(session.agent)],
+                            [.text(session.address ?? "")], [.time(session.createdAt)], [.time(session.lastSeenAt)],
+                        ]
+                    },
+                    forms: sessions.map { session in
+                        session.key == own
+                            ? [] : [.button(Address.path("account", "sessions", "\(session.key)", "end"), "End")]
+                    }, empty: "")
+            }
+        }
+        if person.hasPassword { page.sections += [Section("Password") { form }, twoFactor(factor, off)] }
+        return page
+    }
+
+    private static func twoFactor(_ factor: TwoFactor?, _ off: Form) -> Section {
+        let heading = "Two-factor authentication"
+        let address = Address.path("account", "two-factor")
+        guard let factor else {
+            return Section(
+                heading, text: "A login asks for your password and for a code of your phone."
+            ) { ButtonRow([Link("Set it up", address)]) }
+        }
+        return Section(heading) {
+            Facts {
+                Fact("State", .badge("on", .good))
+                Fact("Recovery codes left", .number(factor.recoveryCodeCount))
+            }
+            off
+            ButtonRow([Link("Another phone, or new recovery codes", address)])
+        }
+    }
+
+    private static var offForm: Form {
+        Form(
+            Address.path("account", "two-factor", "off"), "Turn it off",
+            [.text("password", "Your password", isRequired: true, type: "password", autocomplete: "current-password")],
+            isDanger: true)
+    }
+
+    @Sendable private func change(_ visit: DashboardRequest) async throws -> PageAnswer {
+        try await visit.trying(Self.form, on: { try await page(visit, $0) }) {
+            try await Self.check(visit.form.raw("old"), at: "old", visit)
+            let password = try Password(visit.form.raw("password"))
+            guard visit.form.raw("again") == visit.form.raw("password") else {
+                throw InvalidInput(field: "again", "is not the same password")
+            }
+            try await visit.services.people.setPassword(
+                of: visit.person, to: password, keeping: visit.login.session.key, by: visit.author)
+            return .redirect(Address.query(Address.path("account"), [("done", "password")]))
+        }
+    }
+
+    @Sendable private func end(_ visit: DashboardRequest) async throws -> PageAnswer {
+        guard let number = Int64(visit.text("session_id")),
+            try await visit.services.people.end(Key(number), of: visit.person, by: visit.author)
+        else { throw APIError.none("session") }
+        return .redirect(Address.query(Address.path("account"), [("done", "ended")]))
+    }
+}
+
+// MARK: - The second factor
+
+extension AccountPages {
+    @Sendable private func showTwoFactor(_ visit: DashboardRequest) async throws -> PageAnswer {
+        let secret = visit.services.people.newTwoFactorSecret()
+        return .page(Self.setUpPage(visit.person, secret, Self.setUpForm(secret)))
+    }
+
+    /// The secret is in the form, since nothing is kept before the app has proved that it has it.
+    private static func setUpForm(_ secret: [UInt8]) -> Form {
+        Form(
+            Address.path("account", "two-factor"), "Turn it on",
+            [
+                .text(
+                    "code", "The code that the app shows now", isRequired: true, autocomplete: "one-time-code",
+                    placeholder: "123456"),
+                .text(
+                    "password", "Your password", isRequired: true, type: "password", autocomplete: "current-password"),
+            ], hidden: [.init(name: "secret", value: OneTimeCode.base32(secret))])
+    }
+
+    static func setUpPage(_ person: Person, _ secret: [UInt8], _ form: Form) -> PageView {
+        let text = OneTimeCode.base32(secret)
+        var page = PageView("Two-factor authentication") {
+            Section("Your phone") {
+                Facts([Fact("Or type this into the app", .code(text))])
+                QRCode(
+                    uri(secret: text, of: person), label: "The secret as a QR code; it stands below as text too")
+                form
+            }
+        }
+        page.lead = "Take the picture with an authenticator app, such as Aegis, 2FAS or Google Authenticator. "
+        page.lead += "From then on a login asks for the code that it shows."
+        page.crumbs = [Link("Your account", Address.path("account"))]
+        return page
+    }
+
+    /// The URI in the QR code, which the authenticator app reads. Source: Google Authenticator, "Key URI Format".
+    private static func uri(secret: String, of person: Person) -> String {
+        "otpauth://totp/Belfry:\(person.email.text.percentEncoded)?secret=\(secret)&issuer=Belfry"
+    }
+
+    @Sendable private func setTwoFactor(_ visit: DashboardRequest) async throws -> PageAnswer {
+        guard let secret = OneTimeCode.secret(base32: visit.form["secret"]) else {
+            throw APIError(.badRequest, "The form is damaged: go back, load its page again, and send it once more")
+        }
+        return try await visit.trying(
+            Self.setUpForm(secret), on: { Self.setUpPage(visit.person, secret, $0) }
+        ) {
+            try await Self.check(visit.form.raw("password"), at: "password", visit)
+            let codes = try await visit.services.people.setTwoFactor(
+                of: visit.person, to: secret, code: visit.form["code"], by: visit.author)
+            guard let codes else {
+                throw InvalidInput(
+                    field: "code",
+                    "is not what the app shows now. Codes change every \(OneTimeCode.stepSeconds) seconds; is the phone's time right?"
+                )
+            }
+            return .outcome(Self.codesPage(codes))
+        }
+    }
+
+    static func codesPage(_ codes: [RecoveryCode]) -> PageView {
+        var page = PageView("Two-factor authentication is on") {
+            Section(
+                "Recovery codes, shown this once",
+                text: "Each lets you in once without your phone. Print them, or keep them where your passwords are.",
+                style: .secret
+            ) {
+                Code("Recovery codes", codes.map(\.text).joined(separator: "\n"))
+                ButtonRow([Link("I have kept them", Address.path("account"), isMain: true)])
+            }
+        }
+        page.crumbs = [Link("Your account", Address.path("account"))]
+        return page
+    }
+
+    @Sendable private func removeTwoFactor(_ visit: DashboardRequest) async throws -> PageAnswer {
+        try await visit.trying(Self.offForm, on: { try await page(visit, Self.form, off: $0) }) {
+            try await Self.check(visit.form.raw("password"), at: "password", visit)
+            try await visit.services.people.removeTwoFactor(of: visit.person, by: visit.author)
+            return .redirect(Address.query(Address.path("account"), [("done", "off")]))
+        }
+    }
+
+    private static func check(_ password: String, at field: String, _ visit: DashboardRequest) async throws {
+        guard try await visit.isPassword(password) else {
+            throw InvalidInput(field: field, "is not your password")
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import FoundationEssentials
+import Hummingbird
+
+extension Admin {
+    /// Locations of an application: `/admin/v1/apps/:app_uuid/locations`.
+    struct Locations: Sendable {
+        let factory: RouteFactory
+
+        var routes: [Route] {
+            [
+                factory.application(.get, "apps/:app_uuid/locations", .read, list),
+                factory.application(.post, "apps/:app_uuid/locations", .change, create),
+                factory.application(.get, "apps/:app_uuid/locations/:location_id", .read, show),
+                factory.application(.patch, "apps/:app_uuid/locations/:location_id", .change, update),
+                factory.application(.delete, "apps/:app_uuid/locations/:location_id", .change, delete),
+            ]
+        }
+
+        private func list(_ call: Call, _ application: Application) async throws -> Response {
+            let query = try MapPage(call)
+            let found = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                try await factory.store.locations(of: application.key, query.query)
+            }
+            return try Response(
+                LocationsReply(
+                    total: found.total, locations: found.elements.map(LocationReply.init),
+                    next_cursor: query.next(after: found.elements.count, of: found.total)))
+        }
+
+        private func create(_ call: Call, _ application: Application) async throws -> Response {
+            let place = try await call.body(as: PlaceBody.self).place()
+            return try .created(
+                LocationReply(try await factory.services.places.create(place, of: application, by: call.author)))
+        }
+
+        private func show(_ call: Call, _ application: Application) async throws -> Response {
+            guard let key: Key<Location> = call.key("location_id"),
+                let location = try await factory.store.location(key, of: application.key)
+            else { throw APIError.missing("location") }
+            return try Response(LocationReply(location)).tagged(EntityTag(location.place))
+        }
+
+        /// Missing fields keep their values.
+        private func update(_ call: Call, _ application: Application) async throws -> Response {
+            guard let key: Key<Location> = call.key("location_id") else { throw APIError.missing("location") }
+            let body = try await call.body(as: PlaceBody.self)
+            let location = try await factory.services.places.update(key, of: application, by: call.author) { old in
+                try call.demandMatch(EntityTag(old))
+                return try body.place(over: old)
+            }
+            return try Response(LocationReply(location)).tagged(EntityTag(location.place))
+        }
+
+        private func delete(_ call: Call, _ application: Application) async throws -> Response {
+            guard let key: Key<Location> = call.key("location_id") else { throw APIError.missing("location") }
+            let location = try await factory.unlessDamaged {
+                guard let location = try await factory.store.location(key, of: application.key) else {
+                    throw APIError.missing("location")
+                }
+                return location
+            }
+            try await factory.services.places.delete(key, named: location?.place.name, of: application, by: call.author)
+            return Response(status: .noContent)
+        }
+    }
+
+    private struct PlaceBody: Body, Sendable {
+        static let fields = ["name", "latitude", "longitude", "radius"]
+        private var name: String?
+        private var latitude: Double?
+        private var longitude: Double?
+        private var radius: Double?
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            switch field {
+            case "name": name = try reader.string(field)
+            case "latitude": latitude = try reader.number(field)
+            case "longitude": longitude = try reader.number(field)
+            default: radius = try reader.number(field)
+            }
+        }
+
+        func place(over old: Place? = nil) throws(InvalidInput) -> Place {
+            guard let name = name ?? old?.name else { throw InvalidInput.missing("name") }
+            guard let latitude = latitude ?? old?.latitude else { throw InvalidInput.missing("latitude") }
+            guard let longitude = longitude ?? old?.longitude else { throw InvalidInput.missing("longitude") }
+            guard let radius = radius ?? old?.radius else { throw InvalidInput.missing("radius") }
+            do {
+                return try Place(name: name, latitude: latitude, longitude: longitude, radius: radius)
+            } catch {
+                throw error.renamed(["lat": "latitude", "long": "longitude", "rad": "radius"])
+            }
+        }
+    }
+
+    /// A page of a list that is paged by numbers internally. Its `limit` is at most `GeoListQuery.sizeMax`.
+    struct MapPage: Sendable {
+        let query: GeoListQuery
+
+        init(_ call: Call) throws(InvalidInput) {
+            let asked = try Query(call, Query.paging + ["q"])
+            let place = try asked.cursor(of: 2)
+            let (page, size) = if let place { (Int(place[0]), Int(place[1])) } else { (1, try asked.limit()) }
+            query = GeoListQuery(page: page, size: size, keyword: asked.text("q") ?? "")
+        }
+
+        /// The cursor of the next page; nil at the end.
+        func next(after count: Int, of total: Int) -> String? {
+            let isEnd = query.offset + count >= total || count == 0
+            return isEnd ? nil : Cursor(Int64(query.page + 1), Int64(query.size)).text
+        }
+    }
+}
+
+extension Admin.Call {
+    /// The number in a part of the path; nil when it is not one.
+    func key<Noun>(_ part: String) -> Key<Noun>? { parameters.get(part).flatMap { Int64($0) }.map { Key($0) } }
+}

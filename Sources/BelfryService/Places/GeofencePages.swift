@@ -1,0 +1,418 @@
+/// Geofences: where, when, what devices show, and how often it was shown.
+struct GeofencePages {
+    let make: RouteMaker
+
+    var routes: [PageRoute] {
+        [
+            make.application(.get, "geofences/new", .change, new),
+            make.application(.post, "geofences", .change, create),
+            make.application(.get, "geofences/:geofence_id", .read, show),
+            make.application(.post, "geofences/:geofence_id", .change, update),
+            make.application(.post, "geofences/:geofence_id/delete", .change, delete),
+        ]
+    }
+
+    /// The locations and groups that geofences can have.
+    private struct Offer: Sendable {
+        let locations: [Location]
+        let groups: [LocationGroup]
+    }
+
+    private func offer(_ visit: DashboardRequest, _ application: Application) async throws -> Offer {
+        try await visit.searching(application) {
+            Offer(
+                locations: try await PlaceMap(of: application.key, in: visit.services.store).locations,
+                groups: try await visit.services.store.locationGroups(
+                    of: application.key, GeoListQuery(size: GeoListQuery.sizeMax)
+                ).elements)
+        }
+    }
+
+    // MARK: The form
+
+    private func form(_ application: Application, _ offer: Offer, _ fence: Geofence?, now: Instant) -> Form {
+        let data = fence.map { GeofenceTexts($0.plan.data) } ?? GeofenceTexts()
+        var form = Form(
+            fence?.address(in: application) ?? Address.of(application, "geofences"),
+            fence == nil ? "Create the geofence" : "Save",
+            [
+                .area("body", "Message", data.body, placeholder: "What people read"),
+                .text("title", "Title", data.title, hint: "iOS shows it; Android's app gets it."),
+                .area(
+                    "data", "What devices get (JSON)", data.json,
+                    hint: "In place of message and title: parts for ios, android and androidFcm.", isMono: true),
+                .select(
+                    "trigger", "When the device", fence?.plan.trigger.rawValue ?? "enter",
+                    [("enter", "enters"), ("exit", "leaves")]),
+                .select(
+                    "platform", "On", fence?.plan.platform.rawValue ?? "all",
+                    GeofencePlatform.allCases.map { ($0.rawValue, $0 == .all ? "all platforms" : $0.rawValue) }),
+                .text(
+                    "topics", "Only for subscribers of", fence?.plan.tags.joined(separator: ", ") ?? "",
+                    hint: "Topics with commas between them; empty: everyone."),
+                .text(
+                    "starts_at", "Begins at", Self.local(fence?.plan.startsAt), hint: "UTC. Empty: at once.",
+                    type: "datetime-local"),
+                .text(
+                    "expires_at", "Ends at",
+                    fence == nil
+                        ? String((now + .seconds(30 * 86_400)).text.prefix(16)) : Self.local(fence?.plan.expiresAt),
+                    hint: "UTC.", isRequired: true, type: "datetime-local"),
+            ])
+        form.groups = [places(offer, fence)]
+        if let fence { form = form.guarded(by: Admin.EntityTag(fence.plan)) }
+        return form
+    }
+
+    private func places(_ offer: Offer, _ fence: Geofence?) -> FieldGroup {
+        let (locations, groups) = (Set(fence?.plan.locations ?? []), Set(fence?.plan.groups ?? []))
+        // Its own locations first, so that none is lost past the end of the list.
+        let own = (fence?.locations ?? []).filter { locations.contains($0.key) }
+        let offered = (own + offer.locations).withoutRepeats.prefix(PlaceChoice.choicesMax)
+        let fields =
+            offer.groups.map { Field.check("at-group-\($0.key)", "Group: \($0.name)", groups.contains($0.key)) }
+            + offered.map { Field.check("at-location-\($0.key)", $0.place.name, locations.contains($0.key)) }
+        return FieldGroup("Where", text: fields.isEmpty ? "There is no location yet: create one first." : "", fields)
+    }
+
+    private static func local(_ instant: Instant?) -> String {
+        instant.map { $0 == .zero ? "" : ComposeForm.local($0.text) } ?? ""
+    }
+
+    /// The form's names for fields that errors of a geofence name.
+    private static let names = [
+        "expiry_time": "expires_at", "start_time": "starts_at", "tags": "topics",
+    ]
+
+    private func plan(
+        _ form: FormData, _ offer: Offer, of fence: Geofence? = nil, at now: Instant
+    ) throws(InvalidInput) -> GeofencePlan {
+        guard let trigger = GeofencePlan.Trigger(rawValue: form["trigger"]) else {
+            throw InvalidInput(field: "trigger", "is missing")
+        }
+        guard let expiresAt = try form.instant("expires_at") else {
+            throw InvalidInput(field: "expires_at", "is missing")
+        }
+        guard expiresAt > now || Self.local(fence?.plan.expiresAt) == form["expires_at"] else {
+            throw InvalidInput(field: "expires_at", "is over (it is \(now.text))")
+        }
+        let locations = ((fence?.plan.locations ?? []) + offer.locations.map(\.key)).withoutRepeats
+        let groups = ((fence?.plan.groups ?? []) + offer.groups.map(\.key)).withoutRepeats
+        return try GeofencePlan(
+            locations: locations.filter { form.isChecked("at-location-\($0)") },
+            groups: groups.filter { form.isChecked("at-group-\($0)") }, trigger: trigger,
+            platform: GeofencePlatform(rawValue: form["platform"]) ?? .all,
+            tags: try Topic.tags(form.list("topics"), field: "topics"), data: try GeofenceTexts.data(form),
+            startsAt: try form.instant("starts_at") ?? .zero, expiresAt: expiresAt)
+    }
+
+    private func page(_ application: Application, _ title: String, _ form: Form?) -> PageView {
+        var page = PageView(title, in: application, "Places")
+        if let form {
+            page.sections = [Section { form }]
+        }
+        return page
+    }
+
+    // MARK: Pages
+
+    @Sendable private func new(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let offer = try await offer(visit, application)
+        return .page(
+            page(application, "New geofence", form(application, offer, nil, now: visit.services.clock.now)))
+    }
+
+    @Sendable private func create(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let offer = try await offer(visit, application)
+        return try await visit.trying(
+            form(application, offer, nil, now: visit.services.clock.now), names: Self.names,
+            on: { page(application, "New geofence", $0) }
+        ) {
+            _ = try await visit.services.all.places.create(
+                try plan(visit.form, offer, at: visit.services.clock.now), of: application, by: visit.author)
+            return PlacePages.done(application, "saved")
+        }
+    }
+
+    private func geofence(_ visit: DashboardRequest, _ application: Application) async throws -> Geofence {
+        guard let number = Int64(visit.text("geofence_id")),
+            let fence = try await visit.services.store.geofence(Key(number), of: application.key)
+        else { throw APIError.none("geofence") }
+        return fence
+    }
+
+    @Sendable private func show(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let fence = try await geofence(visit, application)
+        return .page(try await page(visit, application, fence, try await offer(visit, application)))
+    }
+
+    private func page(
+        _ visit: DashboardRequest, _ application: Application, _ fence: Geofence, _ offer: Offer,
+        form filled: Form? = nil
+    ) async throws -> PageView {
+        let map = try await visit.searching(application) {
+            try await PlaceMap(of: application.key, in: visit.services.store)
+        }
+        var page = self.page(application, fence.summary, nil)
+        page = page.saying(visit, ["saved": "Saved. Devices hear of it within a moment."])
+        let (plan, places) = (fence.plan, fence.locations.map(\.place))
+        page.sections = [
+            Section {
+                Facts {
+                    Fact("Phase", fence.phaseBadge)
+                    Fact("Triggers", .number(map.byGeofence[fence.key] ?? 0))
+                    Fact("When the device", .text(plan.trigger == .enter ? "enters" : "leaves"))
+                    Fact("On", .text(plan.platform == .all ? "all platforms" : plan.platform.rawValue))
+                    Fact("Subscribers of", .text(plan.tags.isEmpty ? "anything" : plan.tags.joined(separator: ", ")))
+                    Fact("Begins", .time(plan.startsAt == .zero ? nil : plan.startsAt, none: "at once"))
+                    Fact("Ends", .time(plan.expiresAt))
+                    Fact("Changed", .time(fence.updatedAt))
+                }
+                MapView(
+                    visit.mapFrame ?? MapFrame(around: places.map { ($0.latitude, $0.longitude) }),
+                    fence.locations.map { $0.spot(in: application, isActive: fence.phase == .active) },
+                    on: visit.services.options.mapTiles
+                ) { visit.mapAddress(fence.address(in: application), at: $0) }
+                Code("What devices get", JSONValue.object(plan.data.parts).pretty)
+            }
+        ]
+        guard visit.may(.change, Permission.Subject(application)) else { return page }
+        page.sections.append(
+            Section("Change it", text: "Devices hear of it within a moment.") {
+                filled ?? form(application, offer, fence, now: visit.services.clock.now)
+                ButtonRow([
+                    .button(Address.of(application, "geofences", "\(fence.key)", "delete"), "Delete", isDanger: true)
+                ])
+            })
+        return page
+    }
+
+    @Sendable private func update(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let fence = try await geofence(visit, application)
+        let offer = try await offer(visit, application)
+        return try await visit.trying(
+            form(application, offer, fence, now: visit.services.clock.now), names: Self.names,
+            on: { try await page(visit, application, fence, offer, form: $0) }
+        ) {
+            let plan = try plan(visit.form, offer, of: fence, at: visit.services.clock.now)
+            _ = try await visit.services.all.places.update(fence.key, of: application, by: visit.author) {
+                try EditConflict.check($0, is: fence.plan)
+                return plan
+            }
+            return .redirect(Address.query(fence.address(in: application), [("done", "saved")]))
+        }
+    }
+
+    @Sendable private func delete(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let fence = try await geofence(visit, application)
+        let question = visit.question(
+            "Delete this geofence?", "Devices forget it when they next ask for what has changed.", [], yes: "Delete it",
+            no: Address.of(application, "geofences", "\(fence.key)"))
+        if let question { return question }
+        try await visit.services.all.places.delete(fence.key, of: application, by: visit.author)
+        return PlacePages.done(application, "deleted")
+    }
+}
+
+/// The notification of a geofence in the form: a text and a title, or else JSON.
+private struct GeofenceTexts {
+    private(set) var body = ""
+    private(set) var title = ""
+    private(set) var json = ""
+
+    init() {}
+
+    init(_ data: GeofenceData) {
+        let body = data.parts["ios"]?["alertBody"]?.stringValue ?? ""
+        let title = data.parts["ios"]?["alertTitle"]?.stringValue ?? ""
+        if let simple = try? Self.data(body, title), simple == data {
+            (self.body, self.title) = (body, title)
+        } else {
+            json = JSONValue.object(data.parts).pretty
+        }
+    }
+
+    static func data(_ form: FormData) throws(InvalidInput) -> GeofenceData {
+        if let value = try ExtraJSONField(["data"], "").value(in: form), case .object(let parts) = value {
+            return try GeofenceData(parts)
+        }
+        guard !form["body"].isEmpty else { throw InvalidInput(field: "body", "is missing") }
+        return try data(form["body"], form["title"])
+    }
+
+    private static func data(_ body: String, _ title: String) throws(InvalidInput) -> GeofenceData {
+        var (ios, android): (JSONObject, JSONObject) = (
+            ["alertBody": .string(body)], ["message": .string(body)]
+        )
+        if !title.isEmpty { (ios["alertTitle"], android["title"]) = (.string(title), .string(title)) }
+        return try GeofenceData([
+            "ios": .object(ios), "android": .object(android), "androidFcm": .object(android),
+        ])
+    }
+}
+
+/// Groups of locations: made, changed and deleted.
+struct GroupPages {
+    let make: RouteMaker
+
+    var routes: [PageRoute] {
+        [
+            make.application(.get, "groups/new", .change, new), make.application(.post, "groups", .change, create),
+            make.application(.get, "groups/:group_id", .read, show),
+            make.application(.post, "groups/:group_id", .change, update),
+            make.application(.post, "groups/:group_id/delete", .change, delete),
+        ]
+    }
+
+    private func form(
+        _ application: Application, _ locations: [Location], _ group: LocationGroup? = nil
+    ) -> Form {
+        let chosen = Set(group?.locations.map(\.key) ?? [])
+        // Those of the group first, so that none is lost past the end of the list.
+        let offered = ((group?.locations ?? []) + locations).withoutRepeats.prefix(PlaceChoice.choicesMax)
+        var form = Form(
+            group?.address(in: application) ?? Address.of(application, "groups"),
+            group == nil ? "Create the group" : "Save",
+            [
+                .text("name", "Name", group?.name ?? "", isRequired: true),
+                .text("description", "Description", group?.summary ?? ""),
+            ])
+        form.groups = [
+            FieldGroup(
+                "Its locations", text: locations.isEmpty ? "There is no location yet." : "",
+                offered.map { Field.check("at-location-\($0.key)", $0.place.name, chosen.contains($0.key)) })
+        ]
+        if let group { form = form.guarded(by: Admin.EntityTag(group.plan)) }
+        return form
+    }
+
+    /// The form's names for fields that errors of a group name.
+    private static let names = ["location_ids": "name"]
+
+    private func plan(_ form: FormData, _ locations: [Location]) throws(InvalidInput) -> LocationGroupPlan {
+        try LocationGroupPlan(
+            name: form["name"], summary: form["description"],
+            locations: locations.map(\.key).filter { form.isChecked("at-location-\($0)") })
+    }
+
+    private static func page(_ application: Application, _ title: String, _ form: Form? = nil) -> PageView {
+        var page = PageView(title, in: application, "Places")
+        if let form { page.sections = [Section { form }] }
+        return page
+    }
+
+    private func locations(_ visit: DashboardRequest, _ application: Application) async throws -> [Location] {
+        try await visit.searching(application) {
+            try await PlaceMap(of: application.key, in: visit.services.store).locations
+        }
+    }
+
+    @Sendable private func new(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        .page(Self.page(application, "New group", form(application, try await locations(visit, application))))
+    }
+
+    @Sendable private func create(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let locations = try await locations(visit, application)
+        return try await visit.trying(
+            form(application, locations), names: Self.names, on: { Self.page(application, "New group", $0) }
+        ) {
+            _ = try await visit.services.all.places.create(
+                try plan(visit.form, locations), of: application, by: visit.author)
+            return PlacePages.done(application, "saved")
+        }
+    }
+
+    private func group(_ visit: DashboardRequest, _ application: Application) async throws -> LocationGroup {
+        guard let number = Int64(visit.text("group_id")),
+            let group = try await visit.services.store.locationGroup(Key(number), of: application.key)
+        else { throw APIError.none("group") }
+        return group
+    }
+
+    @Sendable private func show(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let group = try await group(visit, application)
+        return .page(try await page(visit, application, group))
+    }
+
+    private func page(
+        _ visit: DashboardRequest, _ application: Application, _ group: LocationGroup, form filled: Form? = nil,
+        problem: String = ""
+    ) async throws -> PageView {
+        let mayChange = visit.may(.change, Permission.Subject(application))
+        var page = Self.page(application, group.name)
+        page.lead = group.summary
+        page.problem = problem
+        page.sections = [
+            Section("Locations") {
+                if !group.locations.isEmpty {
+                    MapView(
+                        visit.mapFrame
+                            ?? MapFrame(around: group.locations.map { ($0.place.latitude, $0.place.longitude) }),
+                        group.locations.map { $0.spot(in: application, isActive: true) },
+                        on: visit.services.options.mapTiles
+                    ) { visit.mapAddress(group.address(in: application), at: $0) }
+                }
+                Table(
+                    "Locations", ["Name", "Coordinates", "#Radius (m)"],
+                    group.locations.map { location in
+                        [
+                            [.link(location.place.name, location.address(in: application))],
+                            [.text("\(location.place.latitude.coordinate), \(location.place.longitude.coordinate)")],
+                            [.text(location.place.radius.coordinate)],
+                        ]
+                    }, empty: "There is none in it yet.")
+            }
+        ]
+        if mayChange {
+            let offered = filled == nil ? try await locations(visit, application) : []
+            page.sections.append(
+                Section("Change it") {
+                    filled ?? form(application, offered, group)
+                    ButtonRow([
+                        .button(Address.of(application, "groups", "\(group.key)", "delete"), "Delete", isDanger: true)
+                    ])
+                })
+        }
+        page = page.saying(visit, ["saved": "Saved. Devices hear of it within a moment."])
+        return page
+    }
+
+    @Sendable private func update(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let group = try await group(visit, application)
+        let others = try await locations(visit, application)
+        let locations = (group.locations + others).withoutRepeats
+        return try await visit.trying(
+            form(application, locations, group), names: Self.names,
+            on: { try await page(visit, application, group, form: $0) }
+        ) {
+            let plan = try plan(visit.form, locations)
+            _ = try await visit.services.all.places.update(group.key, of: application, by: visit.author) {
+                try EditConflict.check($0, is: group.plan)
+                return plan
+            }
+            return .redirect(Address.query(group.address(in: application), [("done", "saved")]))
+        }
+    }
+
+    @Sendable private func delete(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let group = try await group(visit, application)
+        let question = visit.question(
+            "Delete the group \(group.name)?", "Its places stay.", [], yes: "Delete it",
+            no: Address.of(application, "groups", "\(group.key)"))
+        if let question { return question }
+        do {
+            try await visit.services.all.places.delete(
+                group.key, named: group.name, of: application, by: visit.author)
+        } catch StoreError.conflict(let words) {
+            return .invalid(
+                try await page(visit, application, group, problem: words.prefix(1).uppercased() + words.dropFirst()))
+        }
+        return PlacePages.done(application, "deleted")
+    }
+}
+
+/// Boxes for locations and groups.
+enum PlaceChoice {
+    /// The most boxes of a form: more would not be read, and a form has no room for them.
+    static let choicesMax = 400
+}

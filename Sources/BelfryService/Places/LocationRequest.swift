@@ -1,0 +1,109 @@
+import Hummingbird
+
+extension PCF {
+    /// The body of `POST /v1/locations` and `PUT /v1/locations/:location_id`.
+    struct LocationRequest: Sendable, Hashable {
+        private var name: String?
+        private var latitude: Double?
+        private var longitude: Double?
+        private var radius: Double?
+
+        static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
+            var request = Self()
+            try JSONReader.document(bytes) { reader, key throws(InvalidInput) in
+                switch key {
+                case "name": request.name = try reader.string(key)
+                case "lat": request.latitude = try reader.number(key)
+                case "long": request.longitude = try reader.number(key)
+                case "rad": request.radius = try reader.number(key)
+                default: try reader.skip()
+                }
+            }
+            return request
+        }
+
+        /// - Parameter old: supplies missing values; nil when none may be missing.
+        func place(over old: Place?) throws(InvalidInput) -> Place {
+            try Place(
+                name: (name ?? old?.name).given(as: "name"),
+                latitude: (latitude ?? old?.latitude).given(as: "lat"),
+                longitude: (longitude ?? old?.longitude).given(as: "long"),
+                radius: (radius ?? old?.radius).given(as: "rad"))
+        }
+    }
+
+    /// The body of `POST /v1/location_groups` and `PUT /v1/location_groups/:location_group_id`.
+    struct LocationGroupRequest: Sendable, Hashable {
+        private var name: String?
+        private var summary: String?
+        private var locations: [Int64]?
+
+        static func parse(_ bytes: [UInt8]) throws(InvalidInput) -> Self {
+            var request = Self()
+            try JSONReader.document(bytes) { reader, key throws(InvalidInput) in
+                switch key {
+                case "name": request.name = try reader.string(key)
+                case "description": request.summary = try reader.string(key)
+                case "location_ids": request.locations = try reader.integers(key)
+                default: try reader.skip()
+                }
+            }
+            return request
+        }
+
+        /// - Parameter old: supplies missing values; a new group requires only a name.
+        func plan(over old: LocationGroupPlan?) throws(InvalidInput) -> LocationGroupPlan {
+            try LocationGroupPlan(
+                name: (name ?? old?.name).given(as: "name"), summary: summary ?? old?.summary ?? "",
+                locations: locations?.map { Key($0) } ?? old?.locations ?? [])
+        }
+    }
+}
+
+extension Optional {
+    /// The value of a required field.
+    func given(as field: String) throws(InvalidInput) -> Wrapped {
+        guard let self else { throw InvalidInput(field: field, "is missing") }
+        return self
+    }
+}
+
+extension GeoListQuery {
+    /// `page`, `size`, `timestamp` and `q` of a list; a missing or empty one counts as not given.
+    init(_ request: Request) throws(InvalidInput) {
+        let query = request.uri.queryParameters
+        let page = try query.integer("page", from: 1) ?? 1
+        let size = try query.integer("size", from: 1) ?? 25
+        let timestamp = try query.integer("timestamp", from: 0)
+        self.init(
+            page: Int(page), size: Int(min(size, Int64(GeoListQuery.sizeMax))),
+            changedSince: timestamp.map(Instant.init(milliseconds:)) ?? .distantPast,
+            keyword: query["q"].map(String.init) ?? "")
+    }
+}
+
+extension Parameters {
+    fileprivate func integer(_ name: String, from least: Int64) throws(InvalidInput) -> Int64? {
+        guard let text = self[name[...]], !text.isEmpty else { return nil }
+        guard let integer = Int64(text), integer >= least else {
+            throw InvalidInput(field: name, "has to be a whole number from \(least)")
+        }
+        return integer
+    }
+}
+
+extension JSONWriter {
+    /// One page of a list, under the names that each list has.
+    mutating func listing<Item: Sendable>(
+        _ listing: ListPage<Item>, _ query: GeoListQuery, key: StaticString, total: StaticString,
+        _ write: (inout JSONWriter, Item) -> Void
+    ) {
+        object { json in
+            json.integer("size", Int64(query.size))
+            json.integer(total, Int64(listing.total))
+            json.integer("totalPages", Int64((listing.total + query.size - 1) / query.size))
+            json.integer("page", Int64(query.page))
+            json.array(key, listing.elements, write)
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import Hummingbird
+
+extension PCF {
+    /// Handlers of `/v1/locations` and `/v1/location_groups`.
+    struct Locations: Sendable {
+        let store: any Store
+        let options: Options
+        let places: PlaceService
+
+        func list(_ request: Request, of application: Application) async throws -> Response {
+            let query = try GeoListQuery(request)
+            let listing = try await store.locations(of: application.key, query)
+            var json = JSONWriter()
+            json.listing(listing, query, key: "locations", total: "totalLocations") { $0.location($1) }
+            return Response(json: json.buffer)
+        }
+
+        func show(_ key: Key<Location>, of application: Application) async throws -> Response {
+            try reply(try await store.location(key, of: application.key), key)
+        }
+
+        func create(_ request: Request, for application: Application) async throws -> Response {
+            let body = try LocationRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+            return reply(
+                try await places.create(try body.place(over: nil), of: application, by: .backEnd(of: application)))
+        }
+
+        func update(
+            _ key: Key<Location>, _ request: Request, of application: Application
+        ) async throws -> Response {
+            let body = try LocationRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+            do {
+                return reply(
+                    try await places.update(key, of: application, by: .backEnd(of: application)) {
+                        try body.place(over: $0)
+                    })
+            } catch StoreError.unknown {
+                throw Self.unknown(key)
+            }
+        }
+
+        func delete(_ key: Key<Location>, of application: Application) async throws -> Response {
+            do {
+                try await places.delete(key, named: nil, of: application, by: .backEnd(of: application))
+                return Response(status: .noContent)
+            } catch StoreError.unknown {
+                throw Self.unknown(key)
+            }
+        }
+
+        private func reply(_ location: Location?, _ key: Key<Location>) throws -> Response {
+            guard let location else { throw Self.unknown(key) }
+            return reply(location)
+        }
+
+        private func reply(_ location: Location) -> Response {
+            var json = JSONWriter()
+            json.location(location)
+            return Response(json: json.buffer)
+        }
+
+        private static func unknown(_ key: Key<Location>) -> APIError {
+            APIError(.notFound, "This application has no location \(key)")
+        }
+    }
+}
+
+extension PCF.Locations {
+    func listGroups(_ request: Request, of application: Application) async throws -> Response {
+        let query = try GeoListQuery(request)
+        let listing = try await store.locationGroups(of: application.key, query)
+        var json = JSONWriter()
+        json.listing(listing, query, key: "location_groups", total: "totalLocationGroups") { $0.group($1) }
+        return Response(json: json.buffer)
+    }
+
+    func show(_ key: Key<LocationGroup>, of application: Application) async throws -> Response {
+        try reply(try await store.locationGroup(key, of: application.key), key)
+    }
+
+    func createGroup(_ request: Request, for application: Application) async throws -> Response {
+        let body = try PCF.LocationGroupRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+        return reply(
+            try await places.create(try body.plan(over: nil), of: application, by: .backEnd(of: application)))
+    }
+
+    func update(
+        _ key: Key<LocationGroup>, _ request: Request, of application: Application
+    ) async throws -> Response {
+        let body = try PCF.LocationGroupRequest.parse(try await request.bytes(atMost: options.bodyBytesMax))
+        do {
+            return reply(
+                try await places.update(key, of: application, by: .backEnd(of: application)) { try body.plan(over: $0) }
+            )
+        } catch StoreError.unknown {
+            throw Self.unknown(key)
+        }
+    }
+
+    func delete(_ key: Key<LocationGroup>, of application: Application) async throws -> Response {
+        do {
+            try await places.delete(key, named: nil, of: application, by: .backEnd(of: application))
+            return Response(status: .noContent)
+        } catch StoreError.unknown {
+            throw Self.unknown(key)
+        }
+    }
+
+    private func reply(_ group: LocationGroup?, _ key: Key<LocationGroup>) throws -> Response {
+        guard let group else { throw Self.unknown(key) }
+        return reply(group)
+    }
+
+    private func reply(_ group: LocationGroup) -> Response {
+        var json = JSONWriter()
+        json.group(group)
+        return Response(json: json.buffer)
+    }
+
+    private static func unknown(_ key: Key<LocationGroup>) -> APIError {
+        APIError(.notFound, "This application has no location group \(key)")
+    }
+}
+
+extension JSONWriter {
+    /// Degrees are strings, as the original service wrote them.
+    mutating func location(_ location: Location) {
+        object { json in
+            json.place(location)
+            json.integer("created_at", location.createdAt.milliseconds)
+            json.integer("updated_at", location.updatedAt.milliseconds)
+        }
+    }
+
+    /// Writes a group, whose locations alone have their times under other names.
+    fileprivate mutating func group(_ group: LocationGroup) {
+        object { json in
+            json.integer("id", group.key.rawValue)
+            json.string("name", group.name)
+            json.string("description", group.summary)
+            json.array("locations", group.locations) { json, location in
+                json.object { json in
+                    json.place(location)
+                    json.integer("createdAt", location.createdAt.milliseconds)
+                    json.integer("updatedAt", location.updatedAt.milliseconds)
+                }
+            }
+            json.integer("created_at", group.createdAt.milliseconds)
+            json.integer("updated_at", group.updatedAt.milliseconds)
+        }
+    }
+
+    private mutating func place(_ location: Location) {
+        integer("id", location.key.rawValue)
+        string("name", location.place.name)
+        string("lat", String(location.place.latitude))
+        string("long", String(location.place.longitude))
+        number("rad", location.place.radius)
+    }
+}

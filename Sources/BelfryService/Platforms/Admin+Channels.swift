@@ -1,0 +1,56 @@
+import FoundationEssentials
+import Hummingbird
+
+extension Admin {
+    /// Broadcast channels: `/admin/v1/platforms/:platform_uuid/channels`. The provider stores them; to Belfry each is a
+    /// device.
+    struct Channels: Sendable {
+        let factory: RouteFactory
+
+        var routes: [Route] {
+            [
+                factory.platform(.get, "platforms/:platform_uuid/channels", .read, list),
+                factory.platform(.post, "platforms/:platform_uuid/channels", .change, create),
+                factory.platform(.get, "platforms/:platform_uuid/channels/:channel_id", .read, show),
+                factory.platform(.delete, "platforms/:platform_uuid/channels/:channel_id", .change, delete),
+            ]
+        }
+
+        /// All channels of the provider, created here or elsewhere.
+        private func list(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
+            try Response(ChannelsReply(channels: try await factory.channels.channels(on: platform)))
+        }
+
+        private func create(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
+            guard let storage = try await call.body(as: NewChannelBody.self).storage else {
+                throw InvalidInput.missing("storage")
+            }
+            let (channel, device) = try await factory.channels.create(
+                storage, on: platform, of: application, by: call.author)
+            return try .created(ChannelReply(channel, device: device.uuid))
+        }
+
+        private func show(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
+            try Response(ChannelReply(try await factory.channels.channel(try id(call), on: platform)))
+        }
+
+        private func delete(_ call: Call, _ platform: Platform, _ application: Application) async throws -> Response {
+            try await factory.channels.delete(try id(call), on: platform, of: application, by: call.author)
+            return Response(status: .noContent)
+        }
+
+        private func id(_ call: Call) throws -> String {
+            guard let id = call.text("channel_id") else { throw APIError.missing("channel") }
+            return id
+        }
+    }
+
+    private struct NewChannelBody: Body {
+        static let fields = ["storage"]
+        private(set) var storage: BroadcastChannel.Storage?
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            storage = try reader.choice(field)
+        }
+    }
+}

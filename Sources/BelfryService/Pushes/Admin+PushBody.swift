@@ -1,0 +1,293 @@
+package import FoundationEssentials
+
+extension Admin {
+    /// The body of a push request: content, target and times.
+    package struct PushBody: Body {
+        package static let fields = [
+            "message", "target", "send_at", "expires_at", "urgency", "at_most_once", "recurrence",
+        ]
+        package static let sends = true
+        private(set) var content: Push.Content?
+        private var target: TargetBody?
+        /// When to send it; nil, or a time that has just passed, means at once.
+        package private(set) var sendAt: Instant?
+        /// When to send it by the clocks of each recipient; `madeAt` is not known yet.
+        package private(set) var local: LocalDelivery?
+        /// When to send it again and again; nil for once.
+        package private(set) var recurrence: Recurrence?
+        private var expiresAt: Instant?
+        private var urgency: Urgency?
+        private var isAtMostOnce: Bool?
+        /// Fields that the body gives as null.
+        private var removed: Set<Schedule.Change.Part> = []
+
+        private enum Urgency: String, CaseIterable { case urgent, normal, bulk }
+
+        package init() {}
+
+        package mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            switch field {
+            case "message": content = try Self.content(field, from: &reader)
+            case "target": target = try TargetBody(field, from: &reader)
+            case "send_at":
+                if reader.isAtObject() {
+                    local = try LocalDelivery(field, from: &reader, at: .zero)
+                } else {
+                    sendAt = try reader.instant(field)
+                }
+            case "expires_at":
+                expiresAt = try reader.instant(field)
+                if expiresAt == nil { removed.insert(.expiry) }
+            case "urgency":
+                urgency = try reader.choice(field)
+                if urgency == nil { removed.insert(.lane) }
+            case "recurrence":
+                if try reader.null() {
+                    removed.insert(.recurrence)
+                } else {
+                    recurrence = try Recurrence(field, from: &reader)
+                }
+            default: isAtMostOnce = try reader.bool(field)
+            }
+        }
+
+        /// Remarks on values that were corrected while reading.
+        var corrections: IgnoredFields {
+            var corrections = IgnoredFields()
+            for words in CustomParts.corrections(in: content?.custom ?? [:]) { corrections.remark(words) }
+            return corrections
+        }
+
+        /// The targeted broadcast channels; nil where devices are targeted.
+        package var channels: [String]? { target?.channels }
+
+        /// - Parameter devices: the devices that stand for the channels.
+        package func pushRequest(channels devices: [UUID]?) throws(InvalidInput) -> PushRequest {
+            guard let content else { throw InvalidInput.missing("message") }
+            guard let target else { throw InvalidInput.missing("target") }
+            return pushRequest(content: content, target: try target.checked(channels: devices))
+        }
+
+        func pushRequest(content: Push.Content, target: Target) -> PushRequest {
+            PushRequest(
+                content: content, target: target, lane: lane, guarantee: guarantee ?? .atLeastOnce,
+                expiresAt: expiresAt)
+        }
+
+        /// Throws where the push would have expired before it is sent, or was to be sent long ago.
+        ///
+        /// - Parameter schedule: has the times that are not given; nil for a new push.
+        package func checkTimes(of schedule: Schedule? = nil, at now: Instant) throws(InvalidInput) {
+            let advice = schedule.map { "to leave it at \($0.dueAt.text)" } ?? "to send now"
+            try PushTimes.check(sendAt: sendAt, advice: advice, now: now)
+            guard sendAt != nil || expiresAt != nil else { return }
+            let expiry = removed.contains(.expiry) ? nil : expiresAt ?? schedule?.pushRequest.expiresAt
+            try PushTimes.check(expiresAt: expiry, sendAt: sendAt ?? schedule?.dueAt, now: now)
+        }
+
+        /// The change of a schedule. Fields that the body leaves out stay as they are.
+        ///
+        /// - Parameters:
+        ///   - devices: the devices that stand for the channels.
+        ///   - seen: the version that the caller saw; nil changes any.
+        func change(channels devices: [UUID]?, seen: Int64? = nil) throws(InvalidInput) -> Schedule.Change {
+            guard local == nil else {
+                throw InvalidInput(
+                    field: "send_at", "cannot become a local time: cancel the schedule, and make another")
+            }
+            return Schedule.Change(
+                content: content, target: try target?.checked(channels: devices), dueAt: sendAt, expiresAt: expiresAt,
+                lane: lane, guarantee: guarantee, recurrence: recurrence, removed: removed, seen: seen)
+        }
+
+        private var lane: Lane? { urgency.flatMap { urgency in Lane.allCases.first { $0.word == urgency.rawValue } } }
+
+        private var guarantee: Push.Guarantee? { isAtMostOnce.map { $0 ? .atMostOnce : .atLeastOnce } }
+
+        private static func content(
+            _ field: String, from reader: inout JSONReader
+        ) throws(InvalidInput) -> Push.Content {
+            var content = Push.Content()
+            var parts: [JSONObject.Member] = []
+            let fields = ["body"] + SharedFields.names + ["custom", "apns", "web", "badge", "template", "translations"]
+            try reader.object(field, of: fields) { reader, name throws(InvalidInput) in
+                if try content.read(name, from: &reader) { return }
+                if name == "apns" {
+                    let value = try reader.value("message.apns", bytesMax: PushLimits.contentWrittenBytesMax)
+                    return content.apple = value.isNull ? nil : try ApplePush(value)
+                }
+                var unknown = 0
+                try reader.object("message.custom") { reader, platform throws(InvalidInput) in
+                    let value = try reader.value(
+                        "message.custom.\(platform)", bytesMax: PushLimits.contentWrittenBytesMax)
+                    if !CustomParts.isKnown(platform) { unknown += 1 }
+                    // More than a few are not misspelt.
+                    if unknown <= CustomParts.misspeltMax { try CustomParts.checkName(platform) }
+                    try CustomParts.check(value, of: platform)
+                    try CustomParts.checkSlips(value, of: platform)
+                    parts.append((platform, value))
+                }
+            }
+            content.custom = JSONObject(parts)
+            try content.checkWeb()
+            guard content.apple == nil || content.custom["ios"].map(\.isNull) ?? true else {
+                throw InvalidInput(field: "message.apns", "and message.custom.ios exclude each other")
+            }
+            guard !content.isEmpty else {
+                throw InvalidInput(
+                    field: field, "has neither body nor title nor data nor custom nor apns nor web nor badge")
+            }
+            try content.checkShared()
+            return content
+        }
+    }
+
+    /// The recipients of a push. Sending to everyone must be explicit, so that a forgotten field does not do it.
+    struct TargetBody {
+        /// When a schedule takes its segments: as it is made, or as it sends.
+        private enum SegmentTime: String, CaseIterable { case now, sending }
+
+        private static let fields =
+            [
+                "everyone", "devices", "channels", "topics", "custom_user_ids", "platforms", "interactive_only",
+                "where", "segments",
+            ]
+            + AudienceExpression.fields.filter { $0 != "everyone" }
+        private var isEveryone = false
+        private var devices: [UUID]?
+        private(set) var channels: [String]?
+        private var topics: [String]?
+        private var customUserIDs: [String]?
+        private var platforms: [PlatformKind]?
+        private var isInteractiveOnly = false
+        private var expression: AudienceExpression?
+        private var fixesSegments: Bool?
+        /// An expression in the place of a target.
+        private var members: [JSONObject.Member] = []
+
+        init(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            var target = self
+            try reader.object(field, of: Self.fields) { reader, name throws(InvalidInput) in
+                try target.read(name, "\(field).\(name)", from: &reader)
+            }
+            if !target.members.isEmpty {
+                guard target.expression == nil else {
+                    throw InvalidInput(field: "\(field).where", "has other terms of an expression beside it")
+                }
+                target.expression = try AudienceExpression(json: .object(JSONObject(target.members)), field: field)
+            }
+            self = target
+        }
+
+        private mutating func read(
+            _ name: String, _ field: String, from reader: inout JSONReader
+        ) throws(InvalidInput) {
+            switch name {
+            case "everyone": isEveryone = try reader.bool(field) ?? false
+            case "devices": devices = try reader.uuids(field)
+            case "channels": channels = try reader.strings(field)
+            case "topics": topics = try reader.strings(field)
+            case "custom_user_ids": customUserIDs = try reader.strings(field)
+            case "platforms": platforms = try Self.kinds(try reader.strings(field), field)
+            case "interactive_only": isInteractiveOnly = try reader.bool(field) ?? false
+            case "segments": fixesSegments = try reader.choice(field).map { (choice: SegmentTime) in choice == .now }
+            case "where":
+                let value = try reader.value(field)
+                expression = value.isNull ? nil : try AudienceExpression(json: value, field: field)
+            default: members.append((name, try reader.value(field)))
+            }
+        }
+
+        private static func kinds(_ names: [String]?, _ field: String) throws(InvalidInput) -> [PlatformKind]? {
+            guard let names else { return nil }
+            var kinds: [PlatformKind] = []
+            for (index, name) in names.enumerated() {
+                kinds.append(try PlatformKind(name, field: "\(field)[\(index)]"))
+            }
+            return kinds
+        }
+
+        func checked(channels known: [UUID]?) throws(InvalidInput) -> Target {
+            if let expression {
+                let isAlone =
+                    !isEveryone && devices == nil && channels == nil && topics == nil && customUserIDs == nil
+                    && platforms == nil
+                guard isAlone else {
+                    throw InvalidInput(field: "target", "has an expression and other names beside it")
+                }
+                return Target(
+                    expression, isInteractiveOnly: isInteractiveOnly, fixesSegments: fixesSegments ?? false)
+            }
+            guard fixesSegments == nil else {
+                throw InvalidInput(field: "target.segments", "goes with an expression alone")
+            }
+            guard channels == nil || devices == nil else {
+                throw InvalidInput(field: "target.channels", "goes with no other names")
+            }
+            let devices = known ?? devices
+            // A list that came out empty does not stand for everyone.
+            let isNamed = devices != nil || topics != nil || customUserIDs != nil
+            let (topics, customUserIDs) = (topics ?? [], customUserIDs ?? [])
+            let isSomebody = devices != nil || !topics.isEmpty || !customUserIDs.isEmpty
+            guard isEveryone ? !isNamed : isSomebody else {
+                throw InvalidInput(
+                    field: "target",
+                    isEveryone
+                        ? "names devices, topics or users, so everyone cannot be meant"
+                        : "has to name devices, channels, topics or custom_user_ids, or say everyone: true")
+            }
+            guard devices == nil || topics.isEmpty && customUserIDs.isEmpty && platforms == nil else {
+                throw InvalidInput(
+                    field: channels == nil ? "target.devices" : "target.channels", "goes with no other names")
+            }
+            return try Target(
+                devices: devices, topics: topics, customUserIDs: customUserIDs, platforms: platforms,
+                isInteractiveOnly: isInteractiveOnly)
+        }
+    }
+}
+
+extension Push.Content {
+    /// The content in the form that `PushBody` reads, with nothing left out.
+    package var json: JSONValue {
+        var members = shared.json
+        members["body"] = body.map(JSONValue.string)
+        if !custom.isEmpty { members["custom"] = .object(custom) }
+        members["apns"] = apple?.json
+        members["web"] = web?.json
+        members["badge"] = badge?.json
+        if isTemplate { members["template"] = .bool(true) }
+        if !translations.isEmpty { members["translations"] = translations.json }
+        return .object(members)
+    }
+}
+
+extension ApplePush {
+    fileprivate var json: JSONValue {
+        var members: JSONObject = [
+            "type": .string(type.rawValue), "store": .bool(isStored), "payload": .object(payload),
+        ]
+        members["priority"] = priority.map { .integer($0.rawValue) }
+        members["collapse_id"] = collapseID.map(JSONValue.string)
+        return .object(members)
+    }
+}
+
+extension Target {
+    /// The request in the form that `PushBody` reads, with nothing left out.
+    package var json: JSONValue {
+        var members: JSONObject = [:]
+        if let expression {
+            members["where"] = expression.json
+            if isInteractiveOnly { members["interactive_only"] = .bool(true) }
+            return .object(members)
+        }
+        members["devices"] = devices.map { .strings($0.map(\.lowercased)) }
+        if !topics.isEmpty { members["topics"] = .strings(topics) }
+        if !customUserIDs.isEmpty { members["custom_user_ids"] = .strings(customUserIDs) }
+        if members.isEmpty { members["everyone"] = .bool(true) }
+        members["platforms"] = platforms.map { .strings($0.map(\.rawValue)) }
+        if isInteractiveOnly { members["interactive_only"] = .bool(true) }
+        return .object(members)
+    }
+}

@@ -1,0 +1,59 @@
+package import Logging
+import ServiceLifecycle
+
+/// Deletes expired rows in short steps with a pause after each, so that other writes run in between.
+///
+/// Each node does so at its own times; where nodes share a store, a step of one leaves less for the others.
+package struct RetentionSweeper: Service {
+    private let store: any Store
+    private let clock: any WallClock
+    private let options: Options
+    private let logger: Logger
+
+    package struct Options: Sendable {
+        /// How long everything is kept.
+        package var retention: Retention
+        /// The pause between two rounds.
+        package var pause: Duration
+        /// The pause between two steps of a round.
+        package var stepPause: Duration
+
+        package init(
+            retention: Retention = Retention(), pause: Duration = .seconds(600), stepPause: Duration = .milliseconds(50)
+        ) {
+            self.retention = retention
+            self.pause = pause
+            self.stepPause = stepPause
+        }
+    }
+
+    package init(
+        store: any Store, clock: any WallClock, options: Options,
+        logger: Logger
+    ) {
+        self.store = store
+        self.clock = clock
+        self.options = options
+        self.logger = logger
+    }
+
+    package func run() async throws {
+        await PeriodicTask(name: "retention", clock: clock, pause: options.pause, logger: logger).run {
+            try await round()
+        }
+    }
+
+    /// Deletes everything that has expired by now.
+    package func round() async throws {
+        let now = clock.now
+        for kind in Retention.Kind.allCases {
+            guard let before = options.retention.bound(of: kind, at: now) else { continue }
+            while true {
+                let deleted = try await store.deleteExpired(kind, before: before)
+                DeliveryMetric.rowsDeleted(kind, deleted.rows)
+                guard deleted.isMore else { break }
+                try await clock.sleep(for: options.stepPause)
+            }
+        }
+    }
+}

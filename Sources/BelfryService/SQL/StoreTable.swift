@@ -1,0 +1,111 @@
+/// A table of the store: what its rows belong to, and how they are copied and deleted. Each is described beside its schema; deletions,
+/// `belfry database copy` and the retention sweeper read that description.
+package struct StoreTable: Sendable {
+    enum Owner: Hashable {
+        /// An application, which the column `application_id` names.
+        case application
+        /// A row of another table, which a column refers to by its id.
+        case row(of: String, by: String)
+
+        static let platform = Owner.row(of: "platform", by: "platform_id")
+        static let push = Owner.row(of: "push", by: "push_id")
+        static let topic = Owner.row(of: "topic", by: "topic_id")
+        static let geofence = Owner.row(of: "geofence", by: "geofence_id")
+    }
+
+    enum Engine { case sqlite, postgres }
+
+    /// The age at which rows are deleted.
+    struct Expiry {
+        let kind: Retention.Kind
+        let column: String
+        /// The unit of the column; milliseconds if nil.
+        let unit: AnalyticsBucket.Width?
+
+        init(_ kind: Retention.Kind, _ column: String, in unit: AnalyticsBucket.Width? = nil) {
+            (self.kind, self.column, self.unit) = (kind, column, unit)
+        }
+    }
+
+    package let name: String
+    /// The columns of the primary key.
+    let key: String
+    /// Deleted after its rows are; nil where rows stay, or the database deletes them with those they refer to.
+    let owner: Owner?
+    /// Whether rows go with the platform that `platform_id` names, too.
+    let goesWithPlatform: Bool
+    let expiry: Expiry?
+    /// False where each engine derives the rows from other tables, or they mean nothing to a database that no server uses.
+    let isCopied: Bool
+    /// A column that each engine derives for itself.
+    let derivedColumn: String?
+    /// The engine that has the table; nil if both have it.
+    let engine: Engine?
+
+    init(
+        _ name: String, key: String = "id", of owner: Owner? = nil, goesWithPlatform: Bool = false,
+        expiry: Expiry? = nil,
+        isCopied: Bool = true, derivedColumn: String? = nil, in engine: Engine? = nil
+    ) {
+        self.name = name
+        self.key = key
+        self.owner = owner
+        self.goesWithPlatform = goesWithPlatform || owner == .platform
+        self.expiry = expiry
+        self.isCopied = isCopied
+        self.derivedColumn = derivedColumn
+        self.engine = engine
+    }
+
+    /// All tables, each after those its rows refer to.
+    package static let all =
+        migrations + Schema.parts.flatMap(\.tables) + Schema.migrations.flatMap { $0.tables }
+
+    static let sqlite = all.filter { $0.engine != .postgres }
+    static let postgres = all.filter { $0.engine != .sqlite }
+
+    private static let migrations = [
+        StoreTable("grdb_migrations", key: "identifier", isCopied: false, in: .sqlite),
+        StoreTable("belfry_migration", key: "identifier", isCopied: false, in: .postgres),
+    ]
+}
+
+extension StoreTable {
+    /// Deletes some rows of an application `$1`, up to `$2`.
+    var deleteOfApplication: SQLText? {
+        switch owner {
+        case nil: nil
+        case .application: deleteSome("application_deletion", where: "application_id = $1")
+        case .row(let owner, let column):
+            deleteSome(
+                "application_deletion", foundIn: "\(owner) JOIN \(name) ON \(name).\(column) = \(owner).id",
+                where: "\(owner).application_id = $1")
+        }
+    }
+
+    /// Deletes some rows of a platform `$1`, up to `$2`. Those of the application's other things are found by these.
+    var deleteOfPlatform: SQLText? {
+        guard goesWithPlatform else { return nil }
+        guard let owner, case .row(let table, let column) = owner, owner != .platform else {
+            return deleteSome("platform_deletion", where: "platform_id = $1")
+        }
+        return deleteSome(
+            "platform_deletion", foundIn: "\(table) JOIN \(name) ON \(column) = \(table).id AND platform_id = $1",
+            where: "application_id = (SELECT application_id FROM platform WHERE id = $1)")
+    }
+
+    /// Deletes some rows of the row `$1` of their owner, up to `$2`.
+    func delete(of owner: Owner) -> SQLText? {
+        guard self.owner == owner, case .row(let table, let column) = owner else { return nil }
+        return deleteSome("\(table)_deletion", where: "\(column) = $1")
+    }
+
+    /// Deletes some rows from before `$1`, up to `$2`.
+    var deleteExpired: SQLText? { expiry.map { deleteSome("retention", where: "\($0.column) < $1") } }
+
+    /// All large deletions are done in such steps.
+    private func deleteSome(_ occasion: String, foundIn source: String? = nil, where condition: String) -> SQLText {
+        let key = source == nil ? key : key.split(separator: ", ").map { "\(name).\($0)" }.joined(separator: ", ")
+        return .deleteSome("\(occasion).\(name)", from: name, key: key, foundIn: source, where: condition)
+    }
+}

@@ -1,0 +1,120 @@
+import FoundationEssentials
+import Hummingbird
+
+extension Admin {
+    /// Scheduled pushes and their results: `/admin/v1/apps/:app_uuid/schedules`. They are created by `POST …/pushes`
+    /// with `send_at` or `recurrence`.
+    struct Schedules: Sendable {
+        let factory: RouteFactory
+
+        var routes: [Route] {
+            [
+                factory.application(.get, "apps/:app_uuid/schedules", .read, list),
+                factory.application(.get, "apps/:app_uuid/schedules/:schedule_id", .read, show),
+                factory.application(.patch, "apps/:app_uuid/schedules/:schedule_id", .send, update),
+                factory.application(.delete, "apps/:app_uuid/schedules/:schedule_id", .send, cancel),
+            ]
+                + Schedule.Change.Verb.allCases.map { verb in
+                    factory.application(.post, "apps/:app_uuid/schedules/:schedule_id/\(verb.rawValue)", .send) {
+                        try await perform(verb, $0, $1)
+                    }.repeatable
+                }
+        }
+
+        private enum State: String, CaseIterable { case waiting, ended }
+
+        /// Waiting schedules, the next due first; or ended schedules, the last ended first.
+        private func list(_ call: Call, _ application: Application) async throws -> Response {
+            let query = try Query(call, Query.paging + ["state"])
+            let limit = try query.limit()
+            let state: State = try query.choice("state") ?? .waiting
+            let last = try await last(query, application)
+            let found =
+                switch state {
+                case .waiting:
+                    try await factory.store.schedules(of: application.key, after: last, limit: limit)
+                case .ended:
+                    try await factory.store.endedSchedules(of: application.key, after: last, limit: limit)
+                }
+            return try Response(
+                SchedulesReply(
+                    schedules: found.map { ScheduleReply($0, now: factory.clock.now) },
+                    next_cursor: found.count == limit ? found.last.map { Cursor($0.key.rawValue).text } : nil))
+        }
+
+        /// The last schedule of the previous page, which may have ended since.
+        private func last(_ query: Query, _ application: Application) async throws -> Schedule? {
+            guard let cursor = try query.cursor() else { return nil }
+            guard let last = try await factory.store.schedule(Key(cursor[0]), of: application.key) else {
+                throw InvalidInput(field: "cursor", "names a schedule that is gone; begin again")
+            }
+            return last
+        }
+
+        private func show(_ call: Call, _ application: Application) async throws -> Response {
+            try await response(try await found(call, application))
+        }
+
+        private func response(_ schedule: Schedule) async throws -> Response {
+            let runs = !schedule.isRepeated ? [] : try await factory.store.runs(of: schedule.key)
+            return try Response(ScheduleDetailsReply(schedule, runs, now: factory.clock.now))
+                .tagged(EntityTag(schedule))
+        }
+
+        /// Takes what `POST …/pushes` does. What is left out stays as it is; null takes the expiry, the urgency or the
+        /// recurrence away.
+        private func update(_ call: Call, _ application: Application) async throws -> Response {
+            let key = try key(call)
+            let body = try await call.body(as: PushBody.self)
+            let schedule = try await found(call, application)
+            guard schedule.ending == nil else { throw Self.tooLate }
+            try call.demandMatch(EntityTag(schedule))
+            try body.checkTimes(of: schedule, at: factory.clock.now)
+            let seen = call.request.headers[.ifMatch] == nil ? nil : schedule.version
+            _ = try body.change(channels: body.channels.map { _ in [] }, seen: seen)
+            let change = try body.change(
+                channels: try await factory.devices(of: body.channels, application), seen: seen)
+            let changed = try await factory.pushes.change(key, of: application, change, by: call.author)
+            guard let changed else { throw Self.tooLate }
+            return try await response(changed)
+        }
+
+        /// Pauses or resumes a recurring schedule, or skips its next time.
+        private func perform(
+            _ verb: Schedule.Change.Verb, _ call: Call, _ application: Application
+        ) async throws -> Response {
+            let schedule = try await found(call, application)
+            guard schedule.ending == nil else { throw Self.tooLate }
+            try call.demandMatch(EntityTag(schedule))
+            let seen = call.request.headers[.ifMatch] == nil ? nil : schedule.version
+            let change = Schedule.Change(verb: verb, seen: seen)
+            let changed = try await factory.pushes.change(schedule.key, of: application, change, by: call.author)
+            guard let changed else { throw Self.tooLate }
+            return try await response(changed)
+        }
+
+        private func cancel(_ call: Call, _ application: Application) async throws -> Response {
+            let key = try key(call)
+            let schedule = try await factory.unlessDamaged { try await found(call, application) }
+            guard schedule?.ending == nil else { throw Self.tooLate }
+            guard try await factory.pushes.cancel(key, of: application, by: call.author) else { throw Self.tooLate }
+            return Response(status: .noContent)
+        }
+
+        private static let tooLate = APIError(.conflict, "The schedule has ended")
+
+        private func found(_ call: Call, _ application: Application) async throws -> Schedule {
+            guard let schedule = try await factory.store.schedule(try key(call), of: application.key) else {
+                throw APIError.missing("schedule")
+            }
+            return schedule
+        }
+
+        private func key(_ call: Call) throws -> Key<Schedule> {
+            guard let key = call.parameters.get("schedule_id").flatMap(Key<Schedule>.init(id:)) else {
+                throw APIError.missing("schedule")
+            }
+            return key
+        }
+    }
+}

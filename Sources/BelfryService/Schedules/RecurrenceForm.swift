@@ -1,0 +1,131 @@
+/// The fields of Compose for a push that is sent again and again: a plain choice, or a rule.
+enum RecurrenceForm {
+    static let group = FieldGroup(
+        "Repeat", text: "By the clocks of a time zone. Each time goes to those who are in the audience by then.",
+        [
+            .select(
+                "repeat", "It is sent", "",
+                [
+                    ("", "Once"), ("daily", "Every day"), ("weekly", "Every week"), ("monthly", "Every month"),
+                    ("rule", "By a rule (RRULE)"),
+                ]),
+            .text(
+                "start", "First day, and the time of each day", hint: "In the time zone below.", type: "datetime-local"),
+            .text("time_zone", "Time zone", hint: "Such as Europe/Vienna, or UTC."),
+            .text("interval", "Every … days, weeks or months", hint: "Empty: each.", type: "number"),
+        ]
+            + zip(RecurrenceRule.weekdays, weekdays).map { Field.check("day-\($0)", "On \($1)s") }
+            + [
+                .select(
+                    "month_day", "Every month", "",
+                    [
+                        ("", "On the date of the first day"), ("last", "On its last day"),
+                        ("weekday", "On the weekday of the first day, such as the 2nd Monday"),
+                        ("last_weekday", "On its last such weekday"),
+                    ]),
+                .text("until", "Last day", hint: "Empty: it goes on.", type: "date"),
+                .area("except", "Not on", hint: "Days such as 2026-12-24, one a line."),
+                .select(
+                    "missed", "Times that pass while the server is down", "",
+                    [("", "Send one, as soon as it runs"), ("skip", "Skip them")]),
+                .text("rule", "Rule", hint: "For “By a rule”: such as FREQ=MONTHLY;BYDAY=1MO,-1FR;COUNT=12."),
+            ], isFolding: true)
+
+    private static let weekdays = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+
+    /// The fields of the form for fields that errors name.
+    static let names = [
+        "recurrence": "repeat", "recurrence.rule": "rule", "recurrence.start": "start",
+        "recurrence.time_zone": "time_zone", "recurrence.except": "except",
+    ]
+
+    /// The recurrence as the admin API takes it; nil for once. Throws where a field is filled in that the choice leaves out.
+    static func recurrence(_ form: FormData) throws(InvalidInput) -> JSONValue? {
+        let choice = form["repeat"]
+        try check(form, choice)
+        guard !choice.isEmpty else { return nil }
+        var members: JSONObject = ["rule": .string(choice == "rule" ? form["rule"] : try rule(form, choice))]
+        let start = form["start"]
+        members["start"] = .string(start.utf8.count == 19 && start.hasSuffix(":00") ? String(start.dropLast(3)) : start)
+        members["time_zone"] = .string(form["time_zone"])
+        let except = form.list("except")
+        if !except.isEmpty { members["except"] = .strings(except) }
+        if !form["missed"].isEmpty { members["missed"] = .string(form["missed"]) }
+        return .object(members)
+    }
+
+    private static func check(_ form: FormData, _ choice: String) throws(InvalidInput) {
+        let days = RecurrenceRule.weekdays.map { "day-\($0)" }
+        let all = ["start", "time_zone", "interval", "month_day", "until", "except", "missed", "rule"] + days
+        let common = ["start", "time_zone", "except", "missed"]
+        let plain = common + ["interval", "until"]
+        let taken: [String: [String]] = [
+            "": [], "daily": plain, "weekly": plain + days, "monthly": plain + ["month_day"], "rule": common + ["rule"],
+        ]
+        guard let taken = taken[choice] else {
+            throw InvalidInput(field: "repeat", "has to be once, daily, weekly, monthly or rule")
+        }
+        for name in all where !form[name].isEmpty && !taken.contains(name) {
+            throw InvalidInput(
+                field: name, "is filled in, and what is chosen above leaves it out: choose another, or empty this field"
+            )
+        }
+        guard choice.isEmpty || form["send_at"].isEmpty else {
+            throw InvalidInput(field: "send_at", "is filled in, but the push repeats: its first time stands there")
+        }
+    }
+
+    private static func rule(_ form: FormData, _ choice: String) throws(InvalidInput) -> String {
+        var parts = ["FREQ=\(choice.uppercased())"]
+        if !form["interval"].isEmpty { parts.append("INTERVAL=\(form["interval"])") }
+        let days = RecurrenceRule.weekdays.filter { form.isChecked("day-\($0)") }
+        if !days.isEmpty { parts.append("BYDAY=\(days.joined(separator: ","))") }
+        if choice == "monthly", !form["month_day"].isEmpty { parts.append(try monthDay(form)) }
+        if !form["until"].isEmpty { parts.append("UNTIL=\(form["until"].filter { $0 != "-" })") }
+        return parts.joined(separator: ";")
+    }
+
+    private static func monthDay(_ form: FormData) throws(InvalidInput) -> String {
+        let day = try LocalTime(form["start"], field: "start").day
+        let (weekday, date) = (RecurrenceRule.weekdays[LocalTime.weekday(of: day)], RFC3339.date(day).2)
+        return switch form["month_day"] {
+        case "last": "BYMONTHDAY=-1"
+        case "weekday": "BYDAY=\((date - 1) / 7 + 1)\(weekday)"
+        default: "BYDAY=-1\(weekday)"
+        }
+    }
+
+    /// Fills in the fields that give the recurrence again: the plain choice where there is one.
+    static func show(_ recurrence: JSONValue?, in data: inout FormData) {
+        guard let recurrence, let text = recurrence["rule"]?.stringValue else { return }
+        var filled = data
+        for (member, field) in [("start", "start"), ("time_zone", "time_zone")] {
+            filled.put(field, recurrence[member]?.stringValue ?? "")
+        }
+        if case .array(let days)? = recurrence["except"] {
+            filled.put("except", days.compactMap(\.stringValue).joined(separator: "\n"))
+        }
+        if recurrence["missed"]?.stringValue == "skip" { filled.put("missed", "skip") }
+        data = plain(text, filled) ?? filled
+        guard data["repeat"].isEmpty else { return }
+        data.put("repeat", "rule")
+        data.put("rule", text)
+    }
+
+    /// The plain choice that gives a rule; nil where there is none.
+    private static func plain(_ text: String, _ filled: FormData) -> FormData? {
+        guard let rule = try? RecurrenceRule(text, field: "rule") else { return nil }
+        var data = filled
+        data.put("repeat", rule.days.frequency.lowercased())
+        if rule.interval > 1 { data.put("interval", "\(rule.interval)") }
+        if case .day(let day)? = rule.end { data.put("until", LocalTime(day: day, second: 0).dayText) }
+        if case .weekly(let days) = rule.days { days.forEach { data.put("day-\(RecurrenceRule.weekdays[$0])", "yes") } }
+        let choices = if case .monthly = rule.days { ["", "last", "weekday", "last_weekday"] } else { [""] }
+        for choice in choices {
+            if !choice.isEmpty { data.put("month_day", choice) }
+            guard let written = try? recurrence(data)?["rule"]?.stringValue else { continue }
+            if let same = try? RecurrenceRule(written, field: "rule"), same == rule { return data }
+        }
+        return nil
+    }
+}

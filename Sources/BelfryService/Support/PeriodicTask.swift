@@ -1,0 +1,36 @@
+import Logging
+import ServiceLifecycle
+
+/// Repeats a task with a pause after each round, until it is to end; after an error it is retried.
+struct PeriodicTask: Sendable {
+    /// The name of the task in the log.
+    let name: String
+    let clock: any WallClock
+    let pause: Duration
+    let logger: Logger
+
+    func run(_ round: @escaping @Sendable () async throws -> Void) async {
+        await cancelWhenGracefulShutdown {
+            do {
+                while true { try await once(round) }
+            } catch {
+                logger.trace("rounds end")
+            }
+        }
+    }
+
+    /// Throws when it is cancelled, and nothing else.
+    private func once(_ round: () async throws -> Void) async throws {
+        do {
+            try await round()
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            DeliveryMetric.fault()
+            logger.error(
+                "background task failed, it will be retried",
+                metadata: ["task": "\(name)", "error": "\(error)", "pause": "\(pause)"])
+        }
+        try await clock.sleep(for: pause)
+    }
+}

@@ -1,0 +1,181 @@
+import FoundationEssentials
+
+/// Topics: the list with subscribers, new ones, and deletion.
+struct TopicPages {
+    let make: RouteMaker
+
+    var routes: [PageRoute] {
+        [
+            make.application(.get, "topics", .read, list), make.application(.post, "topics", .change, create),
+            make.application(.get, "topics/:topic", .read, show),
+            make.application(.post, "topics/:topic/delete", .change, delete),
+        ]
+    }
+
+    private static let perPage = 50
+
+    @Sendable private func list(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        .page(try await page(visit, application, Self.newForm(application)))
+    }
+
+    private func page(_ visit: DashboardRequest, _ application: Application, _ form: Form) async throws -> PageView {
+        let skip = Int(visit.number("from") ?? 0)
+        let text = visit.query["q"]
+        let found = try await visit.searching(application) {
+            try await visit.services.store.topics(
+                TopicQuery(applicationKey: application.key, text: text.isEmpty ? nil : text), skip: skip,
+                limit: Self.perPage)
+        }
+        var page = Self.page(
+            application, found, search: visit.query["q"],
+            form: visit.may(.change, Permission.Subject(application)) ? form : nil)
+        if skip + found.elements.count < found.total, !found.elements.isEmpty {
+            page.sections[0].next = Address.query(
+                Address.of(application, "topics"), [("q", visit.query["q"]), ("from", String(skip + Self.perPage))])
+        }
+        page = page.saying(visit, ["created": "Created.", "deleted": "Deleted: its devices are unsubscribed."])
+        return page
+    }
+
+    static func page(_ application: Application, _ topics: ListPage<Topic>, search: String, form: Form?) -> PageView {
+        var page = PageView(
+            "Topics", in: application, lead: topics.total == 1 ? "One topic." : "\(topics.total.grouped) topics."
+        ) {
+            Section {
+                Form.filter(
+                    Address.of(application, "topics"), [.text("q", "Name", search, type: "search")], "Search")
+                Table(
+                    "Topics", ["Topic", "Expires", "Subscribers"],
+                    topics.elements.map { topic in
+                        [
+                            [.link(topic.name, Address.of(application, "topics", topic.name))],
+                            [.time(topic.expiresAt)],
+                            [.link("see", Address.query(Address.of(application, "devices"), [("topic", topic.name)]))],
+                        ]
+                    },
+                    empty: search.isEmpty
+                        ? "No topic yet: one appears when a device subscribes to it, or when you create it."
+                        : "No topic has that in its name.")
+            }
+        }
+        if let form {
+            page.sections.append(Section("New topics") { form })
+        }
+        return page
+    }
+
+    private static func newForm(_ application: Application) -> Form {
+        Form(
+            Address.of(application, "topics"), "Create",
+            [
+                .area(
+                    "names", "Names",
+                    hint: "One a line, or with commas between them; at most \(NewTopic.perWrite) at once.",
+                    isRequired: true),
+                .text("expires_at", "Expires at", hint: "UTC. Empty: never.", type: "datetime-local"),
+            ])
+    }
+
+    @Sendable private func create(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        try await visit.trying(
+            Self.newForm(application), names: ["name": "names"], on: { try await page(visit, application, $0) }
+        ) {
+            let names = visit.form.list("names")
+            guard !names.isEmpty, names.count <= NewTopic.perWrite else {
+                throw InvalidInput(field: "names", "has \(names.count) names, it has to be 1 to \(NewTopic.perWrite)")
+            }
+            let expiresAt = try visit.form.instant("expires_at")
+            if let expiresAt, expiresAt <= visit.services.clock.now {
+                throw InvalidInput(field: "expires_at", "has to be a time in the future")
+            }
+            for name in names {
+                let topic = try NewTopic(name: name, expiresAt: expiresAt, now: visit.services.clock.now)
+                _ = try await visit.services.all.topics.create(topic, of: application, by: visit.author)
+            }
+            return .redirect(Address.query(Address.of(application, "topics"), [("done", "created")]))
+        }
+    }
+
+    private func topic(_ visit: DashboardRequest, _ application: Application) async throws -> Topic {
+        guard let name = try? Topic.normalized(visit.text("topic"), field: "topic"),
+            let topic = try await visit.services.store.topic(named: name, of: application.key)
+        else { throw APIError.none("topic") }
+        return topic
+    }
+
+    @Sendable private func show(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let topic = try await topic(visit, application)
+        let count = try await subscribers(of: topic, visit, application)
+        return .page(
+            Self.page(
+                topic, application, subscribers: count, mayChange: visit.may(.change, Permission.Subject(application)),
+                Self.deleteForm(topic, application, count)))
+    }
+
+    private func subscribers(of topic: Topic, _ visit: DashboardRequest, _ application: Application) async throws -> Int
+    {
+        let platforms = try await visit.services.store.platforms(of: application.key)
+        return try await visit.searching(application) {
+            try await visit.services.store.deviceCount(DeviceSearch(platforms: platforms.map(\.key), topic: topic.name))
+        }
+    }
+
+    /// Schedules that are looked through for those that mean the topic, and how many of them are in memory at a time.
+    private static let (schedulesMax, schedulesStep) = (500, 50)
+
+    /// The waiting schedules that name the topic, among the first `schedulesMax`.
+    private func schedules(naming topic: Topic, _ visit: DashboardRequest, _ application: Application) async throws
+        -> Fact
+    {
+        var (meant, looked, last) = (0, 0, Schedule?.none)
+        repeat {
+            let some = try await visit.services.store.schedules(
+                of: application.key, after: last, limit: Self.schedulesStep)
+            meant += some.count { $0.pushRequest.target.topics.contains(topic.name) }
+            looked += some.count
+            last = some.count == Self.schedulesStep ? some.last : nil
+        } while last != nil && looked < Self.schedulesMax
+        return Fact("Schedules that name it", .number(meant), .text(last == nil ? "" : "or more"))
+    }
+
+    private func question(
+        before topic: Topic, _ visit: DashboardRequest, _ application: Application
+    ) async throws -> PageAnswer? {
+        guard visit.form[DashboardRequest.confirmed].isEmpty else { return nil }
+        let count = try await subscribers(of: topic, visit, application)
+        let naming = try await visit.searching(application) { try await schedules(naming: topic, visit, application) }
+        return visit.question(
+            "Delete the topic “\(topic.name)”?",
+            "Its devices are unsubscribed for good: nothing brings them back but their apps.",
+            [Fact("Subscribers", .number(count)), naming], yes: "Delete it",
+            no: Address.of(application, "topics", topic.name))
+    }
+
+    private static func deleteForm(_ topic: Topic, _ application: Application, _ count: Int) -> Form {
+        .button(
+            Address.of(application, "topics", topic.name, "delete"),
+            "Delete it, and unsubscribe \(count == 1 ? "one device" : "\(count.grouped) devices")", isDanger: true)
+    }
+
+    static func page(_ topic: Topic, _ application: Application, subscribers: Int, mayChange: Bool, _ deletion: Form)
+        -> PageView
+    {
+        let devices = Address.query(Address.of(application, "devices"), [("topic", topic.name)])
+        return PageView(topic.name, in: application, "Topics") {
+            Section {
+                Facts {
+                    Fact("Subscribers", .link(subscribers.grouped, devices))
+                    Fact("Expires", .time(topic.expiresAt))
+                }
+                if mayChange { ButtonRow([deletion]) }
+            }
+        }
+    }
+
+    @Sendable private func delete(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let topic = try await topic(visit, application)
+        if let question = try await question(before: topic, visit, application) { return question }
+        try await visit.services.all.topics.delete(topic, of: application, by: visit.author)
+        return .redirect(Address.query(Address.of(application, "topics"), [("done", "deleted")]))
+    }
+}

@@ -1,0 +1,322 @@
+import FoundationEssentials
+
+/// Users: the list, and one user with their profile, devices and what these were sent.
+struct UserPages {
+    let make: RouteMaker
+    private let users: UserService
+
+    init(make: RouteMaker) {
+        self.make = make
+        users = make.services.all.users
+    }
+
+    var routes: [PageRoute] {
+        [
+            make.application(.get, "users", .read, list), make.application(.get, "users/export", .read, export),
+            make.application(.post, "users/change", .change, change),
+            make.application(.post, "users/erase", .change, erase),
+        ]
+    }
+
+    private static let perPage = 50
+    /// How many of the latest pushes are asked for how many of the devices.
+    private static let timelinePushes = 25
+    private static let timelineDevices = 10
+
+    @Sendable private func list(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let id = visit.query.raw("id")
+        guard id.isEmpty else {
+            return .page(try await page(id, visit, application).saying(visit, ["saved": "Saved."]))
+        }
+        let (text, after) = (visit.query["q"], visit.query.raw("after"))
+        let (found, amid) = try await visit.searching(application) {
+            (
+                try await users.users(
+                    of: application, beginning: IDPrefix(text), after: after.isEmpty ? nil : after,
+                    limit: Self.perPage),
+                after.isEmpty
+                    ? try await users.users(
+                        of: application, amid: text, limit: Self.perPage, within: Self.searchedFor) : []
+            )
+        }
+        var page = Self.page(found, amid: amid, search: text, application)
+        page = page.saying(visit, ["erased": "Erased."])
+        if found.count == Self.perPage, let last = found.last {
+            page.sections[0].next = Address.query(
+                Address.of(application, "users"), [("q", text), ("after", last.id)])
+        }
+        return .page(page)
+    }
+
+    /// How long a page searches for users whose id has the text elsewhere than at its beginning.
+    private static let searchedFor = Duration.milliseconds(10)
+
+    static func page(_ users: [User], amid others: [User], search: String, _ application: Application) -> PageView {
+        var page = PageView(
+            "Users", in: application, lead: "By the id that the app gave its devices, or a back end their profile."
+        ) {
+            Section {
+                Form.filter(
+                    Address.of(application, "users"), [.text("q", "The beginning of the id", search, type: "search")],
+                    "Search")
+                table(
+                    users, application,
+                    empty: search.isEmpty
+                        ? "No active device has a custom user id, and no user has a profile."
+                        : "No user's id begins so; upper case and lower case differ.")
+            }
+        }
+        if !others.isEmpty {
+            page.sections.append(
+                Section("Elsewhere in the id", text: "Users with a device.") {
+                    table(others, application, empty: "")
+                })
+        }
+        return page
+    }
+
+    private static func table(_ users: [User], _ application: Application, empty: String) -> Table {
+        Table(
+            "Users", ["User", "Language", "Time zone", "#Attributes"],
+            users.map { user in
+                [
+                    [.link(user.id, address(user.id, application))], [.text(user.profile.language ?? "")],
+                    [.text(user.profile.timeZone ?? "")], [.number(user.profile.attributes.count)],
+                ]
+            }, empty: empty)
+    }
+
+    private static func address(_ id: String, _ application: Application, done: String = "") -> String {
+        Address.query(Address.of(application, "users"), [("id", id), ("done", done)])
+    }
+}
+
+// MARK: - One user
+
+extension UserPages {
+    /// The data of a user's page and file.
+    struct UserDetails: Sendable {
+        let user: User
+        let devices: [(device: Device, platform: Platform)]
+        /// The latest pushes that went to one of the devices, the newest first.
+        let pushes: [(receipt: Receipt, device: Device, answer: Answer)]
+        let summaries: [Key<Push>: String]
+        /// Messages of Carma.
+        let messages: [CarmaMessage]
+    }
+
+    private func story(_ id: String, _ visit: DashboardRequest, _ application: Application) async throws -> UserDetails
+    {
+        guard let user = try await users.user(id, of: application) else { throw APIError.none("user") }
+        let store = visit.services.store
+        let devices = try await users.devices(of: id, of: application)
+        var pushes: [(receipt: Receipt, device: Device, answer: Answer)] = []
+        try await visit.searching(application) {
+            for receipt in try await store.receipts(of: application.key, before: nil, limit: Self.timelinePushes) {
+                for (device, _) in devices.prefix(Self.timelineDevices) {
+                    guard let answer = try await store.answer(of: device.key, in: receipt.push.key) else { continue }
+                    pushes.append((receipt, device, answer))
+                }
+            }
+        }
+        return UserDetails(
+            user: user, devices: devices.map { ($0, $1) }, pushes: pushes,
+            summaries: try await visit.summaries(of: pushes.map(\.receipt)),
+            messages: try await store.carmaMessages(of: user.id, application.key))
+    }
+
+    private func page(
+        _ id: String, _ visit: DashboardRequest, _ application: Application, profile: Form? = nil, erase: Form? = nil
+    ) async throws -> PageView {
+        let story = try await story(id, visit, application)
+        var page = Self.page(story, application)
+        guard visit.may(.change, Permission.Subject(application)) else { return page }
+        let change = Section("Change the profile") { profile ?? Self.profileForm(story.user, application) }
+        let danger = Section(
+            "Erase",
+            text:
+                "Deletes the profile, deactivates \(Self.count(story.devices.count)) and removes what these still tell of "
+                + "the user. It cannot be undone.", style: .danger
+        ) {
+            erase ?? Self.eraseForm(id, application)
+        }
+        page.sections += [change, danger]
+        return page
+    }
+
+    private static func count(_ devices: Int) -> String {
+        devices == 1 ? "one device" : "\(devices.grouped) devices"
+    }
+
+    static func page(_ story: UserDetails, _ application: Application) -> PageView {
+        let user = story.user
+        return PageView(user.id, in: application, "Users", lead: "Has \(count(story.devices.count)).") {
+            Section("Profile") {
+                Facts {
+                    Fact("Language", .text(user.profile.language ?? "not known"))
+                    Fact("Time zone", .text(user.profile.timeZone ?? "not known"))
+                    Fact("Profile made", .time(user.createdAt))
+                    Fact("Changed", .time(user.updatedAt))
+                    for (name, value) in user.profile.attributes.sorted(by: { $0.key < $1.key }) {
+                        if case .time(let time) = value {
+                            Fact(name, .time(time))
+                        } else {
+                            Fact(name, .text(value.text))
+                        }
+                    }
+                }
+                ButtonRow([
+                    Link(
+                        "All that is known, as a file",
+                        Address.query(Address.of(application, "users", "export"), [("id", user.id)]))
+                ])
+            }
+            Section("Devices") {
+                Table(
+                    "Devices", ["Device", "Platform", "Model", "System", "Registered"],
+                    story.devices.map { device, platform in
+                        [
+                            [.link(device.label, Address.of(application, "devices", device.uuid.lowercased))],
+                            [.text(platform.name)], [.text(device.about.model ?? "")],
+                            [.text(device.about.osVersion ?? "")],
+                            [.time(device.registeredAt)],
+                        ]
+                    }, empty: "No active device names this user.")
+            }
+            timeline(story, application)
+        }
+    }
+
+    private static func timeline(_ story: UserDetails, _ application: Application) -> Section {
+        Section(
+            "What they were sent",
+            text: "Among the latest \(timelinePushes) pushes, to the first \(timelineDevices) devices."
+        ) {
+            Table(
+                "Timeline", ["Time", "Push", "Device", "Answer"],
+                story.pushes.map { receipt, device, answer in
+                    [
+                        [.time(receipt.push.acceptedAt)],
+                        [
+                            .link(
+                                story.summaries[receipt.push.key] ?? "[damaged]",
+                                Address.of(application, "pushes", receipt.push.receiptID.lowercased))
+                        ],
+                        [.text(device.label)], [.badge(answer.name, answer.tone)],
+                    ]
+                }, empty: "None of them went to a device of this user.")
+        }
+    }
+}
+
+// MARK: - Changing and erasing
+
+extension UserPages {
+    private static func profileForm(_ user: User, _ application: Application) -> Form {
+        let form = Form(
+            Address.of(application, "users", "change"), "Save",
+            [
+                .text("language", "Language", user.profile.language ?? "", placeholder: "de-AT"),
+                .text("time_zone", "Time zone", user.profile.timeZone ?? "", placeholder: "Europe/Vienna"),
+                .area(
+                    "attributes", "Attributes", user.profile.attributes.json.flat,
+                    hint: #"A JSON object of texts, numbers, true, false and {"time": "2026-01-31T08:30:00Z"}."#,
+                    isMono: true),
+            ], hidden: [.init(name: "id", value: user.id)])
+        return form.guarded
+    }
+
+    @Sendable private func change(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let id = visit.form.raw("id")
+        guard let user = try await users.user(id, of: application) else { throw APIError.none("user") }
+        return try await visit.trying(
+            Self.profileForm(user, application), on: { try await page(id, visit, application, profile: $0) }
+        ) {
+            guard case .object(let members) = try JSONValue(json: visit.form["attributes"].utf8, field: "attributes")
+            else { throw InvalidInput(field: "attributes", "has to be a JSON object") }
+            let wanted = try [String: UserAttribute](json: members)
+            // What is not in the object any more is removed.
+            var attributes = user.profile.attributes.mapValues { _ in UserAttribute?.none }
+            for (name, value) in wanted { attributes[name] = .some(value) }
+            let profile = UserProfile.Change(
+                language: Self.change(visit.form["language"]), timeZone: Self.change(visit.form["time_zone"]),
+                attributes: attributes)
+            _ = try await users.set(id, of: application, profile, by: visit.author)
+            return .redirect(Self.address(id, application, done: "saved"))
+        }
+    }
+
+    private static func change(_ text: String) -> Registration.Change<String> { text.isEmpty ? .clear : .set(text) }
+
+    private static func eraseForm(_ id: String, _ application: Application) -> Form {
+        Form(
+            Address.of(application, "users", "erase"), "Erase this user",
+            [.text("confirm", "The user's id, to confirm", isRequired: true)], hidden: [.init(name: "id", value: id)],
+            isDanger: true)
+    }
+
+    @Sendable private func erase(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let id = visit.form.raw("id")
+        return try await visit.trying(
+            Self.eraseForm(id, application), on: { try await page(id, visit, application, erase: $0) }
+        ) {
+            guard visit.form.raw("confirm") == id else { throw InvalidInput(field: "confirm", "is not the id") }
+            try await visit.searching(application) {
+                try await users.erase(id, of: application, by: visit.author)
+            }
+            return .redirect(
+                Address.query(Address.of(application, "users"), [("done", "erased")]))
+        }
+    }
+}
+
+// MARK: - The file
+
+extension UserPages {
+    @Sendable private func export(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let story = try await story(visit.query.raw("id"), visit, application)
+        return .response(.file(Self.file(story).flat, named: "user.json", type: "application/json"))
+    }
+
+    static func file(_ story: UserDetails) -> JSONValue {
+        let (user, profile) = (story.user, story.user.profile)
+        return .object([
+            "user_id": .string(user.id), "language": .text(profile.language), "time_zone": .text(profile.timeZone),
+            "attributes": profile.attributes.json, "created_at": .text(user.createdAt?.text),
+            "updated_at": .text(user.updatedAt?.text),
+            "devices": .array(story.devices.map { device, platform in file(device, on: platform) }),
+            "pushes": .array(
+                story.pushes.map { receipt, device, answer in
+                    .object([
+                        "receipt_id": .string(receipt.push.receiptID.lowercased),
+                        "accepted_at": .string(receipt.push.acceptedAt.text),
+                        "summary": .text(story.summaries[receipt.push.key]),
+                        "device_uuid": .string(device.uuid.lowercased), "answer": .string(answer.name),
+                    ])
+                }),
+            "messages": .array(
+                story.messages.map { message in
+                    .object([
+                        "name": .string(message.name), "html": .string(message.html),
+                        "sent_at": .string(message.sentAt.text), "read_at": .text(message.readAt?.text),
+                    ])
+                }),
+        ])
+    }
+
+    private static func file(_ device: Device, on platform: Platform) -> JSONValue {
+        let about = device.about
+        return .object([
+            "device_uuid": .string(device.uuid.lowercased), "platform": .string(platform.name),
+            "token": .text(device.token?.text(for: platform.kind)), "alias": .text(about.alias),
+            "manufacturer": .text(about.manufacturer), "model": .text(about.model), "os": .text(about.os),
+            "os_version": .text(about.osVersion), "topics": .strings(device.topics),
+            "registered_at": .string(device.registeredAt.text),
+        ])
+    }
+}
+
+extension JSONValue {
+    /// A text, or null.
+    fileprivate static func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
+}

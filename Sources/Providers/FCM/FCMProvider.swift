@@ -1,0 +1,361 @@
+package import BelfryService
+import FCM
+import FoundationEssentials
+import HTTP2Client
+import Logging
+import Outbound
+import Synchronization
+
+/// Sends the pushes of one Android platform through FCM.
+struct FCMProvider: MessageTestedProvider {
+    private let client: FCMClient
+    private let kind: PlatformKind
+    private let options: FCMOptions
+    private let sendsReceiptID: Bool
+    private let clock: any WallClock
+    private let logger: Logger
+
+    init(_ platform: Platform, _ credentials: FCMPlatformCredentials, with dependencies: ProviderDependencies) throws {
+        options = dependencies.options.fcm
+        sendsReceiptID = dependencies.options.sendsAndroidReceiptID
+        kind = platform.kind
+        clock = dependencies.clock
+        logger = dependencies.logger
+        let account = try credentials.open()
+        var configuration = FCMClient.Configuration()
+        configuration.pool.connectionsMax = options.connectionsMax
+        dependencies.routes.lead(&configuration.pool.connection, for: .fcm)
+        client = try FCMClient(
+            dependencies.routes.trusted(for: .fcm), credentials: account, endpoint: try credentials.address(),
+            quota: dependencies.fcmQuotas.quota(of: account.projectID, perMinute: options.messagesPerMinute),
+            configuration: configuration, eventLoopGroup: dependencies.eventLoopGroup, logger: logger)
+    }
+
+    var room: Int { client.room }
+
+    func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome] { await send([(push, recipients)])[0] }
+
+    func send(_ pushes: [(push: Push, recipients: [Recipient])]) async -> [[Outcome]] {
+        let now = clock.now
+        var outcomes = [[Outcome]](repeating: [], count: pushes.count)
+        var batches: [FCMBatch] = []
+        var fitting: [RenderedRecipients] = []
+        var places: [Int] = []
+        for (place, part) in pushes.enumerated() {
+            do {
+                let made = try makeBatch(part.push, part.recipients, now: now)
+                batches.append(made.batch)
+                fitting.append(made.fitting)
+                places.append(place)
+            } catch {
+                outcomes[place] = Outcome.refusals(of: part.push, part.recipients, error, logger)
+            }
+        }
+        let isUrgent = pushes.contains { $0.push.lane == .urgent }
+        let answers = await client.send(batches, urgent: isUrgent, deadline: options.deadline)
+        for (index, place) in places.enumerated() {
+            outcomes[place] = fitting[index].outcomes(self.outcomes(answers[index], sentAt: now))
+        }
+        return outcomes
+    }
+
+    /// Makes the batch. The part that is the same for all devices is encoded once. Where a message is too large with its notification,
+    /// the app gets the data alone and shows them.
+    private func makeBatch(
+        _ push: Push, _ recipients: [Recipient], now: Instant
+    ) throws -> (batch: FCMBatch, fitting: RenderedRecipients) {
+        let template = try ContentTemplate(push.content)
+        let content = template?.content ?? push.content
+        func message(isNotifying: Bool) throws -> FCMMessage {
+            try FCMMessage(
+                push, content, on: kind, now: now, sendsReceiptID: sendsReceiptID, isNotifying: isNotifying)
+        }
+        let whole = try? message(isNotifying: true)
+        let usual = try whole ?? message(isNotifying: false)
+        let own = template.map { PayloadTemplate(usual.tail, $0) }.flatMap { $0.isConstant ? nil : $0 }
+        var dataAlone: FittedMessage?
+        let fitting = RenderedRecipients(recipients, own) { own, filling in
+            if let payload = FittedMessage(usual, own).payload(for: filling) { return payload }
+            guard let template, whole != nil else { return nil }
+            dataAlone =
+                dataAlone
+                ?? (try? message(isNotifying: false)).map { FittedMessage($0, PayloadTemplate($0.tail, template)) }
+            return dataAlone?.payload(for: filling)
+        }
+        let batch = FCMBatch(
+            message: usual, tokens: fitting.recipients.map(\.token.bytes), tails: fitting.payloads)
+        return (batch, fitting)
+    }
+
+    private func outcomes(_ answers: [FCMAnswer], sentAt: Instant) -> [Outcome] {
+        let fault = answers.contains(where: \.isUnsent) ? client.snapshot.lastFailure.map { ConnectionFault($0) } : nil
+        return answers.map { Outcome($0, sentAt: sentAt, fault: fault) }
+    }
+
+    /// Uses a token that no device has, and a message that is only validated: FCM checks the credentials first.
+    func test() async -> CredentialsTest {
+        guard let message = try? FCMMessage(data: ["test": "1"], isValidatedOnly: true) else {
+            return CredentialsTest(nil)
+        }
+        let batch = FCMBatch(message: message, tokens: [Array("belfry-credentials-test".utf8)])
+        let answers = await client.send(batch, deadline: options.deadline)
+        return CredentialsTest(outcomes(answers, sentAt: clock.now).first)
+    }
+
+    /// A message that is only checked: FCM looks at the token, and tells the device nothing.
+    func validate(_ tokens: [DeviceToken]) async -> [Outcome]? {
+        guard let message = try? FCMMessage(data: ["test": "1"], isValidatedOnly: true) else { return nil }
+        let batch = FCMBatch(message: message, tokens: tokens.map(\.bytes))
+        return outcomes(await client.send(batch, deadline: options.deadline), sentAt: clock.now)
+    }
+
+    func retire() async { await client.shutdown(within: options.deadline) }
+
+    func shutdown(within deadline: Duration) async { await client.shutdown(within: deadline) }
+}
+
+/// A message of which each device gets its own.
+private struct FittedMessage {
+    private let message: FCMMessage
+    private let template: PayloadTemplate
+
+    init(_ message: FCMMessage, _ template: PayloadTemplate) {
+        self.message = message
+        self.template = template
+    }
+
+    /// nil where FCM would refuse it for its size.
+    func payload(for filling: PersonalizedValues) -> [UInt8]? {
+        template.innerBytes(of: message.dataBytes, for: filling) <= FCMMessage.bytesMax
+            ? template.payload(for: filling, bytesMax: .max) : nil
+    }
+}
+
+extension FCMAnswer {
+    /// Whether a missing connection may be the reason.
+    fileprivate var isUnsent: Bool {
+        switch self {
+        case .unprocessed, .credentialsRefused: true
+        case .accepted, .rejected, .held, .unauthorized, .unknown: false
+        }
+    }
+}
+
+extension FCMMessage {
+    /// The notification that the system shows, and the data for the app; a silent push has only data.
+    ///
+    /// Apps of type `android` have an SDK of GCM's time, which is given its data only when there is nothing for the system to show.
+    init(
+        _ push: Push, _ content: Push.Content, on kind: PlatformKind, now: Instant, sendsReceiptID: Bool,
+        isNotifying: Bool
+    ) throws {
+        let payload = try AndroidPayload(
+            content, kind: kind, receiptID: sendsReceiptID ? push.receiptID : nil, sentAt: now)
+        let notice = kind == .android || !isNotifying ? nil : payload.notice
+        var android = FCMAndroid(
+            collapseKey: payload.collapseKey, priority: payload.isHighPriority ? .high : .normal,
+            timeToLive: push.secondsToLive(at: now, max: Self.secondsMax))
+        if let notice {
+            android.show(notice)
+            // A second copy replaces the first. A collapse key would do so too, but FCM limits those.
+            android.tag = notice.collapseKey ?? push.receiptID.lowercased
+        }
+        try self.init(
+            notification: notice.map { FCMNotification(title: $0.title, body: $0.body, image: $0.image) },
+            data: payload.data.texts, android: android)
+    }
+}
+
+extension FCMAndroid {
+    /// Google's words for a category on Apple's devices: the action of the activity that opens. A link is no such action: the app has it in
+    /// its data. Source: Firebase, "Firebase Cloud Messaging HTTP protocol" (legacy), `click_action`; REST reference, Android notifications.
+    fileprivate mutating func show(_ notice: AndroidPayload.Notice) {
+        channelID = notice.channel
+        sound = notice.sound
+        clickAction = notice.category
+        switch notice.badge {
+        // 0 is what FCM takes for a count that is not given.
+        case .set(let number): notificationCount = number > 0 ? Int(number) : nil
+        case .add: countMark = PayloadTemplate.badgeMark
+        case nil: return
+        }
+    }
+}
+
+/// The operator's options for FCM.
+package struct FCMOptions: Sendable {
+    /// How many connections one platform may open.
+    package var connectionsMax: Int
+    /// How long one batch may take, from asking for a token to the last answer.
+    package var deadline: Duration
+    /// Google's limit for one project.
+    package var messagesPerMinute: Int
+
+    package init(connectionsMax: Int = 10, deadline: Duration = .seconds(30), messagesPerMinute: Int = 600_000) {
+        self.connectionsMax = connectionsMax
+        self.deadline = deadline
+        self.messagesPerMinute = messagesPerMinute
+    }
+}
+
+/// The quotas of projects: platforms of the same project share one, and so do nodes.
+package final class FCMQuotas: Sendable {
+    private struct State {
+        var quotas: [String: (quota: FCMQuota, perMinute: Int)] = [:]
+        var share = NodeShare.whole
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// Sets this node's share of the limit.
+    package func take(_ share: NodeShare) {
+        state.withLock { state in
+            guard share != state.share else { return }
+            state.share = share
+            for (quota, perMinute) in state.quotas.values { quota.change(perMinute: share.part(of: perMinute)) }
+        }
+    }
+
+    /// - Parameter perMinute: the project's limit, for all nodes together.
+    func quota(of project: String, perMinute: Int) -> FCMQuota {
+        state.withLock { state in
+            if let known = state.quotas[project] { return known.quota }
+            let quota = FCMQuota(perMinute: state.share.part(of: perMinute))
+            state.quotas[project] = (quota, perMinute)
+            return quota
+        }
+    }
+}
+
+// The outcome of every answer of FCM. docs/Providers.md has the same table for operators.
+// Source: Firebase, "Error codes for the HTTP v1 API".
+
+extension Outcome {
+    /// - Parameters:
+    ///   - sentAt: when sending began. FCM names no time for a dead token: a device that registered since did so with another
+    ///     token.
+    ///   - fault: why the last connection could not be opened, if it could not.
+    init(_ answer: FCMAnswer, sentAt: Instant, fault: ConnectionFault? = nil) {
+        switch answer {
+        case .accepted: self = .accepted
+        case .rejected(let rejection):
+            self.init(rejection, sentAt)
+            self = saying("\(rejection.status) \(rejection.code)", rejection.words)
+        case .held(let retryAfter):
+            self = .throttled(retryAfter: retryAfter).saying("not asked: the project's quota is used up")
+        case .unauthorized(let error): self.init(error)
+        case .unprocessed(let why):
+            self = fault.map { .unreachable($0) } ?? .failed(retryAfter: nil).saying("not processed: \(why)")
+        case .unknown: self = .unanswered
+        case .credentialsRefused(let refusal):
+            self = .credentialsRefused("FCM: \(fault?.detail ?? "\(refusal)")", by: .shared)
+        }
+    }
+
+    private init(_ rejection: FCMRejection, _ sentAt: Instant) {
+        switch rejection.code {
+        case .unregistered: self = .gone(since: sentAt)
+        // FCM reports this for a malformed token, and for an invalid message: never a reason to deactivate.
+        case .invalidArgument: self = .refused(rejection.isAboutToken ? .badToken : .other)
+        case .senderIDMismatch: self = .refused(.tokenOfAnotherApplication)
+        // Firebase's key for another service is wrong: it concerns only this device, which is not an Android device.
+        case .thirdPartyAuthError, .apnsAuthError: self = .refused(.forbidden)
+        case .quotaExceeded, .resourceExhausted: self = .throttled(retryAfter: rejection.retryAfter ?? .seconds(60))
+        case .unavailable, .internal, .unspecified: self = .failed(retryAfter: rejection.retryAfter)
+        case .unauthenticated, .permissionDenied, .notFound:
+            self = .credentialsRefused("FCM answered \(rejection.status) \(rejection.code)")
+        default: self.init(status: rejection.status, rejection)
+        }
+    }
+
+    /// A code that Google added later: decided by its status.
+    private init(status: Int, _ rejection: FCMRejection) {
+        switch status {
+        case 401, 403, 404: self = .credentialsRefused("FCM answered \(status) \(rejection.code)")
+        case 429: self = .throttled(retryAfter: rejection.retryAfter ?? .seconds(60))
+        case 500...: self = .failed(retryAfter: rejection.retryAfter)
+        default: self = .refused(.other)
+        }
+    }
+}
+
+/// The credentials of a platform for FCM: a service account, and the endpoint. Stored sealed.
+package struct FCMPlatformCredentials: PlatformCredentials {
+    /// The JSON that the Firebase console issues.
+    package let serviceAccount: String
+    /// `https://host` or `https://host:port`; nil for Google's.
+    package let endpoint: String?
+    /// Certificates in PEM to trust instead of the system's.
+    package let trustRootsPEM: String?
+
+    package static let families = [ProviderFamily.fcm]
+    package static let fields = ["service_account", "endpoint", "trust_root"]
+
+    package init(serviceAccount: String, endpoint: String? = nil, trustRootsPEM: String? = nil) {
+        self.serviceAccount = serviceAccount
+        self.endpoint = endpoint
+        self.trustRootsPEM = trustRootsPEM
+    }
+
+    /// Reads `service_account`, the file as a text or as an object. `endpoint` and `trust_root` (PEM) are for tests.
+    package init(entered: [String: JSONValue]) throws(InvalidInput) {
+        let fields = try EnteredFields(entered, of: "FCM", known: Self.fields)
+        guard let account = try fields.documentIfAny("service_account") else {
+            throw InvalidInput(field: "service_account", "is missing")
+        }
+        serviceAccount = account
+        endpoint = try fields.textIfAny("endpoint")
+        trustRootsPEM = try fields.textIfAny("trust_root")
+    }
+
+    package var entered: [String: JSONValue] {
+        ["service_account": serviceAccount, "endpoint": endpoint, "trust_root": trustRootsPEM]
+            .compactMapValues { $0.map { .string($0) } }
+    }
+
+    package var unguardedAddresses: [String] {
+        if endpoint != nil { return ["endpoint"] }
+        let host = (try? open()).flatMap { URL(string: $0.tokenURI)?.host() }
+        return host?.hasSuffix(".googleapis.com") ?? true ? [] : ["service_account.token_uri"]
+    }
+
+    package func check(mode: Platform.Mode, now: Instant) throws(InvalidInput) {
+        _ = try open()
+        _ = try address()
+    }
+
+    package func published() throws -> [String: String] {
+        let account = try JSONValue(json: serviceAccount.utf8)
+        return ["project_id": account["project_id"], "key_id": account["private_key_id"]]
+            .compactMapValues { $0?.stringValue }
+    }
+
+    package func makeProvider(for platform: Platform, with dependencies: ProviderDependencies) throws
+        -> any DrainableProvider
+    {
+        try FCMProvider(platform, self, with: dependencies)
+    }
+
+    func open() throws(InvalidInput) -> FCMCredentials {
+        do throws(FCMCredentialsError) {
+            return try FCMCredentials(serviceAccount: Array(serviceAccount.utf8))
+        } catch {
+            let isKey = error.code == .key
+            throw InvalidInput(
+                field: "service_account",
+                "cannot be used: \(error.reason)" + (isKey ? foundKey(in: serviceAccount) : ""))
+        }
+    }
+
+    func address() throws(InvalidInput) -> FCMEndpoint {
+        var address = FCMEndpoint.production
+        if let endpoint {
+            let origin = try Origin(endpoint, field: "endpoint")
+            address = FCMEndpoint(host: origin.host, port: origin.port)
+        }
+        address.trustRoots = trustRootsPEM
+        return address
+    }
+}

@@ -1,0 +1,105 @@
+import BelfryServer
+import BelfryService
+import FoundationEssentials
+import Logging
+
+/// The server that a command works on, by its admin API: in process where its data is on this machine, else over HTTP.
+enum AdminBackend: Sendable {
+    /// The database of this machine, beside a running server; with the reason why nothing is sent at present.
+    case local(OperatorService, absence: @Sendable () async throws -> String? = { nil })
+    case remote(AdminClient)
+
+    /// Asks the admin API; nil where it answers with no body.
+    ///
+    /// - Parameter path: below `/admin/v1`, with its query.
+    func ask(_ method: String, _ path: String, _ body: JSONObject? = nil) async throws -> JSONValue? {
+        switch self {
+        case .local(let service, let absence):
+            let api = LocalAdminAPI(
+                service: service, logger: Logger(label: "belfry"), absence: absence)
+            return try await api.answer(method, path, body.map { JSONValue.object($0).encoded } ?? [])
+        case .remote(let client): return try await client.ask(method, path, body)
+        }
+    }
+
+    /// Asks the admin API for a reply of its own type.
+    func answer<Reply: Decodable>(
+        _ method: String, _ path: String, _ body: JSONObject? = nil
+    ) async throws -> Reply {
+        let value = try await ask(method, path, body) ?? .null
+        return try JSONDecoder().decode(Reply.self, from: Data(value.encoded))
+    }
+
+    func read<Reply: Decodable>(_ path: String) async throws -> Reply { try await answer("GET", path) }
+
+    /// Whether the admin API answers with anything but 404.
+    func has(_ method: String, _ path: String) async throws -> Bool {
+        do {
+            _ = try await ask(method, path)
+            return true
+        } catch let error as APIError where error.isMissing {
+            return false
+        } catch let error as AdminFault where error.status == 404 {
+            return false
+        }
+    }
+
+    /// Why nothing is sent at present; nil while a server works.
+    func serverAbsence() async throws -> String? {
+        guard case .local(_, let absence) = self else { return nil }
+        return try await absence()
+    }
+}
+
+extension AdminBackend {
+    func app(_ uuid: UUID) -> AdminThing {
+        AdminThing(backend: self, path: "apps/\(uuid.lowercased)", name: "application \(uuid.lowercased)")
+    }
+
+    func platform(_ uuid: UUID) -> AdminThing {
+        AdminThing(backend: self, path: "platforms/\(uuid.lowercased)", name: "platform \(uuid.lowercased)")
+    }
+
+    func applications() async throws -> [Admin.ApplicationReply] {
+        var applications: [Admin.ApplicationReply] = []
+        var cursor: String?
+        repeat {
+            let page: Admin.ApplicationsReply = try await read("apps?limit=200\(cursor.map { "&cursor=\($0)" } ?? "")")
+            applications += page.apps
+            cursor = page.next_cursor
+        } while cursor != nil
+        return applications
+    }
+
+    func application(_ uuid: UUID) async throws -> ApplicationDetails {
+        let platforms: Admin.PlatformsReply = try await app(uuid).answer("GET", "/platforms")
+        return ApplicationDetails(application: try await app(uuid).answer("GET"), platforms: platforms.platforms)
+    }
+
+    func receipt(_ id: UUID) async throws -> Admin.ReceiptReply { try await read("pushes/\(id.lowercased)") }
+}
+
+/// A thing of the admin API, which errors name where it is missing on this machine.
+struct AdminThing: Sendable {
+    let backend: AdminBackend
+    let path: String
+    let name: String
+
+    /// - Parameter below: the rest of the path, behind the thing's own.
+    @discardableResult func ask(
+        _ method: String, _ below: String = "", _ body: JSONObject? = nil
+    ) async throws -> JSONValue? {
+        do {
+            return try await backend.ask(method, path + below, body)
+        } catch let error as APIError where error.isMissing {
+            throw StoreError.unknown(name)
+        }
+    }
+
+    func answer<Reply: Decodable>(
+        _ method: String, _ below: String = "", _ body: JSONObject? = nil
+    ) async throws -> Reply {
+        let value = try await ask(method, below, body) ?? .null
+        return try JSONDecoder().decode(Reply.self, from: Data(value.encoded))
+    }
+}

@@ -1,0 +1,123 @@
+import BelfryService
+import FoundationEssentials
+import KeyFiles
+import NIOHTTP1
+import NIOSSL
+import Outbound
+
+/// A client of one server's admin API.
+struct AdminClient: Sendable {
+    private let base: String
+    /// Its address as errors name it.
+    private let name: String
+    private let key: String
+    private let http: CommandHTTP
+
+    /// - Parameters:
+    ///   - server: `http://host:port` or `https://host`, with or without a slash at its end.
+    ///   - caFile: certificates in PEM to trust instead of the system's.
+    init(server: String, key: String, caFile: String? = nil) throws {
+        guard let url = URL(string: server), ["http", "https"].contains(url.scheme), url.host() != nil else {
+            throw AdminFault("--server is `\(server.quotable)`, it has to be http://host:port or https://host")
+        }
+        // HTTP would refuse it in words that repeat the key.
+        guard !key.isEmpty, key.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
+            throw AdminFault(
+                "the admin key (--key-file, BELFRY_ADMIN_KEY) is empty, or holds a space, a line end or another character that no key "
+                    + "has")
+        }
+        base = server.hasSuffix("/") ? String(server.dropLast()) : server
+        name = base.quotable
+        self.key = key
+        http = CommandHTTP(
+            trusting: try caFile.map(Self.certificates), connectDeadline: .seconds(5), deadline: .seconds(30))
+    }
+
+    private static func certificates(in path: String) throws -> [NIOSSLCertificate] {
+        let pem = try InputFile.contents(of: path, for: "--ca-file (or SSL_CERT_FILE)")
+        guard let roots = try? PEMFile.certificates(in: Array(pem)) else {
+            throw AdminFault("--ca-file (or SSL_CERT_FILE): \(path) holds no certificates in PEM")
+        }
+        return roots
+    }
+
+    func shutdown() async { await http.shutdown() }
+
+    /// Sends a request, and reads the reply.
+    func send<Body: Decodable>(
+        _ method: String, _ path: String, _ body: JSONObject? = nil
+    ) async throws -> Body {
+        let bytes = try await exchange(method, path, body)
+        do {
+            return try JSONDecoder().decode(Body.self, from: bytes)
+        } catch {
+            throw AdminFault("\(name) does not speak the admin API of this version: \(error)")
+        }
+    }
+
+    /// Sends bytes as they are, and reads the reply.
+    func upload<Body: Decodable>(_ method: String, _ path: String, _ bytes: [UInt8]) async throws -> Body {
+        let reply = try await exchange(method, path, (type: "application/octet-stream", bytes: bytes))
+        return try JSONDecoder().decode(Body.self, from: reply)
+    }
+
+    /// Asks, and reads the answer as any JSON; nil where there is none.
+    func ask(_ method: String, _ path: String, _ body: JSONObject?) async throws -> JSONValue? {
+        let bytes = try await exchange(method, path, body)
+        return bytes.isEmpty ? nil : try JSONValue(json: bytes, field: "the answer of \(name)")
+    }
+
+    private func exchange(_ method: String, _ path: String, _ body: JSONObject?) async throws -> Data {
+        try await exchange(
+            method, path, body.map { (type: "application/json", bytes: JSONValue.object($0).encoded) })
+    }
+
+    private func exchange(
+        _ method: String, _ path: String, _ body: (type: String, bytes: [UInt8])?
+    ) async throws -> Data {
+        var headers = ["authorization": "Bearer \(key)"]
+        headers["content-type"] = body?.type
+        let response: OutboundResponse
+        do {
+            response = try await http.ask(method, "\(base)/admin/v1/\(path)", headers, body?.bytes ?? [])
+        } catch {
+            throw AdminFault("the server at \(name) \(words(for: error))")
+        }
+        guard (200..<300).contains(response.status) else { throw refusal(response) }
+        return Data(response.body)
+    }
+
+    private func words(for fault: OutboundFault) -> String {
+        switch fault.code {
+        case .tls:
+            "is not trusted by this command; give the CA that signed its certificate as --ca-file or SSL_CERT_FILE "
+                + "(\(fault.tlsWords))"
+        case .unresolved: "does not answer: \(URL(string: base)?.host() ?? base) has no address"
+        case .connect: "does not answer: no connection"
+        default: "does not answer: \(fault)"
+        }
+    }
+
+    private func refusal(_ response: OutboundResponse) -> AdminFault {
+        struct Envelope: Decodable { let message: String }
+        // What is no request of the API is answered with a sentence alone, such as plain HTTP on a port that speaks HTTPS.
+        let sentence =
+            String(decoding: response.body.prefix(200), as: UTF8.self).split(whereSeparator: \.isNewline).first ?? ""
+        let words =
+            (try? JSONDecoder().decode(Envelope.self, from: Data(response.body)).message)
+            ?? (sentence.isEmpty || sentence.hasPrefix("<")
+                ? HTTPResponseStatus(statusCode: response.status).reasonPhrase : String(sentence))
+        let advice = (300..<400).contains(response.status) ? "; give the address that it leads to as --server" : ""
+        return AdminFault(
+            "\(name) answered \(response.status): \(words.withoutControls())\(advice)", status: response.status)
+    }
+}
+
+/// Why a request to another server failed.
+struct AdminFault: Error, CustomStringConvertible {
+    let description: String
+    /// The status of the server's answer; nil where there was none.
+    let status: Int?
+
+    init(_ description: String, status: Int? = nil) { (self.description, self.status) = (description, status) }
+}

@@ -1,0 +1,159 @@
+import BelfryTesting
+import Foundation
+import Testing
+
+@testable import BelfryService
+
+@Suite struct ExpressionTests {
+    private func read(_ json: String) throws -> AudienceExpression {
+        try AudienceExpression(json: JSONValue(json: json.utf8), field: "where")
+    }
+
+    @Test func `the product manager's question has both forms`() throws {
+        let expression = try read(
+            """
+            {"all":[{"topic":"news"},{"not":{"topic":"sports"}},{"platform":["android-fcm"]},{"language":"de"},
+            {"app_version":{">=":"5"}},{"attribute":"country","=":"DE"},{"last_seen":{"within":"P30D"}}]}
+            """)
+        let text =
+            "topic:news -topic:sports platform:android-fcm lang:de version>=5 attr.country:DE seen:P30D"
+        #expect(expression.text == text)
+        #expect(try AudienceExpression(text: text, field: "where") == expression)
+    }
+
+    @Test func `any expression prints itself in both forms`() throws {
+        for seed in 0..<3_000 as Range<UInt64> {
+            var dice = SplitMix64(seed: seed)
+            let expression = AudienceExpression.random(&dice, depth: 4)
+            let text = expression.text
+            #expect(try AudienceExpression(text: text, field: "where").simplified == expression.simplified, "\(text)")
+            #expect(try AudienceExpression(json: expression.json, field: "where") == expression, "\(text)")
+            let stored = Audience.meant(by: expression, .list(.active)).storedText
+            #expect(try Audience(stored: Array(stored.utf8)) == .meant(by: expression, .list(.active)))
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"all":[]}"#, "where.all is empty"), (#"{"topics":["a"]}"#, "topics"), (#"{"topic":""}"#, "empty"),
+        (#"{"topic":"a","user":"b"}"#, "combine terms"), (#"{"app_version":{">=":"x"}}"#, "begins with a number"),
+        (#"{"last_seen":{"within":"P1M"}}"#, "time span"), (#"{"country":{">":"A"}}"#, "by order"),
+        (#"{"attribute":"a"}"#, "nothing"), (#"{"attribute":"a","~":1}"#, "~"),
+        (#"{"platform":"ihpone"}"#, "has to be one of"),
+        (#"{"language":{"within":"P1D"}}"#, "last_seen alone"), (#"{"device":"x"}"#, "no UUID"), (#"[]"#, "an array"),
+        (#"{"not":[]}"#, "an array"), (#"{"attribute":"a","=":{"time":"x"}}"#, "time"),
+        (#""topic:news )""#, "`)`"), (#""(topic:news""#, "missing"), (#""colour:red""#, "no term"),
+        (#""topic""#, "no value"),
+        (#""topic:\"a""#, "quotation mark"), (#""seen:monday""#, "time span"), (#""""#, "missing"),
+    ])
+    func `an expression that nobody understands is refused with words`(json: String, words: String) {
+        #expect {
+            _ = try read(json)
+        } throws: { "\($0)".contains(words) }
+    }
+
+    @Test func `depth, terms and values have limits`() {
+        let term = #"{"topic":"a"}"#
+        let deep = String(repeating: #"{"not":"#, count: 9) + term + String(repeating: "}", count: 9)
+        #expect(throws: InvalidInput.self) { try read(deep) }
+        let wide = "{\"any\":[" + Array(repeating: term, count: 65).joined(separator: ",") + "]}"
+        #expect(throws: InvalidInput.self) { try read(wide) }
+        let long = "{\"topic\":[" + (0...1_024).map { "\"t\($0)\"" }.joined(separator: ",") + "]}"
+        #expect(throws: InvalidInput.self) { try read(long) }
+        let parentheses = String(repeating: "(", count: 8_000)
+        #expect(throws: InvalidInput.self) { try AudienceExpression(text: parentheses, field: "where") }
+        #expect(throws: InvalidInput.self) {
+            try AudienceExpression(text: String(repeating: "-", count: 8_000) + "imported", field: "where")
+        }
+    }
+
+    @Test func `versions are ordered by their numbers`() {
+        let ascending = ["0.9", "1", "1.0.1", "1.9", "1.10", "2-beta", "2.0.1", "10", "2024.1.15"]
+        for (left, right) in zip(ascending, ascending.dropFirst()) {
+            #expect(VersionOrder(left)! < VersionOrder(right)!, "\(left) before \(right)")
+        }
+        #expect(VersionOrder("5") == VersionOrder("v5.0.0"))
+        #expect(VersionOrder("beta") == nil)
+    }
+
+    @Test func `a profile is read back from its labels`() throws {
+        var profile = DeviceProfile()
+        profile.appVersion = "5.10.1-rc"
+        profile.country = "AT"
+        profile.attributes = [
+            "plan": [.text("Pro \"x\"")], "age": [.number(-3.5)], "paid": [.flag(true)],
+            "since": [.time(Instant(milliseconds: -1))],
+        ]
+        let labels = profile.labels(DeviceDetail.Change(language: "de-AT"))
+        let read = DeviceProfile(labels: labels.names)
+        #expect(read == profile)
+    }
+}
+
+extension AudienceExpression {
+    static let attributes: [(String, [UserAttribute])] = [
+        ("plan", [.text("free"), .text("pro"), .text("18"), .text("a, \"b\" c")]),
+        ("age", [.number(-1), .number(0), .number(17.5), .number(18), .number(1e9)]),
+        ("paid", [.flag(true), .flag(false)]),
+        ("since", [.time(Instant(milliseconds: 0)), .time(Instant(milliseconds: 1_700_000_000_000))]),
+        ("odd name", [.text("-x"), .text("*"), .text("true")]),
+    ]
+    static let topics = ["news", "sports", "town hall", "zoo"]
+    static let users = ["Kim", "Lee", "a:b"]
+    static let languages = ["de", "de-AT", "en", "fr"]
+    static let zones = ["Europe/Vienna", "Asia/Tokyo"]
+    static let countries = ["AT", "DE"]
+    static let versions = ["4.9", "5", "5.0", "5.10", "6.1-beta", "nightly"]
+    static let systems = ["8.0", "9", "17.5.1"]
+    static let models = ["Pixel 9", "iPhone17,1"]
+    static let kinds = [PlatformKind.ios, .androidFCM, .android, .web]
+
+    static func random(_ dice: inout SplitMix64, depth: Int, devices: [UUID] = []) -> AudienceExpression {
+        if depth > 0, dice.chance(0.6) {
+            let count = dice.draw(1...3)
+            switch dice.below(3) {
+            case 0: return .not(random(&dice, depth: depth - 1, devices: devices))
+            case 1: return .all((0..<count).map { _ in random(&dice, depth: depth - 1, devices: devices) })
+            default: return .any((0..<count).map { _ in random(&dice, depth: depth - 1, devices: devices) })
+            }
+        }
+        return .term(term(&dice, devices))
+    }
+
+    private static func some<Value>(_ values: [Value], _ dice: inout SplitMix64) -> [Value] {
+        let first = dice.below(values.count)
+        return first + 1 < values.count && dice.chance(0.3) ? Array(values[first...(first + 1)]) : [values[first]]
+    }
+
+    private static func term(_ dice: inout SplitMix64, _ devices: [UUID]) -> AudienceTerm {
+        let comparison = dice.pick(PropertyTest.Comparison.allCases)
+        switch dice.below(16) {
+        case 0: return .everyone
+        case 1, 2: return .topics(some(topics, &dice))
+        case 3: return .users(some(users, &dice))
+        case 4: return .platforms([dice.pick(kinds)])
+        case 5: return .property(.language, .equals(some(languages.map { .text($0) }, &dice)))
+        case 6: return .property(.timeZone, .equals([.text(dice.pick(zones))]))
+        case 7: return .property(.country, dice.chance(0.2) ? .exists : .equals([.text(dice.pick(countries))]))
+        case 8: return .property(.appVersion, .compare(comparison, .text(dice.pick(versions.dropLast()))))
+        case 9:
+            return .property(.appVersion, dice.chance(0.2) ? .exists : .equals(some(versions.map { .text($0) }, &dice)))
+        case 10: return .property(.osVersion, .compare(comparison, .text(dice.pick(systems))))
+        case 11: return .property(.model, .equals([.text(dice.pick(models))]))
+        case 12: return .imported
+        case 13 where !devices.isEmpty: return .devices(some(devices, &dice))
+        case 13: return .property(.lastSeen, .compare(comparison, .time(Instant(milliseconds: 1_700_000_000_000))))
+        default:
+            let (name, values) = dice.pick(attributes)
+            let property = dice.chance(0.3) ? DeviceProperty.userAttribute(name) : .attribute(name)
+            if dice.chance(0.15) { return .property(property, .exists) }
+            if case .flag = values[0] { return .property(property, .equals(some(values, &dice))) }
+            return dice.chance(0.5)
+                ? .property(property, .equals(some(values, &dice)))
+                : .property(property, .compare(comparison, dice.pick(values)))
+        }
+    }
+}
+
+extension SplitMix64 {
+    fileprivate mutating func pick<Item>(_ items: ArraySlice<Item>) -> Item { pick(Array(items)) }
+}

@@ -1,0 +1,83 @@
+import BelfryTesting
+import Foundation
+import Testing
+
+@testable import BelfryService
+
+/// A message's texts in other languages.
+@Suite struct TranslationTests {
+    private static func content(
+        _ translations: String, title: String? = "News", body: String? = "Hello {{user.name}}", isTemplate: Bool = false
+    ) throws -> Push.Content {
+        var content = Push.Content(
+            body: body, shared: SharedFields(title.map { [.title: $0] } ?? [:]), isTemplate: isTemplate)
+        content.translations = try Translations(
+            JSONValue(json: translations.utf8), field: "message.translations")
+        try content.checkShared()
+        return content
+    }
+
+    private static func values(_ language: String?) -> PersonalizedValues {
+        var values = PersonalizedValues.Values()
+        values.language = language
+        values.attributes = ["name": .text("Eva")]
+        return PersonalizedValues(values)
+    }
+
+    private static let german = #"{"de":{"title":"Neues","body":"Hallo {{user.name}}"},"de-CH":{"body":"Grüezi"}}"#
+
+    @Test(arguments: [
+        ("de", "Neues", "Hallo {{user.name}}"), ("de-AT", "Neues", "Hallo {{user.name}}"), ("DE-ch", "Neues", "Grüezi"),
+        ("de-CH-1996", "Neues", "Grüezi"), ("fr", "News", "Hello {{user.name}}"), (nil, "News", "Hello {{user.name}}"),
+        ("d", "News", "Hello {{user.name}}"),
+    ])
+    func `a device gets the nearest language, text by text`(language: String?, title: String, body: String) throws {
+        let filled = try Self.content(Self.german).filled(with: Self.values(language))
+        #expect(filled.shared.title == title && filled.body == body)
+        #expect(!filled.isPersonal)
+    }
+
+    @Test func `a translation has placeholders where the message has`() throws {
+        let content = try Self.content(Self.german, isTemplate: true)
+        #expect(try content.filled(with: Self.values("de-AT")).body == "Hallo Eva")
+        #expect(try content.filled(with: Self.values("en")).body == "Hello Eva")
+        let needs = PersonalizationNeeds(try content.placeholders())
+        #expect(needs.user && needs.attributes == ["name"])
+    }
+
+    @Test func `a spliced payload equals the rendered one`() throws {
+        let content = try Self.content(#"{"de":{"body":"\"ä\" \\ {{user.name}}"}}"#, isTemplate: true)
+        let template = try #require(try ContentTemplate(content))
+        let render = { (content: Push.Content) in
+            try IOSPayload(content, receiptID: UUID(words: 5, 5), sentAt: .zero).bytes
+        }
+        let payload = PayloadTemplate(try render(template.content), template)
+        let spliced = try #require(payload.payload(for: Self.values("de"), bytesMax: .max))
+        #expect(try spliced == render(content.filled(with: Self.values("de"))))
+    }
+
+    @Test func `the stored form and the request give it again`() throws {
+        let content = try Self.content(Self.german)
+        #expect(try Push.Content(stored: Array(content.storedText.utf8)) == content)
+        #expect(content.json["translations"]?["de"]?["title"] == .string("Neues"))
+    }
+
+    @Test func `the longest text is judged at acceptance`() throws {
+        let long = String(repeating: "x", count: 5_000)
+        let content = try Self.content("{\"de\":{\"body\":\"\(long)\"}}")
+        #expect(throws: InvalidInput.self) { try content.check(for: [.ios], receiptID: UUID()) }
+        try Self.content(Self.german).check(for: [.ios, .androidFCM], receiptID: UUID())
+    }
+
+    @Test(arguments: [
+        (#"{"de":{"title":"x"}}"#, "translates what the message has not"), (#"[]"#, "an object"),
+        (#"{"de":{}}"#, "an object with"), (#"{"de":{"sound":"x"}}"#, "sound"), (#"{"de":{"body":7}}"#, "a text"),
+        (#"{"":{"body":"x"}}"#, "empty language"), (#"{"de":{"body":"x"},"DE":{"body":"y"}}"#, "twice"),
+        (#"{"de":{"link":"javascript:x"}}"#, "translates what"), (#"{"not a tag":{"body":"x"}}"#, "not a tag"),
+    ])
+    func `a translation of nothing is refused with its field`(translations: String, words: String) {
+        #expect {
+            _ = try Self.content(translations, title: nil)
+        } throws: { "\($0)".contains("message.translations") && "\($0)".contains(words) }
+    }
+}

@@ -1,0 +1,65 @@
+import BelfryTesting
+import Testing
+
+@testable import BelfryService
+
+@Suite struct DeliveryWorkerTests {
+    private let clock = ManualClock()
+    private let store: MemoryStore
+
+    init() { store = MemoryStore(clock: clock) }
+
+    @Test func `a worker cancelled before sending returns its batch at once`() async throws {
+        try await fanOutOneBatch()
+        let batch = try #require(try await claim())
+        await worker.deliver([batch])
+        let again = try #require(try await claim())
+        #expect(again.key == batch.key && again.attempt == 2 && !again.isLapsed)
+        #expect(store.violations().isEmpty)
+    }
+
+    @Test func `a batch that may have been sent before lapses again`() async throws {
+        try await fanOutOneBatch()
+        _ = try await claim()
+        clock.advance(by: .seconds(60))
+        let lapsed = try #require(try await claim())
+        #expect(lapsed.isLapsed)
+        await worker.deliver([lapsed])
+        #expect(try await claim() == nil)
+        clock.advance(by: .seconds(60))
+        #expect(try await claim()?.isLapsed == true)
+    }
+
+    private var worker: DeliveryWorker {
+        DeliveryWorker(
+            store: CalledOffStore(base: store), providers: FakeProviders { [clock] _ in FakeProvider(clock: clock) },
+            policy: RetryPolicy(), clock: clock, lease: .seconds(60), random: { 0.5 },
+            deadTokenBreakers: DeadTokenBreakers(prototype: DeadTokenBreaker()),
+            credentials: CredentialsJudge(
+                store: store, clock: clock, lease: .seconds(60), logger: CapturedLog().logger),
+            faults: ConnectionFaultReporter(store: store, clock: clock, logger: CapturedLog().logger),
+            pushObserver: NoPushObserver(), linkKeys: NoLinkKeys(), logger: CapturedLog().logger)
+    }
+
+    private func claim() async throws -> Batch? {
+        try await store.claimBatches(BatchClaim(burstsMax: 1, roomElsewhere: 1, lease: .seconds(60))).first
+    }
+
+    private func fanOutOneBatch() async throws {
+        let application = try await store.create(.numbered(1))
+        let platform = try await store.create(.numbered(1, of: application.key))
+        _ = try await store.register(.sample(1), as: nil, on: platform)
+        _ = try await store.accept(.sample(to: platform))
+        for fanOut in try await store.claimFanOuts(atMost: 1, lanes: Lane.allCases, for: .seconds(60)) {
+            let devices = try await store.devices(in: fanOut, after: nil, limit: 9)
+            #expect(try await store.advance(FanOutStep(fanOut: fanOut, batches: [devices], isLast: true)))
+        }
+    }
+}
+
+/// Its reads are cut off, as those of a task that is cancelled are.
+private struct CalledOffStore: ForwardedPorts {
+    let base: any DeliveryPorts
+
+    func load(_ batches: [Batch]) async throws -> [BatchLoad?] { throw CancellationError() }
+}

@@ -1,0 +1,41 @@
+import BelfryTesting
+import Hummingbird
+import HummingbirdTesting
+import Testing
+
+@testable import BelfryService
+
+/// Genero's apps wait five seconds. When the database takes longer, they get an answer in words, not a failure of the network.
+@Suite struct GeneroBusyTests {
+    private static let key = "0123456789abcdef0123456789abcdef"
+
+    @Test func `a slow command is answered in time and finished later`() async throws {
+        let clock = ManualClock()
+        let memory = try SQLiteStore.temporary(clock: clock)
+        let application = try await memory.create(.test(PlaintextVault()))
+        let platform = try await memory.create(.test(.ios, of: application))
+        _ = try await memory.create(
+            try NewOpenEndpoint(kind: .genero, application: application.key, keyHash: SecretHash.of(Self.key)))
+        let (release, releaser) = AsyncStream.makeStream(of: Void.self)
+        let router = ResponseMiddleware.router(clock: clock)
+        let store = InterceptedStore(memory) { access in
+            if access == .write { for await _ in release {} }
+        }
+        GeneroRoutes(Services(store, clock: clock)).add(to: router)
+
+        try await Hummingbird.Application(router: router).test(.router) { client in
+            async let answer = client.execute(
+                uri: "/genero/\(Self.key)/token_maintainer/register", method: .post,
+                headers: [.contentType: "application/json"],
+                body: ByteBuffer(string: #"{"notification_type":"APNS","registration_token":"00112233"}"#))
+            while clock.sleepers == 0 { await Task.yield() }
+            clock.advance(by: GeneroRoutes.answerTime)
+            let body = String(buffer: try await answer.body)
+            #expect(body == #"{"status":-2,"message":"The server is busy, try again\n[00112233]"}"#)
+        }
+        let token = try DeviceToken(anySpelling: "00112233", for: .ios)
+        #expect(try await memory.holders(of: [token], on: platform.key).isEmpty)
+        releaser.finish()
+        while try await memory.holders(of: [token], on: platform.key).isEmpty { await Task.yield() }
+    }
+}

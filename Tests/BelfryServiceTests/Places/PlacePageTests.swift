@@ -1,0 +1,283 @@
+import BelfryTesting
+import FoundationEssentials
+import HTTPTypes
+import Testing
+
+@testable import BelfryService
+
+/// The map and the places on it.
+@Suite struct PlacePageTests {
+    private func begin() async throws -> (TestDashboard, TestBrowser, TestContents, String) {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        return (dashboard, browser, contents, "/apps/\(contents.application.uuid.lowercased)")
+    }
+
+    // MARK: The map itself
+
+    @Test(arguments: [
+        [(48.8584, 2.2945)], [(0, 0), (0.001, 0.001)], [(51.5, -0.1), (40.7, -74)], [(-17, 179), (-18, -179)],
+        [(90, 0), (-90, 180)], [(0, -180), (0, 180)],
+    ])
+    func `a map that fits places shows them all`(places: [(Double, Double)]) {
+        let frame = MapFrame(around: places.map { ($0.0, $0.1) })
+        for (latitude, longitude) in places where latitude.magnitude < 85 {
+            #expect(0...MapFrame.width ~= frame.x(longitude) && 0...MapFrame.height ~= frame.y(latitude))
+        }
+    }
+
+    @Test func `a circle of 100 m is placed within some metres`() {
+        let frame = MapFrame(latitude: 48.8584, longitude: 2.2945, zoom: 20)
+        #expect(100 * frame.unitsPerMetre(at: 48.8584) > 400)
+        let view = MapView(frame, []) { _ in "" }
+        #expect(view.bar.text.hasSuffix(" m") && view.lines.count >= 5)
+        #expect(view.land.isEmpty, "the outline says nothing so close")
+        #expect(!MapView(.world, []) { _ in "" }.land.isEmpty)
+    }
+
+    @Test(arguments: MapFrame.zooms)
+    func `a graticule is neither empty nor dense anywhere`(zoom: Int) {
+        for (latitude, longitude) in [(0.0, 0.0), (84.9, 179.9), (-60, -180), (48.8584, 2.2945)] {
+            let view = MapView(MapFrame(latitude: latitude, longitude: longitude, zoom: zoom), []) { _ in "" }
+            #expect(2...60 ~= view.lines.count, "\(latitude) \(view.lines.count)")
+        }
+    }
+
+    /// Source: OpenStreetMap Wiki, "Slippy map tilenames": the tile of a point.
+    @Test func `tiles lie where their servers have them`() throws {
+        let server = try #require(MapTiles(template: "https://tile.example/{z}/{x}/{y}.png", attribution: "© A"))
+        let view = MapView(MapFrame(latitude: 51.5074, longitude: -0.1278, zoom: 10), [], on: server) { _ in "" }
+        let middle = try #require(view.tiles.first { $0.href == "https://tile.example/10/511/340.png" })
+        let (x, y) = (try #require(Double(middle.x)), try #require(Double(middle.y)))
+        #expect(x <= 400 && 400 < x + 256 && y <= 220 && 220 < y + 256)
+        #expect(view.attribution == "© A" && view.land.isEmpty)
+        let world = MapView(.world, [], on: server) { _ in "" }
+        #expect(
+            Set(world.tiles.map(\.href)).isSubset(
+                of: [0, 1].flatMap { x in [0, 1].map { "https://tile.example/1/\(x)/\($0).png" } }))
+    }
+
+    @Test(arguments: [
+        "", "tile.example/{z}/{x}/{y}", "http://tile.example/{z}/{x}/{y}", "https://tile.example/{z}/{x}",
+        "https://tile.example/{z}/{x}/{y}; script-src *", "https://{z}.example/{x}/{y}", "https://*/{z}/{x}/{y}",
+        "https:///{z}/{x}/{y}", "https://a@b/{z}/{x}/{y}", "javascript:{z}{x}{y}",
+    ])
+    func `an address that is none of tiles is refused`(template: String) {
+        #expect(MapTiles(template: template, attribution: "") == nil)
+    }
+
+    @Test func `only map pages allow the tile server's pictures`() async throws {
+        let tiles = MapTiles(template: "https://tile.example/{z}/{x}/{y}.png", attribution: "© A")
+        let dashboard = try TestDashboard(mapTiles: tiles)
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let path = "/apps/\(contents.application.uuid.lowercased)"
+        let map = try await browser.get("\(path)/places")
+        #expect(map.headers[.contentSecurityPolicy]?.contains("img-src 'self' https://tile.example;") == true)
+        #expect(map.contains("https://tile.example/16/") && map.contains("© A"))
+        for page in [path, "\(path)/compose", "\(path)/geofences/new"] {
+            #expect(try await browser.get(page).headers[.contentSecurityPolicy]?.contains("tile.example") == false)
+        }
+    }
+
+    @Test func `an overlapping name is left out and its circle titled`() {
+        let names = ["first", "second", "far"]
+        let spots = names.enumerated().map { index, name in
+            MapView.Spot(
+                name: name, latitude: 0, longitude: index == 2 ? 90 : 0.001, radius: 10, href: "", isActive: false)
+        }
+        let view = MapView(MapFrame(latitude: 0, longitude: 45, zoom: 2), spots) { _ in "" }
+        #expect(view.circles.map(\.text) == ["first", "", "far"] && view.circles.map(\.name) == names)
+    }
+
+    @Test func `the distance of two cities is that of an atlas`() {
+        // London and Paris, 344 km.
+        let metres = MapFrame.metres((51.5074, -0.1278), (48.8566, 2.3522))
+        #expect(340_000...348_000 ~= metres)
+    }
+
+    @Test func `numbers that are none look at something all the same`() {
+        for number in [Double.nan, .infinity, -.infinity, 1e300] {
+            let frame = MapFrame(latitude: number, longitude: number, zoom: 3)
+            #expect(frame.latitude.isFinite && -180...180 ~= frame.longitude)
+        }
+    }
+
+    // MARK: Pages
+
+    @Test func `places are circles of a map that moves by links`() async throws {
+        let (_, browser, contents, path) = try await begin()
+        let page = try await browser.get("\(path)/places")
+        #expect(page.status == .ok && page.contains("<circle class=\"active\""))
+        #expect(page.contains("href=\"/dashboard\(path)/places/\(contents.location.key)\" aria-label=\"dairy\""))
+        #expect(page.contains(">Closer<") && page.contains("zoom=17"))
+        let far = try await browser.get("\(path)/places?lat=-40&lon=100&zoom=5")
+        #expect(!far.contains("<circle") && far.contains("zoom=6") && far.contains("assets/world.svg"))
+        for query in ["lat=x&lon=1", "lat=nan&lon=inf&zoom=-9", "lat=1e999&lon=1&zoom=99999999999999999999"] {
+            #expect(try await browser.get("\(path)/places?\(query)").status == .ok)
+        }
+    }
+
+    @Test func `coordinates are searched for`() async throws {
+        let (dashboard, browser, contents, path) = try await begin()
+        _ = try await dashboard.services.places.create(
+            Place(name: "Tower", latitude: 48.8584, longitude: 2.2945, radius: 100), of: contents.application,
+            by: TestDashboard.author)
+        let page = try await browser.get("\(path)/places?q=48.8585%2C%202.2946")
+        #expect(page.contains("Nearest locations") && page.contains(">inside<") && page.contains("class=\"cross\""))
+        let ours = "/places/\(contents.location.key)\" dir="
+        let (tower, dairy) = (
+            try #require(page.text.firstRange(of: ">Tower</a>")), try #require(page.text.firstRange(of: ours))
+        )
+        #expect(tower.lowerBound < dairy.lowerBound, "the nearest first")
+        #expect(page.contains("name=\"latitude\" value=\"48.8585\""))
+        #expect(!(try await browser.get("\(path)/places?q=Tow")).contains(ours))
+    }
+
+    @Test func `a location is changed and deleted on its page`() async throws {
+        let (dashboard, browser, contents, path) = try await begin()
+        let page = "\(path)/places/\(contents.location.key)"
+        let shown = try await browser.get(page)
+        #expect(shown.contains("<circle") && shown.contains("name=\"radius\" value=\"100\""))
+        #expect(shown.contains("\(path)/places\" aria-current=\"page\""))
+        let fields = [("name", "Shop"), ("latitude", "1.5"), ("longitude", "2.5"), ("radius", "50")]
+        let wrong = try await browser.post(page, fields.filter { $0.0 != "latitude" } + [("latitude", "91")])
+        #expect(wrong.status == .unprocessableContent && wrong.contains("-90...90") && wrong.contains("value=\"Shop\""))
+        #expect(try await browser.post(page, fields).location.hasSuffix("?done=saved"))
+        let location = try #require(
+            try await dashboard.store.location(contents.location.key, of: contents.application.key))
+        #expect(location.place.name == "Shop" && location.place.latitude == 1.5)
+        #expect(try await browser.post("\(page)/delete").contains("Delete the place Shop?"))
+        let used = try await browser.post("\(page)/delete", [("confirmed", "yes")])
+        #expect(used.status == .unprocessableContent, "a geofence is at it")
+        _ = try await browser.post("\(path)/geofences/\(contents.geofence.key)/delete", [("confirmed", "yes")])
+        _ = try await browser.post("\(path)/groups/\(contents.group.key)/delete", [("confirmed", "yes")])
+        #expect(
+            try await browser.post("\(page)/delete", [("confirmed", "yes")]).location.hasSuffix("places?done=deleted"))
+    }
+
+    @Test func `saving an outdated place, group or geofence is reported`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let (store, app) = (dashboard.store, contents.application)
+        let path = "/apps/\(app.uuid.lowercased)"
+        func seen(_ path: String) async throws -> (String, String) {
+            let page = try await browser.get(path)
+            return ("seen", String(try #require(page.text.firstMatch(of: /name="seen" value="([0-9a-f]+)"/)?.1)))
+        }
+        let (location, group, fence) = (contents.location, contents.group, contents.geofence)
+        let at = ("at-location-\(location.key)", "yes")
+        let forms: [(path: String, fields: [(String, String)])] = [
+            (
+                "\(path)/places/\(location.key)",
+                [("name", "mine"), ("latitude", "1"), ("longitude", "2"), ("radius", "150")]
+            ), ("\(path)/groups/\(group.key)", [("name", "mine"), ("description", ""), at]),
+            (
+                "\(path)/geofences/\(fence.key)",
+                [
+                    ("body", "mine"), ("trigger", "exit"), ("platform", "all"), ("expires_at", "2199-01-31T08:30"), at,
+                ]
+            ),
+        ]
+        var marks: [(String, String)] = []
+        for form in forms { marks.append(try await seen(form.path)) }
+        _ = try await store.update(location.key, of: app.key) { old in
+            try Place(name: "theirs", latitude: old.latitude, longitude: old.longitude, radius: old.radius)
+        }
+        _ = try await store.update(group.key, of: app.key) { old in
+            try LocationGroupPlan(name: "theirs", summary: old.summary, locations: old.locations)
+        }
+        _ = try await store.update(fence.key, of: app.key) { old in
+            try GeofencePlan(
+                locations: old.locations, groups: old.groups, trigger: old.trigger, platform: .ios, tags: old.tags,
+                data: old.data, startsAt: old.startsAt, expiresAt: old.expiresAt)
+        }
+        for (form, mark) in zip(forms, marks) {
+            let late = try await browser.post(form.path, form.fields + [mark])
+            #expect(late.status == .unprocessableContent, "\(form.path): \(late.status)")
+            #expect(late.contains("Somebody else has changed this"), "\(form.path)")
+            #expect(late.contains("mine"), "what was typed is kept")
+            let again = try await browser.post(form.path, form.fields + [try await seen(form.path)])
+            #expect(again.status == .seeOther, "\(form.path): \(again.text)")
+        }
+        #expect(try await store.location(location.key, of: app.key)?.place.name == "mine")
+        #expect(try await store.locationGroup(group.key, of: app.key)?.name == "mine")
+        #expect(try await store.geofence(fence.key, of: app.key)?.plan.trigger == .exit)
+        // A location that somebody adds is offered, and no change of the group.
+        let mark = try await seen(forms[1].path)
+        _ = try await store.create(try Place(name: "new", latitude: 3, longitude: 4, radius: 100), of: app.key)
+        #expect(try await browser.post(forms[1].path, forms[1].fields + [mark]).status == .seeOther)
+    }
+
+    @Test func `a group is made, changed and deleted`() async throws {
+        let (dashboard, browser, contents, path) = try await begin()
+        let wrong = try await browser.post("\(path)/groups", [("name", ""), ("description", "kept text")])
+        #expect(wrong.status == .unprocessableContent && wrong.contains("kept text"))
+        let box = ("at-location-\(contents.location.key)", "yes")
+        #expect(try await browser.post("\(path)/groups", [("name", "Shops"), box]).location.hasSuffix("done=saved"))
+        let groups = try await dashboard.store.locationGroups(of: contents.application.key, GeoListQuery())
+        let group = try #require(groups.elements.first { $0.name == "Shops" })
+        #expect(group.locations.map(\.key) == [contents.location.key])
+        let page = "\(path)/groups/\(group.key)"
+        #expect(try await browser.get(page).contains("name=\"\(box.0)\" value=\"yes\" checked"))
+        _ = try await browser.post(page, [("name", "No shops")])
+        let changed = try #require(try await dashboard.store.locationGroup(group.key, of: contents.application.key))
+        #expect(changed.name == "No shops" && changed.locations.isEmpty)
+        #expect(
+            try await browser.post("\(page)/delete", [("confirmed", "yes")]).location.hasSuffix("places?done=deleted"))
+    }
+
+    @Test func `a geofence is made, shown with its triggers, and changed`() async throws {
+        let (dashboard, browser, contents, path) = try await begin()
+        let fields = [
+            ("body", "Welcome"), ("title", "Dairy"), ("trigger", "exit"), ("platform", "ios"), ("topics", "Dairy"),
+            ("starts_at", "2198-01-31T08:30"), ("expires_at", "2199-01-31T08:30"),
+        ]
+        let nowhere = try await browser.post("\(path)/geofences", fields)
+        #expect(nowhere.status == .unprocessableContent && nowhere.contains("needs a location"))
+        let box = ("at-group-\(contents.group.key)", "yes")
+        #expect(try await browser.post("\(path)/geofences", fields + [box]).location.hasSuffix("done=saved"))
+        let fence = try #require(
+            try await dashboard.store.geofences(of: contents.application.key, GeoListQuery()).elements.last)
+        #expect(
+            fence.plan.trigger == .exit && fence.plan.groups == [contents.group.key] && fence.plan.tags == ["dairy"])
+        #expect(
+            fence.plan.data.parts["ios"] == .object(["alertBody": .string("Welcome"), "alertTitle": .string("Dairy")]))
+        let event = AnalyticsEvent(
+            kind: .geofenceTriggered, time: dashboard.clock.now, device: contents.device.uuid, geofence: fence.key,
+            location: contents.location.key)
+        _ = try await dashboard.store.record([event], on: contents.platform, lateMax: .seconds(9))
+        let page = try await browser.get("\(path)/geofences/\(fence.key)")
+        #expect(page.contains("\(path)/places\" aria-current=\"page\""), "in the menu")
+        #expect(page.contains("Welcome") && page.contains("<dt>Triggers</dt><dd><span dir=\"auto\">1</span>"))
+        #expect(page.contains("name=\"\(box.0)\" value=\"yes\" checked") && page.contains("2198-01-31T08:30"))
+        let json = #"{"ios": {"alertBody": "Hi", "hasAction": true}}"#
+        _ = try await browser.post("\(path)/geofences/\(fence.key)", fields + [box, ("data", json)])
+        let changed = try #require(try await dashboard.store.geofence(fence.key, of: contents.application.key))
+        #expect(changed.plan.data.parts == ["ios": .object(["alertBody": .string("Hi"), "hasAction": .bool(true)])])
+        #expect(try await browser.get("\(path)/geofences/\(fence.key)").contains("&quot;hasAction&quot;: true"))
+        for (name, value) in [("data", "{"), ("expires_at", "soon")] {
+            let kept = fields.filter { $0.0 != name } + [box, (name, value)]
+            let wrong = try await browser.post("\(path)/geofences/\(fence.key)", kept)
+            #expect(wrong.status == .unprocessableContent && wrong.contains("value=\"ios\" selected"), "\(name)")
+        }
+    }
+
+    @Test func `a read-only person sees the map without forms`() async throws {
+        let (dashboard, _, contents, path) = try await begin()
+        let reader = try await dashboard.browser(
+            "reader@a.example", .readOnly, .application(contents.application.key, of: Tenant.first))
+        for page in [
+            "places", "places/\(contents.location.key)", "groups/\(contents.group.key)",
+            "geofences/\(contents.geofence.key)",
+        ] {
+            let shown = try await reader.get("\(path)/\(page)")
+            #expect(shown.status == .ok && shown.contains("<circle"), "\(page)")
+            // The log-out is another kind of form.
+            #expect(!shown.contains("\" method=\"post\""), "\(page)")
+        }
+        #expect(try await reader.get("\(path)/geofences/new").status == .forbidden)
+    }
+}

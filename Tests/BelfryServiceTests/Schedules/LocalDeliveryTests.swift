@@ -1,0 +1,127 @@
+import BelfryTesting
+import Foundation
+import Testing
+
+@testable import BelfryService
+
+/// A time by the clocks of each recipient.
+@Suite struct LocalDeliveryTests {
+    private func delivery(
+        _ time: String, past: LocalDelivery.Past = .send, madeAt: String = "2026-01-01T00:00:00Z", zone: String = "UTC"
+    ) throws -> LocalDelivery {
+        try LocalDelivery(
+            time: LocalTime(time, field: "local"), past: past, zone: ZoneInfo(zone, field: "zone"),
+            madeAt: Instant(madeAt, field: "made"))
+    }
+
+    private func due(_ zone: String, _ delivery: LocalDelivery) throws -> String? {
+        try delivery.due(in: ZoneInfo(zone, field: "zone"))?.text
+    }
+
+    @Test func `skipped and repeated times of clocks count once`() throws {
+        let gap = try delivery("2026-03-29T02:30")
+        #expect(try due("Europe/Vienna", gap) == "2026-03-29T01:00:00.000Z")
+        let overlap = try delivery("2026-10-25T02:30")
+        #expect(try due("Europe/Vienna", overlap) == "2026-10-25T00:30:00.000Z")
+    }
+
+    @Test func `every zone comes to it once within 26 hours`() throws {
+        for time in ["2026-12-24T09:00", "2026-03-29T02:30", "2026-11-01T01:30"] {
+            let delivery = try delivery(time)
+            let steps = delivery.steps
+            #expect(ZoneInfo.all.count > 300 && steps.count > 20)
+            #expect(zip(steps, steps.dropFirst()).allSatisfy { $0 < $1 })
+            let (first, last) = try (#require(steps.first), #require(steps.last))
+            #expect(last - first <= .seconds(27 * 3_600), "\(last.text) \(first.text)")
+            for zone in ZoneInfo.all { #expect(delivery.due(in: zone).map(steps.contains) == true, "\(zone.name)") }
+        }
+    }
+
+    @Test func `a past time is sent, skipped, or sent tomorrow`() throws {
+        let made = "2026-12-24T12:00:00Z"
+        for (past, tokyo) in [
+            (LocalDelivery.Past.send, made.replacing("Z", with: ".000Z")), (.skip, nil),
+            (.nextDay, "2026-12-25T00:00:00.000Z"),
+        ] as [(LocalDelivery.Past, String?)] {
+            let delivery = try delivery("2026-12-24T09:00", past: past, madeAt: made)
+            #expect(try due("Asia/Tokyo", delivery) == tokyo)
+            #expect(try due("America/New_York", delivery) == "2026-12-24T14:00:00.000Z", "not past")
+        }
+    }
+
+    @Test func `the stored form gives it again`() throws {
+        let delivery = try delivery("2026-12-24T09:00", past: .nextDay, zone: "Europe/Vienna")
+        var target = Target.everyone
+        target.local = delivery
+        #expect(try Target(stored: Array(target.storedText.utf8)) == target)
+    }
+
+    /// Devices of twelve zones, some that travel between them and some without a zone of their own.
+    @Test(arguments: Engine.allCases)
+    func `each device gets one push by its own clock`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
+            let start = fixture.clock.now
+            let zones = [
+                "Pacific/Auckland", "Asia/Tokyo", "Asia/Kolkata", "Asia/Dubai", "Europe/Athens", "Europe/Vienna",
+                "Europe/London", "America/Sao_Paulo", "America/New_York", "America/Denver", "America/Los_Angeles",
+                "Pacific/Honolulu",
+            ]
+            func register(_ number: Int, in zone: String?, user: String? = nil) async throws -> Key<Device> {
+                let registration = try Registration(
+                    token: DeviceToken(bytes: Array("d\(number)".utf8)), about: .init(),
+                    customUserID: user.map { .set($0) } ?? .clear, topics: .replace(["news"]),
+                    detail: DeviceDetail.Change(timeZone: zone))
+                return try await fixture.ports.register(registration, as: nil, on: fixture.platform).key
+            }
+            var expected: [Key<Device>: Instant] = [:]
+            let day = start + .seconds(3 * 86_400)
+            let delivery = try LocalDelivery(
+                time: LocalTime(String(day.text.prefix(10)) + "T09:00", field: "local"), past: .send,
+                zone: ZoneInfo("Europe/Vienna", field: "zone"), madeAt: start)
+            for number in 0..<60 {
+                let zone = zones[number % zones.count]
+                let key = try await register(number, in: zone)
+                expected[key] = delivery.due(in: try ZoneInfo(zone, field: ""))
+            }
+            let profile = UserProfile(stored: nil, timeZone: "Asia/Tokyo", attributes: [:])
+            _ = try await store.setUser("kim", of: fixture.application.key) { _ in profile }
+            expected[try await register(100, in: nil, user: "kim")] = delivery.due(
+                in: try ZoneInfo("Asia/Tokyo", field: ""))
+            expected[try await register(101, in: nil)] = delivery.due(in: try ZoneInfo("Europe/Vienna", field: ""))
+            let schedule = try await PushService(store: store).schedule(
+                PushRequest(content: Push.Content(body: "Good morning"), target: Target(topics: ["news"])),
+                at: delivery,
+                for: fixture.application, by: .local(systemUser: "test"))
+            let scheduler = Scheduler(
+                store: store, clock: fixture.clock, poll: .seconds(1), pushObserver: NoPushObserver(),
+                loop: RetryingLoop(clock: fixture.clock, pause: .seconds(1), logger: .strict))
+            let builder = PushBuilder(store: store, clock: fixture.clock)
+            var (sent, rounds): ([Key<Device>: [Instant]], Int) = ([:], 0)
+            while let next = try await store.nextScheduleDue(), rounds < 60 {
+                rounds += 1
+                fixture.clock.advance(by: next - fixture.clock.now)
+                for due in try await store.dueSchedules(atMost: 10) { try await scheduler.release(due, by: builder) }
+                try await fixture.fanOut()
+                while let batch = try await fixture.claim(1).first {
+                    for device in batch.devices { sent[device, default: []].append(fixture.clock.now) }
+                    _ = try await store.settle(Settlement(batch, all: .accepted))
+                }
+                // A traveller who has it goes where it is still to come, one who has not goes where it was already.
+                if rounds == 14 {
+                    _ = try await register(1, in: "Pacific/Honolulu")
+                    _ = try await register(10, in: "Asia/Tokyo")
+                }
+            }
+            let traveller = try await register(10, in: "Asia/Tokyo")
+            for (device, time) in expected where device != traveller {
+                #expect(sent[device] == [time], "device \(device)")
+            }
+            #expect(sent[traveller]?.count == 1, "once, and not lost")
+            let ended = try #require(try await store.schedule(schedule.key, of: fixture.application.key))
+            #expect(ended.ending?.how.name == "sent")
+            let runs = try await store.runs(of: schedule.key)
+            #expect(runs.count >= 12 && runs.count <= 15, "nothing is noted of zones without devices")
+        }
+    }
+}

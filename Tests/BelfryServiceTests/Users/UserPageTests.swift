@@ -1,0 +1,109 @@
+import BelfryTesting
+import FoundationEssentials
+import HTTPTypes
+import Testing
+
+@testable import BelfryService
+
+/// The page of one user: what is known, changing it, the file, and erasing.
+@Suite struct UserPageTests {
+    private struct Fixture {
+        let dashboard: TestDashboard
+        let contents: TestContents
+        let browser: TestBrowser
+
+        init() async throws {
+            dashboard = try TestDashboard()
+            contents = try await TestContents(dashboard, text: "Ann & Söhne")
+            browser = try await dashboard.browser("boss@a.example")
+        }
+
+        var users: String { "/apps/\(contents.application.uuid.lowercased)/users" }
+        let id = "Ann & Söhne"
+        var encoded: String { id.percentEncoded }
+
+        func profile() async throws -> UserProfile? {
+            try await dashboard.store.user(id, of: contents.application.key)?.profile
+        }
+    }
+
+    @Test func `users are found by id prefix, device users by part`()
+        async throws
+    {
+        let fixture = try await Fixture()
+        let (browser, users) = (fixture.browser, fixture.users)
+        _ = try await fixture.dashboard.store.setUser("sohn-1", of: fixture.contents.application.key) { $0 }
+        let beginning = try await browser.get("\(users)?q=Ann")
+        #expect(beginning.contains("Ann &amp; S") && !beginning.contains("sohn-1"))
+        #expect(!beginning.contains("Elsewhere in the id"))
+        let amid = try await browser.get("\(users)?q=& s%C3%B6hn".replacing("& ", with: "%26%20"))
+        #expect(amid.contains("No user&#39;s id begins so") && amid.contains("Elsewhere in the id"))
+        #expect(amid.contains("Ann &amp; S"))
+        let none = try await browser.get("\(users)?q=nobody")
+        #expect(none.contains("No user&#39;s id begins so") && !none.contains("Elsewhere"))
+    }
+
+    @Test func `a profile is shown, changed whole, and kept when refused`() async throws {
+        let fixture = try await Fixture()
+        let (browser, users) = (fixture.browser, fixture.users)
+        #expect(try await browser.get(users).contains("Ann &amp; S"))
+        let saved = try await browser.post(
+            "\(users)/change",
+            [
+                ("id", fixture.id), ("language", "de-AT"), ("time_zone", "Europe/Vienna"),
+                ("attributes", #"{"plan": "gold", "visits": 3}"#),
+            ])
+        #expect(saved.location.hasSuffix("/users?id=\(fixture.encoded)&done=saved"))
+        #expect(try await fixture.profile()?.attributes == ["plan": .text("gold"), "visits": .number(3)])
+        let page = try await browser.get("\(users)?id=\(fixture.encoded)")
+        #expect(page.contains("Europe/Vienna") && page.contains("gold") && page.contains("Has one device."))
+
+        for (attributes, words) in [
+            ("[1]", "has to be a JSON object"), (#"{"plan": null}"#, "has to be a text, a number"), ("{", "attributes"),
+        ] {
+            let refused = try await browser.post(
+                "\(users)/change", [("id", fixture.id), ("language", "fr"), ("attributes", attributes)])
+            #expect(refused.status == .unprocessableContent && refused.contains(words) && refused.contains("fr"))
+        }
+        _ = try await browser.post("\(users)/change", [("id", fixture.id), ("attributes", #"{"visits": 4}"#)])
+        let profile = try await fixture.profile()
+        #expect(profile?.attributes == ["visits": .number(4)] && profile?.language == nil)
+    }
+
+    @Test func `all that is known is a file`() async throws {
+        let fixture = try await Fixture()
+        let file = try await fixture.browser.get("\(fixture.users)/export?id=\(fixture.encoded)")
+        #expect(file.headers[.contentDisposition] == "attachment; filename=\"user.json\"")
+        let value = try JSONValue(json: file.text.utf8)
+        #expect(value["user_id"] == .string(fixture.id))
+        guard case .array(let devices)? = value["devices"] else { throw InvalidInput(field: "devices", "is no list") }
+        #expect(devices.map { $0["device_uuid"] } == [.string(fixture.contents.device.uuid.lowercased)])
+        #expect(try await fixture.browser.get("\(fixture.users)/export?id=nobody").status == .notFound)
+    }
+
+    @Test func `a user is erased by whoever types the id`() async throws {
+        let fixture = try await Fixture()
+        let (browser, users) = (fixture.browser, fixture.users)
+        let refused = try await browser.post("\(users)/erase", [("id", fixture.id), ("confirm", "Ann")])
+        #expect(refused.status == .unprocessableContent && refused.contains("is not the id"))
+        let store = fixture.dashboard.store
+        let platform = fixture.contents.platform.key
+        #expect(try await store.device(fixture.contents.device.uuid, on: platform)?.isActive == true)
+        let erased = try await browser.post("\(users)/erase", [("id", fixture.id), ("confirm", fixture.id)])
+        #expect(erased.location.hasSuffix("/users?done=erased"))
+        let device = try await store.device(fixture.contents.device.uuid, on: platform)
+        #expect(device?.isActive != true && device?.customUserID == nil)
+        #expect(try await browser.get("\(users)?id=\(fixture.encoded)").status == .notFound)
+        #expect(try await store.auditLog().last?.change.action == "user.erase")
+    }
+
+    @Test func `a read-only person sees no form`() async throws {
+        let fixture = try await Fixture()
+        let reader = try await fixture.dashboard.browser(
+            "reader@a.example", .readOnly, .tenant(fixture.contents.application.tenantKey))
+        let page = try await reader.get("\(fixture.users)?id=\(fixture.encoded)")
+        #expect(page.status == .ok && !page.contains("Erase this user"))
+        let fields = [("id", fixture.id), ("confirm", fixture.id)]
+        #expect(try await reader.post("\(fixture.users)/erase", fields).status == .forbidden)
+    }
+}

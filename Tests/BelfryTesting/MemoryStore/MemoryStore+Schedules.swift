@@ -1,0 +1,97 @@
+package import BelfryService
+
+extension MemoryStore {
+    package func schedule(
+        _ pushRequest: PushRequest, at dueAt: Instant, recurring recurrence: Recurrence?,
+        for application: Key<Application>
+    ) async throws -> Schedule {
+        let now = clock.now
+        let schedule = try transaction { contents in
+            guard contents.applications[application] != nil else { throw StoreError.unknown("application") }
+            let schedule = Schedule(
+                key: contents.nextKey(), applicationKey: application, pushRequest: pushRequest, dueAt: dueAt,
+                createdAt: now, version: 1, recurrence: recurrence, ending: nil)
+            contents.schedules[schedule.key] = schedule
+            return schedule
+        }
+        if dueAt < now + Schedule.soon { signals.fire(.all) }
+        return schedule
+    }
+
+    package func schedule(_ key: Key<Schedule>, of application: Key<Application>) async throws -> Schedule? {
+        transaction { $0.schedule(key, of: application) }
+    }
+
+    package func change(
+        _ key: Key<Schedule>, of application: Key<Application>, _ change: Schedule.Change
+    ) async throws -> Schedule? {
+        let now = clock.now
+        let changed = try transaction { contents -> Schedule? in
+            guard let schedule = contents.schedule(key, of: application), schedule.ending == nil else { return nil }
+            try schedule.check(change)
+            let changed = try schedule.changed(by: change, at: now)
+            contents.schedules[key] = changed
+            return changed
+        }
+        if let changed, changed.dueAt < now + Schedule.soon { signals.fire(.all) }
+        return changed
+    }
+
+    package func cancel(_ key: Key<Schedule>, of application: Key<Application>) async throws -> Bool {
+        let now = clock.now
+        return transaction { contents in
+            guard let schedule = contents.schedule(key, of: application) else { return false }
+            return contents.end(schedule, .cancelled, now: now)
+        }
+    }
+
+    package func dueSchedules(atMost limit: Int) async throws -> [Schedule] {
+        let now = clock.now
+        return transaction { contents in Array(contents.waiting.filter { $0.dueAt <= now }.prefix(limit)) }
+    }
+
+    package func nextScheduleDue() async throws -> Instant? { transaction { $0.waiting.first?.dueAt } }
+
+    package func release(_ schedule: Schedule, as push: NewPush) async throws -> Push? {
+        let now = clock.now
+        let accepted = try transaction { contents -> Push? in
+            var changed = contents
+            guard changed.end(schedule, .sent(receiptID: push.receiptID), now: now) else { return nil }
+            let accepted = try changed.keep(push, now: now)
+            contents = changed
+            return accepted
+        }
+        if accepted != nil { signals.fire(.all) }
+        return accepted
+    }
+
+    package func end(_ schedule: Schedule, _ how: Schedule.How) async throws -> Bool {
+        let now = clock.now
+        return transaction { $0.end(schedule, how, now: now) }
+    }
+}
+
+extension Contents {
+    /// Waiting schedules, the next due first.
+    fileprivate var waiting: [Schedule] {
+        schedules.values.filter { $0.ending == nil }.sorted { $0.isDue(before: $1) }
+    }
+
+    fileprivate func schedule(_ key: Key<Schedule>, of application: Key<Application>) -> Schedule? {
+        schedules[key].flatMap { $0.applicationKey == application ? $0 : nil }
+    }
+
+    fileprivate mutating func end(_ schedule: Schedule, _ how: Schedule.How, now: Instant) -> Bool {
+        guard let current = schedules[schedule.key], current.ending == nil, current.version == schedule.version else {
+            return false
+        }
+        schedules[schedule.key] = current.finished(how, at: now)
+        schedules = schedules.filter { entry in entry.value.ending.map { $0.at + Schedule.keptFor >= now } ?? true }
+        return true
+    }
+}
+
+extension Schedule {
+    fileprivate func isDue(before other: Schedule) -> Bool { (dueAt, key) < (other.dueAt, other.key) }
+
+}
