@@ -140,24 +140,33 @@ extension Admin {
     }
 
     private struct EditedApp: Body {
-        static let fields = ["name", "description", "ignores_unknown_fields"]
+        static let fields = ["name", "description", "ignores_unknown_fields", "quiet_hours", "caps"]
         private var name: Name?
         private var description: Description?
         private var ignoresUnknownFields: Bool?
+        private var quietHours = Registration.Change<QuietHours>.keep
+        private var caps: [FrequencyCap]?
 
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
             switch field {
             case "name": name = try reader.name(field)
             case "ignores_unknown_fields": ignoresUnknownFields = try reader.bool(field)
+            case "quiet_hours":
+                let value = try reader.value(field)
+                quietHours = value.isNull ? .clear : .set(try QuietHours(value, field: field))
+            case "caps":
+                let value = try reader.value(field)
+                caps = value.isNull ? [] : try FrequencyCap.list(value, field: field)
             default: description = try reader.description(field)
             }
         }
 
         func required() throws(InvalidInput) -> ApplicationEdit {
             let edit = ApplicationEdit(
-                name: name, description: description, ignoresUnknownFields: ignoresUnknownFields)
+                name: name, description: description, ignoresUnknownFields: ignoresUnknownFields,
+                quietHours: quietHours, caps: caps)
             guard !edit.isEmpty else {
-                throw InvalidInput.missing("name, description or ignores_unknown_fields")
+                throw InvalidInput.missing("name, description, ignores_unknown_fields, quiet_hours or caps")
             }
             return edit
         }

@@ -72,6 +72,12 @@ extension AdminService {
         details["name"] = edit.name?.text
         details["description"] = edit.description?.text
         details["ignores_unknown_fields"] = edit.ignoresUnknownFields.map { String($0) }
+        switch edit.quietHours {
+        case .keep: break
+        case .clear: details["quiet_hours"] = ""
+        case .set(let quiet): details["quiet_hours"] = quiet.words
+        }
+        details["caps"] = edit.caps.map { $0.map(\.words).joined(separator: " ") }
         let change = AuditedChange(by: author, "app.edit", application, details)
         try await store.audited(change) { try await store.edit(application.key, edit) }
     }

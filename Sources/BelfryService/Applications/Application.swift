@@ -21,12 +21,13 @@ package struct Application: Sendable, Hashable {
     package let tenantKey: Key<Tenant>
     /// Whether PCF's API ignores unknown fields, as PCF did. Otherwise it refuses a request to send that has one.
     package let ignoresUnknownFields: Bool
+    package let deliveryRules: DeliveryRules
 
     package init(
         key: Key<Application>, uuid: UUID, name: String, apiKeyHash: [UInt8], sharedSecret: Sealed, createdAt: Instant,
         tenantKey: Key<Tenant> = Tenant.first, bindingKeyHashes: [[UInt8]] = [], description: String = "",
         previousAPIKey: PreviousSecret<[UInt8]>? = nil, previousSharedSecret: PreviousSecret<Sealed>? = nil,
-        ignoresUnknownFields: Bool = false
+        ignoresUnknownFields: Bool = false, deliveryRules: DeliveryRules = DeliveryRules()
     ) {
         self.key = key
         self.uuid = uuid
@@ -40,6 +41,7 @@ package struct Application: Sendable, Hashable {
         self.previousAPIKey = previousAPIKey
         self.previousSharedSecret = previousSharedSecret
         self.ignoresUnknownFields = ignoresUnknownFields
+        self.deliveryRules = deliveryRules
     }
 }
 
@@ -61,14 +63,30 @@ package struct ApplicationEdit: Sendable, Hashable {
     package let name: Name?
     package let description: Description?
     package let ignoresUnknownFields: Bool?
+    /// `.set(nil)` is `.clear`.
+    package let quietHours: Registration.Change<QuietHours>
+    package let caps: [FrequencyCap]?
 
-    package init(name: Name? = nil, description: Description? = nil, ignoresUnknownFields: Bool? = nil) {
+    package init(
+        name: Name? = nil, description: Description? = nil, ignoresUnknownFields: Bool? = nil,
+        quietHours: Registration.Change<QuietHours> = .keep, caps: [FrequencyCap]? = nil
+    ) {
         self.name = name
         self.description = description
         self.ignoresUnknownFields = ignoresUnknownFields
+        self.quietHours = quietHours
+        self.caps = caps
     }
 
-    package var isEmpty: Bool { name == nil && description == nil && ignoresUnknownFields == nil }
+    package var isEmpty: Bool {
+        name == nil && description == nil && ignoresUnknownFields == nil && !changesRules
+    }
+
+    package var changesRules: Bool { quietHours != .keep || caps != nil }
+
+    func changed(_ rules: DeliveryRules) -> DeliveryRules {
+        DeliveryRules(quietHours: quietHours.applied(to: rules.quietHours), caps: caps ?? rules.caps)
+    }
 }
 
 /// Bytes that only the vault can decrypt.

@@ -88,7 +88,8 @@ extension Application {
             previousSharedSecret: row.instantIfAny(11).map {
                 PreviousSecret(Sealed(bytes: row.blob(10)), validUntil: $0)
             },
-            ignoresUnknownFields: row.bool(12))
+            ignoresUnknownFields: row.bool(12),
+            deliveryRules: try row.textIfAny(13).map { try DeliveryRules(JSONValue(json: $0.utf8)) } ?? DeliveryRules())
     }
 }
 

@@ -133,6 +133,21 @@ struct ApplicationPages {
                     "ignores_unknown_fields",
                     "PCF's API ignores fields that it does not know, instead of refusing the push",
                     application.ignoresUnknownFields),
+                .text(
+                    "quiet_hours", "Quiet hours, by each recipient's clock",
+                    application.deliveryRules.quietHours.map { $0.hours?.text ?? "users" } ?? "",
+                    hint: "22:00-08:00; users for only those that users set; empty for none"),
+                .select(
+                    "quiet_then", "A push that comes in them",
+                    (application.deliveryRules.quietHours?.then ?? .wait).rawValue,
+                    [("wait", "waits for their end"), ("skip", "is not sent"), ("passive", "makes no sound")]),
+                .text(
+                    "quiet_zone", "Time zone where none is known",
+                    application.deliveryRules.quietHours?.zone.name ?? "", hint: "Europe/Vienna; empty for UTC"),
+                .text(
+                    "caps", "The most pushes that a user gets",
+                    application.deliveryRules.caps.map(\.words).joined(separator: " "),
+                    hint: "2/day marketing:1/week; pushes of the kind transactional are exempt"),
             ]
         ).guarded
     }
@@ -158,7 +173,7 @@ struct ApplicationPages {
             }
         }
         guard mayChange else { return page }
-        let edit = Section("Name and description") { form }
+        let edit = Section("Name, description and delivery") { form }
         let keys = Section(
             "Secrets",
             text: "Back ends send with the API key; the shared secret signs custom user ids. A new one is shown once."
@@ -221,10 +236,36 @@ struct ApplicationPages {
         try await visit.trying(Self.editForm(application), on: { settingsPage(visit, application, form: $0) }) {
             let edit = ApplicationEdit(
                 name: try Name(visit.form["name"]), description: try Description(visit.form["description"]),
-                ignoresUnknownFields: visit.form.isChecked("ignores_unknown_fields"))
+                ignoresUnknownFields: visit.form.isChecked("ignores_unknown_fields"),
+                quietHours: try Self.quietHours(visit.form), caps: try Self.caps(visit.form))
             try await visit.services.admin.edit(application, edit, by: visit.author)
             return .redirect(Address.query(Address.of(application, "settings"), [("done", "saved")]))
         }
+    }
+
+    private static func quietHours(_ form: FormData) throws(InvalidInput) -> Registration.Change<QuietHours> {
+        let text = form["quiet_hours"].asName
+        guard !text.isEmpty else { return .clear }
+        let hours = DayHours(text)
+        guard hours != nil || text == "users" else {
+            throw InvalidInput(field: "quiet_hours", "has to be such as 22:00-08:00, or users, or empty")
+        }
+        let zone = form["quiet_zone"].asName
+        return .set(
+            QuietHours(
+                hours: hours, then: QuietHours.Treatment(rawValue: form["quiet_then"]) ?? .wait,
+                zone: try ZoneInfo(zone.isEmpty ? "UTC" : zone, field: "quiet_zone")))
+    }
+
+    private static func caps(_ form: FormData) throws(InvalidInput) -> [FrequencyCap] {
+        let words = form["caps"].split(whereSeparator: { $0 == " " || $0 == "," })
+        guard words.count <= DeliveryRules.capsMax else {
+            throw InvalidInput(
+                field: "caps", "has \(words.count) caps, the limit is \(DeliveryRules.capsMax)")
+        }
+        var caps: [FrequencyCap] = []
+        for each in words { caps.append(try FrequencyCap(words: String(each), field: "caps")) }
+        return caps
     }
 
     private static func grace(_ form: FormData) throws(InvalidInput) -> Duration {

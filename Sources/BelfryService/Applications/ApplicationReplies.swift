@@ -13,6 +13,8 @@ extension Admin {
         package let created_at: String
         /// Whether PCF's API ignores unknown fields of requests that send.
         package let ignores_unknown_fields: Bool
+        @OrNull package var quiet_hours: QuietHoursReply?
+        package let caps: [CapReply]
         /// Shown once, in the reply to its creation.
         package var api_key: String?
         /// Shown once, in the reply to its creation.
@@ -30,10 +32,45 @@ extension Admin {
             _tenant_uuid = OrNull(wrappedValue: tenant?.lowercased)
             created_at = application.createdAt.text
             ignores_unknown_fields = application.ignoresUnknownFields
+            _quiet_hours = OrNull(wrappedValue: application.deliveryRules.quietHours.map(QuietHoursReply.init))
+            caps = application.deliveryRules.caps.map(CapReply.init)
             api_key = apiKey
             shared_secret = sharedSecret
             grace_ended_early = graceEndedEarly?.text
         }
+    }
+
+    /// Quiet hours; without from and to only users have hours of their own.
+    package struct QuietHoursReply: Codable, Sendable {
+        @OrNull package var from: String?
+        @OrNull package var to: String?
+        package let then: String
+        package let time_zone: String
+
+        init(_ quiet: QuietHours) {
+            _from = OrNull(wrappedValue: quiet.hours?.fromText)
+            _to = OrNull(wrappedValue: quiet.hours?.toText)
+            then = quiet.then.rawValue
+            time_zone = quiet.zone.name
+        }
+
+        package var words: String {
+            "\(from.map { "\($0)-\(to ?? "")" } ?? "users") \(then) \(time_zone)"
+        }
+    }
+
+    /// A frequency cap.
+    package struct CapReply: Codable, Sendable {
+        package let limit: Int
+        package let per: String
+        @OrNull package var kind: String?
+
+        init(_ cap: FrequencyCap) {
+            (limit, per) = (cap.limit, cap.period.rawValue)
+            _kind = OrNull(wrappedValue: cap.kind)
+        }
+
+        package var words: String { "\(kind.map { "\($0):" } ?? "")\(limit)/\(per)" }
     }
 
     /// A page of applications.

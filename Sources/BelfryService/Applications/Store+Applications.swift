@@ -165,7 +165,7 @@ enum ApplicationStatements {
     static let all: SQLText = """
         SELECT id, uuid, name, api_key_hash, shared_secret, created_at_ms, tenant_id, description, previous_api_key_hash,
                previous_api_key_until_ms, previous_shared_secret, previous_shared_secret_until_ms,
-               ignores_unknown_fields /* applications.all */
+               ignores_unknown_fields, delivery_rules /* applications.all */
           FROM application
          WHERE NOT is_being_deleted
          ORDER BY id

@@ -67,8 +67,8 @@ package enum PostingList: Sendable, Hashable {
 // An audience is stored with its push, in prefix notation: ["all:2", "any:2", "topic:news", "topic:town hall", "interactive"].
 
 extension Audience {
-    /// Far above what any target needs.
-    private static let depthMax = 32
+    /// Far above what an expression with segments in segments needs.
+    private static let depthMax = 256
 
     /// Decodes the stored form. Throws `InvalidInput` if it is malformed.
     package init(stored text: [UInt8]) throws(InvalidInput) {

@@ -122,6 +122,9 @@ extension AudienceExpression {
         }
     }
 
+    /// The values of all terms together.
+    var valueCount: Int { terms.reduce(0) { $0 + $1.valueCount } }
+
     /// Throws past the limits.
     func check(_ field: String) throws(InvalidInput) {
         guard depth <= Self.depthMax else {
@@ -131,7 +134,7 @@ extension AudienceExpression {
         guard terms.count <= Self.termsMax else {
             throw InvalidInput(field: field, "has \(terms.count) terms, the limit is \(Self.termsMax)")
         }
-        let values = terms.reduce(0) { $0 + $1.valueCount }
+        let values = valueCount
         guard values <= Self.valuesMax else {
             throw InvalidInput(field: field, "has \(values) values, the limit is \(Self.valuesMax)")
         }
@@ -276,14 +279,7 @@ enum AudienceReader {
             throw InvalidInput(
                 field: field, "has \(elements.count) values, the limit is \(AudienceExpression.valuesMax)")
         }
-        var texts: [String] = []
-        for (index, element) in elements.enumerated() {
-            guard let text = element.stringValue else {
-                throw InvalidInput(field: "\(field)[\(index)]", "has to be a string, it is \(element.typeName)")
-            }
-            texts.append(text)
-        }
-        return texts
+        return try value.strings(field)
     }
 
     /// `"de"`, `["de", "fr"]`, `{">=": "5"}` or `{"within": "P30D"}`.
@@ -398,11 +394,13 @@ enum AudienceReader {
             guard let text = value.stringValue else {
                 throw InvalidInput(field: field, "has to be a string, it is \(value.typeName)")
             }
-            guard !text.isEmpty, text.utf8.count <= Registration.aboutBytesMax else {
+            // Whatever is stored can be read back: a label begins with a control character, a name has none.
+            let name = try text.asName(field: field)
+            guard name.utf8.count <= Registration.aboutBytesMax else {
                 throw InvalidInput(
-                    field: field, "is \(text.utf8.count) bytes, it has to have 1 to \(Registration.aboutBytesMax)")
+                    field: field, "is \(name.utf8.count) bytes, the limit is \(Registration.aboutBytesMax)")
             }
-            return .text(text.normalized)
+            return .text(name)
         }
     }
 

@@ -5,7 +5,7 @@ import FoundationEssentials
 // they have spaces.
 
 extension AudienceExpression {
-    package static let textBytesMax = 16_384
+    package static let textBytesMax = 1 << 19
 
     /// Reads the text form. Throws on what is not understood, and past the limits.
     package init(text: String, field: String) throws(InvalidInput) {

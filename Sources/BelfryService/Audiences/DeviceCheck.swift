@@ -1,4 +1,4 @@
-package import FoundationEssentials
+import FoundationEssentials
 
 /// A condition that is looked up in the rows of devices, one by one, since no list has it.
 package struct DeviceCheck: Sendable, Hashable {
@@ -52,29 +52,18 @@ extension DeviceCheck {
 }
 
 /// A device as far as checks look at it.
-package struct CheckedDevice {
-    package let registeredAt: Instant
-    package let about: Device.About
-    package let isImported: Bool
-    package let user: UserProfile
+struct CheckedDevice {
+    let registeredAt: Instant
+    let about: Device.About
+    let isImported: Bool
+    let user: UserProfile
     /// The ids of its topics and labels.
-    package let topics: [Int64]
-
-    package init(
-        registeredAt: Instant, about: Device.About, isImported: Bool, user: UserProfile,
-        topics: [Int64]
-    ) {
-        self.registeredAt = registeredAt
-        self.about = about
-        self.isImported = isImported
-        self.user = user
-        self.topics = topics
-    }
+    let topics: [Int64]
 }
 
 extension DeviceCheck {
     /// - Parameter ids: the topics of a range of labels.
-    package func holds(_ device: CheckedDevice, ids: (LabelRange) throws -> Set<Int64>) rethrows -> Bool {
+    func holds(_ device: CheckedDevice, ids: (LabelRange) throws -> Set<Int64>) rethrows -> Bool {
         try isNegated != matches(device, ids: ids)
     }
 
@@ -117,7 +106,7 @@ extension CheckedDevice {
     }
 
     private static func matches(_ text: String?, _ test: PropertyTest) -> Bool {
-        guard let text = text?.caseFolded else { return false }
+        guard let text = text?.asName.caseFolded else { return false }
         guard case .equals(let values) = test else { return test == .exists }
         return values.contains { $0.text.caseFolded == text }
     }
@@ -147,28 +136,19 @@ private struct OrderedBytes: Comparable {
 }
 
 /// The rows that an expression needs to become lists.
-package struct AudienceWorld: Sendable {
+struct AudienceWorld {
     /// All platforms of the application.
-    package let platforms: [Platform]
+    let platforms: [Platform]
     /// The devices of the lists of UUIDs that the expression has; unknown ones are missing.
-    package let devices: [[UUID]: [Key<Device>]]
+    let devices: [[UUID]: [Key<Device>]]
     /// The pushes of the receipts that the expression names; unknown ones are missing.
-    package let pushes: [UUID: Key<Push>]
-    package let now: Instant
-
-    package init(
-        platforms: [Platform], devices: [[UUID]: [Key<Device>]], pushes: [UUID: Key<Push>] = [:], now: Instant
-    ) {
-        self.platforms = platforms
-        self.pushes = pushes
-        self.devices = devices
-        self.now = now
-    }
+    var pushes: [UUID: Key<Push>] = [:]
+    let now: Instant
 }
 
 extension AudienceExpression {
     /// The active devices that it means, as lists. What a condition excludes is never listed by itself.
-    package func audience(in world: AudienceWorld) -> Audience {
+    func audience(in world: AudienceWorld) -> Audience {
         switch compiled(world) {
         case .lists(let audience): audience
         case .others(let audience): audience == .any([]) ? .list(.active) : .except(.list(.active), audience)
@@ -248,7 +228,7 @@ extension AudienceExpression {
             if let lists = LabelRange.lists(of: property, test) { return .lists(union(lists.map(Audience.list))) }
             // What was meant by a time span stays what it was when the push was made.
             if case .within(let span) = test {
-                let since = world.now + .milliseconds(-span.milliseconds)
+                let since = max(.zero, world.now + .milliseconds(-span.milliseconds))
                 return .check(DeviceCheck(.property(property, .compare(.atLeast, .time(since)))))
             }
             return .check(DeviceCheck(.property(property, test)))

@@ -24,7 +24,7 @@ package struct DeviceLabel: Sendable, Hashable {
 
     static func prefix(_ property: String) -> String { mark + property + mark }
 
-    package static func language(_ tag: String) -> DeviceLabel { DeviceLabel("language", tag.caseFolded) }
+    package static func language(_ tag: String) -> DeviceLabel { DeviceLabel("language", tag.asLanguage) }
 
     package static func timeZone(_ name: String) -> DeviceLabel { DeviceLabel("time_zone", name.caseFolded) }
 

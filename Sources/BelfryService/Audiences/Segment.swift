@@ -64,6 +64,8 @@ extension AudienceExpression {
 
     /// The most terms of an expression together with those of its segments.
     static let resolvedTermsMax = 256
+    /// The most values of them all.
+    static let resolvedValuesMax = 4_096
 
     /// The expression with every segment written out. Throws where there is no such segment, and where the whole is too large.
     ///
@@ -87,6 +89,11 @@ extension AudienceExpression {
                 throw InvalidInput(
                     field: "target.where",
                     "has more than \(Self.resolvedTermsMax) terms with those of its segments, which is the limit")
+            }
+            guard resolved.valueCount <= Self.resolvedValuesMax else {
+                throw InvalidInput(
+                    field: "target.where",
+                    "has more than \(Self.resolvedValuesMax) values with those of its segments, which is the limit")
             }
         }
         guard resolved.segments.isEmpty else {

@@ -168,6 +168,12 @@ struct ComposeForm: Sendable {
                     "urgency", "Urgency", "",
                     [("", "By the size of the audience"), ("urgent", "Urgent"), ("normal", "Normal"), ("bulk", "Bulk")]),
                 .check("at_most_once", "Rather lose it than deliver it twice"),
+                .text(
+                    "kind", "Kind",
+                    hint: "Such as marketing, for frequency caps. transactional: exempt from them and from quiet hours."
+                ),
+                .text(
+                    "throttle", "At most so many devices a minute", hint: "Empty: as fast as it goes.", type: "number"),
             ])
     }
 
@@ -201,6 +207,8 @@ struct ComposeForm: Sendable {
         var members: JSONObject = ["message": try message(form), "target": try target(form)]
         if !form["urgency"].isEmpty { members["urgency"] = .string(form["urgency"]) }
         if form.isChecked("at_most_once") { members["at_most_once"] = .bool(true) }
+        if !form["kind"].isEmpty { members["kind"] = .string(form["kind"]) }
+        if !form["throttle"].isEmpty { members["throttle_per_minute"] = .string(form["throttle"]) }
         let isLocal = form["clock"] == "local" && !form["send_at"].isEmpty
         if isLocal {
             var local: JSONObject = ["local": .string(form["send_at"])]
@@ -341,6 +349,8 @@ struct ComposeForm: Sendable {
         show(target: json["target"] ?? .object([:]), in: &data)
         data.put("urgency", json["urgency"]?.stringValue ?? "")
         if json["at_most_once"] == .bool(true) { data.put("at_most_once", "yes") }
+        data.put("kind", json["kind"]?.stringValue ?? "")
+        data.put("throttle", json["throttle_per_minute"]?.flat ?? "")
         for name in ["send_at", "expires_at"] { data.put(name, Self.local(json[name]?.stringValue ?? "")) }
         if let local = json["send_at"]?["local"]?.stringValue {
             data.put("clock", "local")
@@ -395,6 +405,7 @@ struct ComposeForm: Sendable {
             "message.custom": "custom", "target": "audience", "target.platforms": "audience",
             "target.where": "where",
             "send_at.local": "send_at", "send_at.past": "past", "send_at.time_zone": "default_zone",
+            "throttle_per_minute": "throttle",
         ]) { $1 }
         .merging(RecurrenceForm.names) { $1 }
 }

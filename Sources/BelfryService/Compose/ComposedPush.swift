@@ -135,6 +135,8 @@ extension PushRequest {
         var members: JSONObject = ["message": content.json, "target": target.json]
         members["urgency"] = lane.map { .string($0.word) }
         if guarantee == .atMostOnce { members["at_most_once"] = .bool(true) }
+        members["kind"] = content.pacing.kind.map(JSONValue.string)
+        members["throttle_per_minute"] = content.pacing.perMinute.map { .integer(Int64($0)) }
         members["expires_at"] = expiresAt.map { .string($0.text) }
         if let local = target.local {
             members["send_at"] = local.json

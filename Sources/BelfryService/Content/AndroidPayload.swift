@@ -13,6 +13,7 @@ package struct AndroidPayload: Sendable, Hashable {
     /// The category in the sender's own part for the type.
     package let ownCategory: String?
     private let shown: Notice
+    private let isPassive: Bool
     private let isSentHigh: Bool
 
     /// The notice that the system shows when the app does not.
@@ -54,6 +55,7 @@ package struct AndroidPayload: Sendable, Hashable {
                 + Self.texts(members.filter { $0.key != "collapse_key" }, field, in: form))
         shared.fill(&data)
         shown = Notice(content, members)
+        isPassive = content.pacing.isPassive
         if data["message"] == nil { data["message"] = content.body.map(JSONValue.string) }
         if data[HeartbeatPush.sentAtKey] != nil {
             data[HeartbeatPush.sentToDeviceAtKey] = .string(String(sentAt.milliseconds))
@@ -88,7 +90,7 @@ package struct AndroidPayload: Sendable, Hashable {
     }
 
     /// Whether it wakes a dozing device: pushes that show something, and data whose sender says `"priority": "high"`.
-    package var isHighPriority: Bool { !isSilent || isSentHigh }
+    package var isHighPriority: Bool { !isPassive && (!isSilent || isSentHigh) }
 
     /// The notice that the system itself shows, where the service can; nil for a silent push. Where it does not fit beside the data,
     /// which each service counts in its own way, the app shows it.
@@ -123,6 +125,7 @@ extension AndroidPayload.Notice {
         badge = content.badge
         let shared = content.shared
         guard !shared.isEmpty else { return }
+        defer { if content.pacing.isPassive { sound = nil } }
         title = members.own("title") ?? shared.title
         image = members.own("image") ?? shared.image
         sound = members.own("sound") ?? shared.sound

@@ -32,6 +32,7 @@ package struct IOSPayload: Sendable, Hashable {
         if aps["badge"] == nil, let badge = content.badge { aps["badge"] = badge.inPayload }
         var extra = try Self.extra(custom["extra"])
         content.shared.fill(&aps, in: &extra)
+        if content.pacing.isPassive { aps.quieten() }
         var root = extra
         root["aps"] = .object(aps)
         if let receiptID { root["receiptId"] = .string(receiptID.lowercased) }
@@ -76,6 +77,7 @@ package struct IOSPayload: Sendable, Hashable {
         if aps["badge"] == nil, let badge = content.badge { aps["badge"] = badge.inPayload }
         if let body = content.body { aps["alert"] = aps["alert"].map { $0.alert(saying: body) } ?? .string(body) }
         content.shared.fill(&aps, in: &root)
+        if content.pacing.isPassive { aps.quieten() }
         guard aps["alert"] != nil || aps["badge"] != nil || aps["sound"] != nil else {
             throw InvalidInput(
                 field: "message.apns.payload.aps", "has no alert, badge or sound, which type alert needs")
@@ -184,6 +186,14 @@ extension Push.Content {
             throw InvalidInput(field: "message.custom.ios", "has to be an object, it is \(custom.typeName)")
         }
         return members
+    }
+}
+
+extension JSONObject {
+    /// Leaves the screen dark, and makes no sound. Source: Apple, `interruption-level`.
+    fileprivate mutating func quieten() {
+        self["sound"] = nil
+        if self["alert"] != nil { self["interruption-level"] = .string("passive") }
     }
 }
 

@@ -2,7 +2,7 @@
 ///
 /// A text of `de` serves `de-AT` too. Where a language has none, the message's own text is shown.
 package struct Translations: Sendable, Hashable {
-    /// Texts by field, by language tag with case folded.
+    /// Texts by field, by language tag, as `asLanguage` has it.
     private var texts: [String: [String: String]] = [:]
 
     /// The fields that may be translated.
@@ -40,7 +40,7 @@ package struct Translations: Sendable, Hashable {
                 }
                 read[name] = text
             }
-            guard texts.updateValue(read, forKey: tag.caseFolded) == nil else {
+            guard texts.updateValue(read, forKey: tag.asLanguage) == nil else {
                 throw InvalidInput(field: own, "is there twice")
             }
         }
@@ -80,13 +80,13 @@ package struct Translations: Sendable, Hashable {
 
 /// A text with its translations.
 package struct TranslatedText: Sendable, Hashable {
-    /// By language tag with case folded.
+    /// By language tag, as `asLanguage` has it.
     let texts: [String: TextTemplate]
     let fallback: TextTemplate
 
     /// The text for who reads a language: of the language itself, else of the one it is a form of.
     func text(for language: String?) -> TextTemplate {
-        var tag = (language ?? "").caseFolded
+        var tag = (language ?? "").asLanguage
         while !tag.isEmpty {
             if let text = texts[tag] { return text }
             tag = tag.lastIndex(of: "-").map { String(tag[..<$0]) } ?? ""

@@ -35,6 +35,7 @@ package struct WebPayload: Sendable, Hashable {
         if members["body"] == nil, let body = content.body { members["body"] = .string(body) }
         if members["title"] == nil { members["title"] = content.shared.title.map(JSONValue.string) }
         content.shared.fill(&members)
+        if content.pacing.isPassive { members["silent"] = .bool(true) }
         if members["app_badge"] == nil { members["app_badge"] = content.badge?.inPayload }
         return members
     }
@@ -49,6 +50,7 @@ package struct WebPayload: Sendable, Hashable {
             if notification["body"] == nil { notification["body"] = content.body.map(JSONValue.string) }
         }
         content.shared.fill(&notification)
+        if content.pacing.isPassive { notification["silent"] = .bool(true) }
         // A declarative message has to have a target. Source: W3C Push API, "Declarative push message parser".
         if notification["navigate"] == nil { notification["navigate"] = .string("/") }
         if let topic = message.topic { notification["tag"] = .string(topic) }

@@ -54,10 +54,12 @@ package struct FanOut: Sendable, Hashable {
     package let attempt: Int64
     /// Whether its push was cancelled: the rest of its devices are answered and not sent to.
     package let isCancelled: Bool
+    /// The throttle of its push; see `Pacing`.
+    package let perMinute: Int?
 
     package init(
         pushKey: Key<Push>, platformKey: Key<Platform>, lane: Lane, audience: Audience, cursor: Key<Device>?,
-        attempt: Int64, isCancelled: Bool = false
+        attempt: Int64, isCancelled: Bool = false, perMinute: Int? = nil
     ) {
         self.pushKey = pushKey
         self.platformKey = platformKey
@@ -66,6 +68,7 @@ package struct FanOut: Sendable, Hashable {
         self.cursor = cursor
         self.attempt = attempt
         self.isCancelled = isCancelled
+        self.perMinute = perMinute
     }
 }
 

@@ -126,7 +126,7 @@ struct CredentialsJudge: Sendable {
         var voices: [String?: CredentialsVoices] = [:]
         for (batch, part) in burst.enumerated() {
             for (recipient, outcome) in zip(part.recipients, part.outcomes) {
-                if case .held = outcome { continue }
+                if outcome.isWithheld { continue }
                 voices[provider.service(of: recipient.token), default: CredentialsVoices()]
                     .add(outcome, of: recipient.device, in: batch)
             }

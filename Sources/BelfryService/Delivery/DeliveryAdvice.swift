@@ -69,6 +69,9 @@ extension Skip {
         case .missing: "the device was deleted before its turn"
         case .damaged: "its batch could not be read: send the push to it again"
         case .cancelled: "the push was cancelled before its turn"
+        case .quietHours: "it has quiet hours: the application's settings say what a push does that comes in them"
+        case .capped:
+            "its user got as many pushes as the application's settings allow; pushes of the kind transactional are exempt"
         }
     }
 }

@@ -48,6 +48,13 @@ struct DeliveryWorker: Sendable {
         let batch: Batch
         let load: BatchLoad
 
+        /// The part with its devices that have no verdict, or the one.
+        func paced(_ verdicts: [Key<Device>: PacingVerdict], _ verdict: PacingVerdict?) -> (Push, [Recipient]) {
+            var push = load.push
+            push.content.pacing.isPassive = verdict == .passive
+            return (push, load.recipients.filter { verdicts[$0.device] == verdict })
+        }
+
         func filled(_ filling: (Key<Device>) -> PersonalizedValues) -> LoadedBatch {
             let recipients = load.recipients.map {
                 Recipient(device: $0.device, token: $0.token, filling: filling($0.device))
@@ -117,6 +124,7 @@ struct DeliveryWorker: Sendable {
                 open.append(part)
             }
         }
+        let verdicts = try await verdicts(on: open)
         open = try await fill(open, on: platform)
         guard !open.isEmpty else {
             await credentials.nothingWasSent(on: platform)
@@ -124,7 +132,7 @@ struct DeliveryWorker: Sendable {
         }
         do {
             let provider = try await providers.provider(for: platform)
-            let outcomes = try await send(open, by: provider, on: platform)
+            let outcomes = try await send(open, verdicts, by: provider, on: platform)
             let parkRequest =
                 credentials.areInQuestion(outcomes, on: platform)
                 ? await credentials.judge(
@@ -183,6 +191,42 @@ struct DeliveryWorker: Sendable {
         if part.batch.isCancelled { return Settlement(cancelled: part.batch) }
         if part.batch.isLapsed, push.guarantee == .atMostOnce { return Settlement(abandoned: part.batch) }
         return policy.end(of: push) <= clock.now ? Settlement(expired: part.batch) : nil
+    }
+
+    /// The verdicts of rules, by batch; a batch whose push has none is missing.
+    private func verdicts(on parts: [LoadedBatch]) async throws -> [Key<Batch>: [Key<Device>: PacingVerdict]] {
+        let ruled = parts.filter { !$0.load.push.content.pacing.rules.isEmpty && !$0.load.recipients.isEmpty }
+        guard !ruled.isEmpty else { return [:] }
+        let verdicts = try await store.pace(ruled.map { PacingRequest($0.batch, $0.load) })
+        return Dictionary(zip(ruled.map(\.batch.key), verdicts), uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Sends to devices without a verdict, and in another form to those that are told without a sound.
+    private func send(
+        _ parts: [LoadedBatch], _ verdicts: [Key<Batch>: [Key<Device>: PacingVerdict]], by provider: any Provider,
+        on platform: Platform
+    ) async throws -> [[Outcome]] {
+        guard !verdicts.isEmpty else { return try await send(parts, by: provider, on: platform) }
+        var outcomes: [Key<Batch>: [Key<Device>: Outcome]] = [:]
+        for verdict in [nil, PacingVerdict.passive] {
+            let forms = parts.map { part in
+                let (push, recipients) = part.paced(verdicts[part.batch.key] ?? [:], verdict)
+                let load = BatchLoad(push: push, platform: part.load.platform, recipients: recipients)
+                return LoadedBatch(batch: part.batch, load: load)
+            }.filter { !$0.load.recipients.isEmpty }
+            guard !forms.isEmpty else { continue }
+            for (form, answers) in zip(forms, try await send(forms, by: provider, on: platform)) {
+                for (recipient, outcome) in zip(form.load.recipients, answers) {
+                    outcomes[form.batch.key, default: [:]][recipient.device] = outcome
+                }
+            }
+        }
+        return parts.map { part in
+            part.load.recipients.map { recipient in
+                verdicts[part.batch.key]?[recipient.device]?.outcome
+                    ?? outcomes[part.batch.key]?[recipient.device] ?? .failed(retryAfter: nil)
+            }
+        }
     }
 
     private func send(

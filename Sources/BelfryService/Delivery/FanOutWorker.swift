@@ -34,9 +34,9 @@ struct FanOutWorker: Sendable {
         for fanOut in fanOuts { _ = try await store.advance(FanOutStep(fanOut: fanOut, batches: [], isLast: false)) }
     }
 
-    private func step(_ fanOut: FanOut) async throws {
+    func step(_ fanOut: FanOut) async throws {
         let batches = fanOut.cursor == nil ? 1 : options.batchesPerStep
-        let limit = batches * Batch.devicesMax
+        let limit = fanOut.devicesPerStep(atMost: batches * Batch.devicesMax)
         let slice = try await store.slice(
             of: fanOut.audience, on: fanOut.platformKey, after: fanOut.cursor, limit: limit)
         let devices = slice.devices

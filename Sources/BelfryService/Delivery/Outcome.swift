@@ -21,6 +21,10 @@ package enum Outcome: Sendable, Hashable {
     case credentialsRefused(String, by: CredentialsVoice = .device, said: ProviderWords = .none)
     /// Not sent: the device's push service refused our credentials, and is tried again after this.
     case held(Duration, String)
+    /// Not sent: the device has quiet hours until then.
+    case waiting(until: Instant)
+    /// Not sent, by a rule of the application.
+    case skipped(Skip)
 }
 
 /// The number of devices that one refusal of our credentials was about.
@@ -36,6 +40,14 @@ package enum CredentialsVoice: Sendable, Hashable {
 extension Outcome {
     package var connectionFault: ConnectionFault? {
         if case .unreachable(let fault) = self { fault } else { nil }
+    }
+
+    /// Whether nothing was sent on purpose.
+    var isWithheld: Bool {
+        switch self {
+        case .held, .waiting, .skipped: true
+        default: false
+        }
     }
 
     package var refusesCredentials: Bool {
@@ -94,6 +106,8 @@ extension Outcome {
         case .unanswered: "sent, and no answer came in time"
         case .credentialsRefused(let words, _, let said): "credentials refused: \(words)" + said.afterComma
         case .held(_, let words): "not sent: \(words)"
+        case .waiting(let end): "not sent: quiet hours until \(end.text)"
+        case .skipped(let skip): "not sent: \(skip.words)"
         }
     }
 }
@@ -161,4 +175,16 @@ package enum Skip: UInt8, Sendable, Hashable, CaseIterable {
     case damaged = 18
     /// Its push was cancelled before a provider accepted it.
     case cancelled = 19
+    /// The push came in its quiet hours, in which such are skipped or which end after the push does.
+    case quietHours = 20
+    /// Its user got as many pushes as a frequency cap allows.
+    case capped = 21
+
+    var words: String {
+        switch self {
+        case .quietHours: "quiet hours"
+        case .capped: "a frequency cap"
+        default: "\(self)"
+        }
+    }
 }

@@ -27,8 +27,13 @@ package struct RetryPolicy: Sendable, Hashable {
         return wait + wait * (jitter / 4)
     }
 
+    /// The time in which the devices of a throttled push are told.
+    static let throttledWindow = Duration.seconds(7 * 86_400)
+
     /// The time after which no device of the push is notified.
     package func end(of push: Push) -> Instant {
-        push.expiresAt ?? push.acceptedAt + (push.content.apple?.window ?? window)
+        if let expiresAt = push.expiresAt { return expiresAt }
+        let own = push.content.apple?.window ?? window
+        return push.acceptedAt + (push.content.pacing.perMinute == nil ? own : max(own, Self.throttledWindow))
     }
 }

@@ -6,6 +6,8 @@
 /// - throttled, failed, unreachable → the device is retried, never before its own time.
 /// - unanswered → the device is retried or becomes `unknown`, as the push asks.
 /// - held → the device is retried, once its push service is tried again.
+/// - waiting → the device is retried at the end of its quiet hours, or skipped where the push ends before.
+/// - skipped → the answer.
 /// - credentialsRefused → the device is retried; where the answers agree (`CredentialsDoubt`) the platform is parked, and the device
 ///   is retried after it resumes.
 package struct Settlement: Sendable, Hashable {
@@ -183,6 +185,8 @@ private struct Draft {
     var moves: [Settlement.Move] = []
     /// The wait that the provider asked for each device that is retried, by index.
     var asked: [Int: Duration] = [:]
+    /// The ends of quiet hours of devices that wait for them, by index.
+    var quiet: [Int: Instant] = [:]
 
     init(batch: Batch, parkRequest: Settlement.ParkRequest?) {
         self.batch = batch
@@ -223,6 +227,8 @@ private struct Draft {
         case .unanswered:
             if guarantee == .atMostOnce { answers[index] = .unknown } else { asked[index] = .zero }
         case .held(let wait, _): asked[index] = wait
+        case .waiting(let end): quiet[index] = end
+        case .skipped(let skip): answers[index] = .skipped(skip)
         // A device of a parked platform waits until that resumes.
         case .credentialsRefused: if parkRequest == nil { asked[index] = .zero }
         }
@@ -235,13 +241,22 @@ private struct Draft {
         var dues: [Int: Instant] = [:]
         for index in answers.indices where answers[index] == .pending {
             let due = asked[index].map { now + policy.delay(after: batch.attempt, asked: $0, jitter: jitter) }
-            dues[index] = due ?? batch.retryTimes[index] ?? now
+            dues[index] = quiet[index] ?? due ?? batch.retryTimes[index] ?? now
+        }
+        for (index, due) in quiet where due >= end {
+            answers[index] = .skipped(.quietHours)
+            dues[index] = nil
         }
         if parkRequest == nil {
             for (index, due) in dues where due >= end {
                 answers[index] = .expired
                 dues[index] = nil
             }
+        }
+        // A long wait delays no other device: it is asked for again when it has lasted as long as a byte says.
+        if let first = dues.values.min() {
+            let last = first + RetryTimes.longest + .seconds(-60)
+            for index in quiet.keys { dues[index] = dues[index].map { min($0, last) } }
         }
         let plan = RetryTimes.plan(dues)
         return Settlement(

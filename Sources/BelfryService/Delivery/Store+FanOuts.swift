@@ -99,13 +99,24 @@ extension WriteSession {
     /// Moves the fan-out's cursor and hands it back, or ends it; false when it was claimed by another since.
     fileprivate func move(_ step: FanOutStep, behind last: Key<Device>?) throws -> Bool {
         let fanOut = step.fanOut
-        return if step.isLast {
-            try prepared(FanOutStatements.end).run(fanOut.pushKey, fanOut.platformKey, fanOut.attempt) > 0
-        } else {
-            try prepared(FanOutStatements.advance).run(last, now, fanOut.pushKey, fanOut.platformKey, fanOut.attempt)
-                > 0
+        guard !step.isLast else {
+            return try prepared(FanOutStatements.end).run(fanOut.pushKey, fanOut.platformKey, fanOut.attempt) > 0
         }
+        var due = now
+        if fanOut.perMinute != nil {
+            let open = try prepared(PushStatements.openFanOuts).first(fanOut.pushKey) { Int($0.integer(0)) } ?? 1
+            let devices = step.batches.reduce(0) { $0 + $1.count }
+            due = now + (fanOut.pause(behind: devices, sharing: open) ?? .zero)
+        }
+        return try prepared(FanOutStatements.advance).run(
+            last, due, fanOut.pushKey, fanOut.platformKey, fanOut.attempt) > 0
     }
+}
+
+extension PushStatements {
+    static let openFanOuts: SQLText = """
+        SELECT open_fan_out_count /* pushes.open_fan_outs */ FROM push_progress WHERE push_id = $1
+        """
 }
 
 enum FanOutStatements {

@@ -97,9 +97,15 @@ final class DevicePostings<Connection: SQLConnection>: PostingReader {
         let found = try db.prepared(LabelStatements.names).all(
             application, range.from, range.end, DeviceLabel.listsMax + 1
         ) { DeviceLabel(stored: $0.text(0)) }
-        let labels = found.count > DeviceLabel.listsMax ? nil : found.compactMap(\.self)
+        let labels = hasRoom(for: found.count) ? found.compactMap(\.self) : nil
         self.labels[range] = .some(labels)
         return labels
+    }
+
+    /// Whether so many lists may be merged besides those of the other ranges.
+    private func hasRoom(for count: Int) -> Bool {
+        let held = labels.values.reduce(0) { $0 + ($1?.count ?? 0) }
+        return count <= DeviceLabel.listsMax && held + count <= 4 * DeviceLabel.listsMax
     }
 
     func devices(_ devices: [Int64], that checks: [DeviceCheck]) throws -> [Int64] {
@@ -116,21 +122,20 @@ final class DevicePostings<Connection: SQLConnection>: PostingReader {
 
     private func sent(_ push: Key<Push>, after: Int64, limit: Int) throws -> [Int64] {
         var (found, first): ([Int64], Int64) = ([], after)
+        let batchesPerRead = limit / Batch.devicesMax + 2
         while found.count < limit {
-            let batches = try db.prepared(LabelStatements.sent).all(push, platform, first, Self.batchesPerRead) { row in
+            let batches = try db.prepared(LabelStatements.sent).all(push, platform, first, batchesPerRead) { row in
                 guard let devices = row.withBlob(0, { DeviceList.decode($0) }) else {
                     throw StoreError.damaged("a batch of push \(push)")
                 }
                 return devices.map(\.rawValue)
             }
             found += batches.joined().filter { $0 > max(after, found.last ?? 0) }
-            guard batches.count == Self.batchesPerRead, let last = batches.last?.last else { break }
+            guard batches.count == batchesPerRead, let last = batches.last?.last else { break }
             first = last
         }
         return Array(found.prefix(limit))
     }
-
-    private static var batchesPerRead: Int { 16 }
 
     private func ids(of range: LabelRange) throws -> Set<Int64> {
         if let known = labelIDs[range] { return known }

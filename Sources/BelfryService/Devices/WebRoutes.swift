@@ -129,7 +129,7 @@ extension Outcome {
         case .gone: APIError(.unprocessableContent, "The subscription has ended: its push service knows it no more")
         case .refused(let refusal, _):
             APIError(.unprocessableContent, "The subscription cannot be used: its push service answered \(refusal)")
-        case .throttled, .failed, .unreachable, .unanswered, .credentialsRefused, .held:
+        case .throttled, .failed, .unreachable, .unanswered, .credentialsRefused, .held, .waiting, .skipped:
             APIError(
                 .serviceUnavailable, "The push service of the subscription cannot be reached now",
                 headers: [.retryAfter: "30"])

@@ -50,16 +50,6 @@ struct AirshipImport: ImportRowParser {
 
     private static func texts(_ value: JSONValue?, _ field: String) throws(InvalidInput) -> [String] {
         guard let value, !value.isNull else { return [] }
-        guard case .array(let elements) = value else {
-            throw InvalidInput(field: field, "has to be an array, it is \(value.typeName)")
-        }
-        var texts: [String] = []
-        for (index, element) in elements.enumerated() {
-            guard let text = element.stringValue else {
-                throw InvalidInput(field: "\(field)[\(index)]", "has to be a string, it is \(element.typeName)")
-            }
-            texts.append(text)
-        }
-        return texts
+        return try value.strings(field)
     }
 }

@@ -24,6 +24,21 @@ package enum JSONValue: Sendable {
         return string
     }
 
+    /// The elements of an array of strings. Throws on anything else.
+    package func strings(_ field: String) throws(InvalidInput) -> [String] {
+        guard case .array(let elements) = self else {
+            throw InvalidInput(field: field, "has to be an array, it is \(typeName)")
+        }
+        var texts: [String] = []
+        for (index, element) in elements.enumerated() {
+            guard let text = element.stringValue else {
+                throw InvalidInput(field: "\(field)[\(index)]", "has to be a string, it is \(element.typeName)")
+            }
+            texts.append(text)
+        }
+        return texts
+    }
+
     package var isNull: Bool { self == .null }
 
     /// A whole number in any notation: 3, 3.0 or 3e0. nil where a double stands for several.

@@ -36,7 +36,7 @@ package struct CredentialsVoices: Sendable, Hashable {
             if voices.count < CredentialsDoubt.voicesMin, !voices.contains(source) { voices.append(source) }
         case .accepted, .moved: isProven = true
         case .gone, .refused: isProven = isProven || outcome.isOfProvider
-        case .throttled, .failed, .unreachable, .unanswered, .held: break
+        case .throttled, .failed, .unreachable, .unanswered, .held, .waiting, .skipped: break
         }
     }
 

@@ -117,7 +117,7 @@ package enum CredentialsTest: Sendable, Hashable {
             case .failed: .unknown("the provider is in trouble, or was not asked in time")
             case .unreachable(let fault): .unknown("the provider cannot be reached: \(fault)")
             case .held(_, let words): .unknown(words)
-            case .unanswered, nil: .unknown("the provider did not answer in time")
+            case .unanswered, .waiting, .skipped, nil: .unknown("the provider did not answer in time")
             }
     }
 

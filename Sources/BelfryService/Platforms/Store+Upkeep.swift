@@ -1,7 +1,8 @@
 extension Store {
     package func edit(_ application: Key<Application>, _ edit: ApplicationEdit) async throws {
         try await change(application) { session in
-            try session.prepared(ApplicationStatements.edit).run(
+            if edit.changesRules { try session.change(edit, of: application) }
+            return try session.prepared(ApplicationStatements.edit).run(
                 edit.name?.text, edit.description?.text, edit.ignoresUnknownFields, application)
         }
     }
@@ -59,7 +60,25 @@ extension Store {
     }
 }
 
+extension WriteSession {
+    fileprivate func change(_ edit: ApplicationEdit, of application: Key<Application>) throws {
+        let stored = try prepared(ApplicationStatements.deliveryRules).first(application) { $0.textIfAny(0) } ?? nil
+        let old = try stored.map { try DeliveryRules(JSONValue(json: $0.utf8)) } ?? DeliveryRules()
+        let rules = edit.changed(old)
+        try prepared(ApplicationStatements.setDeliveryRules).send(
+            rules.isEmpty ? nil : JSONValue.object(rules.json).storedText, application)
+    }
+}
+
 extension ApplicationStatements {
+    static let deliveryRules: SQLText = """
+        SELECT delivery_rules /* applications.delivery_rules */ FROM application WHERE id = $1 \(SQLText.forNoKeyUpdate)
+        """
+
+    static let setDeliveryRules: SQLText = """
+        UPDATE application /* applications.set_delivery_rules */ SET delivery_rules = $1 WHERE id = $2
+        """
+
     static let edit: SQLText = """
         UPDATE application /* applications.edit */
            SET name = coalesce($1, name), description = coalesce($2, description),

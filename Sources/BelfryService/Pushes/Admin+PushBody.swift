@@ -4,7 +4,8 @@ extension Admin {
     /// The body of a push request: content, target and times.
     package struct PushBody: Body {
         package static let fields = [
-            "message", "target", "send_at", "expires_at", "urgency", "at_most_once", "recurrence",
+            "message", "target", "send_at", "expires_at", "urgency", "at_most_once", "recurrence", "kind",
+            "throttle_per_minute",
         ]
         package static let sends = true
         private(set) var content: Push.Content?
@@ -18,6 +19,7 @@ extension Admin {
         private var expiresAt: Instant?
         private var urgency: Urgency?
         private var isAtMostOnce: Bool?
+        private var pacing = Pacing()
         /// Fields that the body gives as null.
         private var removed: Set<Schedule.Change.Part> = []
 
@@ -47,6 +49,18 @@ extension Admin {
                 } else {
                     recurrence = try Recurrence(field, from: &reader)
                 }
+            case "kind":
+                pacing.kind = try reader.string(field).map { (text) throws(InvalidInput) in
+                    try DeliveryRules.kind(text, field: field)
+                }
+            case "throttle_per_minute":
+                pacing.perMinute = try reader.integer(field).map { (number) throws(InvalidInput) in
+                    guard Pacing.perMinuteRange ~= number else {
+                        throw InvalidInput(
+                            field: field, "is \(number), it has to be from 1 to \(Pacing.perMinuteRange.upperBound)")
+                    }
+                    return Int(number)
+                }
             default: isAtMostOnce = try reader.bool(field)
             }
         }
@@ -69,7 +83,9 @@ extension Admin {
         }
 
         func pushRequest(content: Push.Content, target: Target) -> PushRequest {
-            PushRequest(
+            var content = content
+            content.pacing = pacing
+            return PushRequest(
                 content: content, target: target, lane: lane, guarantee: guarantee ?? .atLeastOnce,
                 expiresAt: expiresAt)
         }
@@ -91,6 +107,12 @@ extension Admin {
         ///   - devices: the devices that stand for the channels.
         ///   - seen: the version that the caller saw; nil changes any.
         func change(channels devices: [UUID]?, seen: Int64? = nil) throws(InvalidInput) -> Schedule.Change {
+            guard pacing.isEmpty || content != nil else {
+                throw InvalidInput(
+                    field: pacing.kind == nil ? "throttle_per_minute" : "kind", "changes with the message: give both")
+            }
+            var content = content
+            content?.pacing = pacing
             guard local == nil else {
                 throw InvalidInput(
                     field: "send_at", "cannot become a local time: cancel the schedule, and make another")

@@ -18,6 +18,7 @@ extension Push.Content {
             case "isTemplate": content.isTemplate = try reader.bool("isTemplate") ?? false
             case "translations":
                 content.translations = Translations(stored: try reader.members(key, bytesMax: .max) ?? [:])
+            case "pacing": content.pacing = try Pacing(stored: try reader.members(key) ?? [:])
             default: try reader.skip()
             }
         }
@@ -42,6 +43,7 @@ extension Push.Content {
         members["badge"] = badge?.json
         if isTemplate { members["isTemplate"] = .bool(true) }
         if !translations.isEmpty { members["translations"] = translations.json }
+        if !pacing.isEmpty { members["pacing"] = .object(pacing.json) }
         return .object(members)
     }
 }

@@ -28,6 +28,7 @@ package struct Push: Sendable, Hashable {
         /// Whether its texts have placeholders, which are filled for each device; see `Placeholder`. Without it, braces are braces.
         package var isTemplate: Bool
         package var translations = Translations()
+        package var pacing = Pacing()
 
         package init(
             body: String? = nil, shared: SharedFields = SharedFields(), custom: JSONObject = [:],

@@ -105,7 +105,7 @@ struct PushInserter<Session: WriteSession> {
     /// nil where there are many, or a person may wait for a while.
     private func devices(of push: NewPush) throws -> DevicesByPlatform? {
         if let devices = push.devices { return devices }
-        guard push.lane == .urgent else { return nil }
+        guard push.lane == .urgent, push.content.pacing.perMinute == nil else { return nil }
         // The writer waits for what an expression takes to read.
         if case .meant = push.audience, push.audience.namedTargets == nil { return nil }
         var placed: DevicesByPlatform = [:]

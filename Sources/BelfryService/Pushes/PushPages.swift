@@ -185,6 +185,10 @@ struct PushPages {
                 Fact("Expires", .time(receipt.push.expiresAt))
                 Fact("Urgency", .text(receipt.push.lane.word))
                 Fact("Guarantee", .text(receipt.push.guarantee == .atLeastOnce ? "at least once" : "at most once"))
+                if let pacing = details.request?.content.pacing {
+                    if let kind = pacing.kind { Fact("Kind", .text(kind)) }
+                    if let rate = pacing.perMinute { Fact("Throttle", .text("\(rate) devices a minute")) }
+                }
                 for fault in details.faults {
                     Fact("Waits for", .badge("no connection", .warn), .text("\(fault.fault.detail)"))
                 }

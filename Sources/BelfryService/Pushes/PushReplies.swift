@@ -317,7 +317,9 @@ extension Admin {
             isRepeated = schedule.isRepeated
         }
 
-        private enum CodingKeys: String, CodingKey { case message, target, urgency, at_most_once, history }
+        private enum CodingKeys: String, CodingKey {
+            case message, target, urgency, at_most_once, kind, throttle_per_minute, history
+        }
 
         package func encode(to encoder: any Encoder) throws {
             try schedule.encode(to: encoder)
@@ -326,6 +328,8 @@ extension Admin {
             try container.encode(request.target.json, forKey: .target)
             try container.encode(request.lane?.word, forKey: .urgency)
             try container.encode(request.guarantee == .atMostOnce, forKey: .at_most_once)
+            try container.encode(request.content.pacing.kind, forKey: .kind)
+            try container.encode(request.content.pacing.perMinute, forKey: .throttle_per_minute)
             if isRepeated { try container.encode(history, forKey: .history) }
         }
     }

@@ -42,14 +42,19 @@ package struct PushBuilder: Sendable {
         narrowedBy narrowing: AudienceExpression? = nil
     ) async throws -> NewPush {
         let receiptID = IdempotentID.make()
+        var content = pushRequest.content
+        content.pacing = content.pacing.under(
+            try await store.application(application)?.deliveryRules ?? DeliveryRules())
         let target =
             narrowing == nil
             ? pushRequest.target
             : Target(pushRequest.target.asExpression, isInteractiveOnly: pushRequest.target.isInteractiveOnly)
         let (platforms, checked) = try await check(
-            pushRequest.content, for: target, of: application, receiptID: receiptID)
+            content, for: target, of: application, receiptID: receiptID)
         let keys = platforms.map(\.key)
-        let uuids = findsAll || target.isInteractiveOnly ? [] : target.devices ?? []
+        // A throttled push goes out step by step.
+        let isStepped = target.isInteractiveOnly || content.pacing.perMinute != nil
+        let uuids = findsAll || isStepped ? [] : target.devices ?? []
         let left = uuids.count <= NewPush.namedMax ? uuids : []
         var (found, unknown): (DevicesByPlatform?, [UUID]) = (nil, [])
         if left.isEmpty, let names = target.named { (found, unknown) = try await store.devices(named: names, on: keys) }
@@ -60,17 +65,16 @@ package struct PushBuilder: Sendable {
                 target.audience(named: target.devices == nil ? [] : found?.values.flatMap(\.self) ?? [])
             }
         return NewPush(
-            receiptID: receiptID, applicationKey: application, content: pushRequest.content, audience: audience,
+            receiptID: receiptID, applicationKey: application, content: content, audience: audience,
             platformKeys: keys, platforms: target.platforms, lane: pushRequest.lane ?? Lane(for: audience),
             guarantee: pushRequest.guarantee, expiresAt: pushRequest.expiresAt,
-            devices: target.isInteractiveOnly ? nil : found.flatMap { $0.isShort ? $0 : nil },
+            devices: isStepped ? nil : found.flatMap { $0.isShort ? $0 : nil },
             unknownDevices: UnknownDevices(unknown), named: left, storedContent: checked.stored,
             tooLarge: checked.tooLarge)
     }
 
-    /// Whether a push of the schedule would go to anybody now.
-    func reaches(_ schedule: Schedule, _ narrowing: AudienceExpression?) async throws -> Bool {
-        let push = try await build(schedule.pushRequest, for: schedule.applicationKey, narrowedBy: narrowing)
+    /// Whether the push would go to anybody now.
+    func reaches(_ push: NewPush) async throws -> Bool {
         for platform in push.platformKeys {
             let first = try await store.firstDevices(
                 of: push.audience, on: platform, atMost: 1, by: .now + .seconds(3_600))

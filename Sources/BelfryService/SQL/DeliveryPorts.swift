@@ -233,6 +233,11 @@ package protocol DeliveryStore: Sendable {
     ///
     /// - Parameter requests: of batches of one platform.
     func fill(_ requests: [FillingRequest]) async throws -> [[Key<Device>: PersonalizedValues.Values]?]
+    /// Decides by the rules of their application which devices wait, and which are left out, and counts those that caps count. Of the same
+    /// push each user counts once, however often a batch is sent.
+    ///
+    /// - Parameter requests: of batches of one application.
+    func pace(_ requests: [PacingRequest]) async throws -> [[Key<Device>: PacingVerdict]]
     /// Writes the results of batches in one transaction, each whole or not at all. A request to park for credentials that were
     /// replaced since is void.
     ///

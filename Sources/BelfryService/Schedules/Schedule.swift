@@ -133,6 +133,9 @@ package struct Schedule: Sendable, Hashable {
         var changed = self
         changed.version += 1
         changed.pushRequest.content = change.content ?? pushRequest.content
+        if changed.pushRequest.content.pacing.isEmpty {
+            changed.pushRequest.content.pacing = pushRequest.content.pacing
+        }
         changed.pushRequest.target = change.target ?? pushRequest.target
         changed.pushRequest.target.local = local
         guard local == nil || change.dueAt == nil && change.recurrence == nil else {

@@ -40,17 +40,16 @@ struct Scheduler: Sendable {
             return try await end(schedule, .expired)
         }
         do {
-            var narrowing: AudienceExpression?
-            if let local = schedule.local {
-                narrowing = try await due(local, of: schedule)
-                let isLast = schedule.next(after: max(schedule.dueAt, clock.now)) == nil
-                if !isLast, try await !builder.reaches(schedule, narrowing) {
-                    _ = try await store.pass(schedule)
-                    return
-                }
-            }
+            let narrowing: AudienceExpression? =
+                if let local = schedule.local { try await due(local, of: schedule) } else { nil }
             let push = try await builder.build(
                 schedule.pushRequest, for: schedule.applicationKey, narrowedBy: narrowing)
+            if schedule.local != nil, schedule.next(after: max(schedule.dueAt, clock.now)) != nil,
+                try await !builder.reaches(push)
+            {
+                _ = try await store.pass(schedule)
+                return
+            }
             // nil when it was changed or cancelled meanwhile: the next round decides then.
             guard let push = try await store.release(schedule, as: push) else { return }
             pushObserver.accepted(push.head)

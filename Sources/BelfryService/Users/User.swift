@@ -87,6 +87,11 @@ package struct UserProfile: Sendable, Hashable {
     }
 }
 
+extension String {
+    /// A language tag with case folded; Java and POSIX write `de_AT` for `de-AT`.
+    var asLanguage: String { caseFolded.replacing("_", with: "-") }
+}
+
 extension UserProfile {
     /// Changes to a profile; nil attributes are removed, others are set.
     package struct Change: Sendable, Hashable {

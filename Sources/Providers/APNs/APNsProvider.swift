@@ -106,7 +106,9 @@ struct APNsProvider: MessageTestedProvider {
             sentAt: clock.now)
         let apple = push.content.apple
         let message = try APNsMessage(
-            topic: topic, pushType: APNsPushType(payload.type), priority: apple?.priority.map(APNsPriority.init),
+            topic: topic, pushType: APNsPushType(payload.type),
+            priority: push.content.pacing.isPassive && payload.type == .alert
+                ? .considerate : apple?.priority.map(APNsPriority.init),
             expiration: apple?.isStored == false ? 0 : Self.seconds(push.expiresAt) ?? Self.farFuture,
             collapseID: apple?.collapseID ?? push.content.shared.collapseKey ?? push.receiptID.lowercased,
             payload: payload.bytes)

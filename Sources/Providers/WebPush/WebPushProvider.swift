@@ -87,6 +87,7 @@ extension Push {
     }
 
     fileprivate var urgency: WebPushUrgency {
+        if content.pacing.isPassive { return .low }
         if let own = content.web?.urgency.flatMap({ WebPushUrgency(rawValue: $0.rawValue) }) { return own }
         return switch lane {
         case .urgent: .high

@@ -75,6 +75,8 @@ struct AppCommand: AsyncParsableCommand {
             Output.fields([
                 ("app_uuid", application.app_uuid), ("name", application.name),
                 ("description", application.description), ("created_at", application.created_at),
+                ("quiet_hours", application.quiet_hours?.words ?? ""),
+                ("caps", application.caps.map(\.words).joined(separator: " ")),
             ])
             guard !platforms.isEmpty else { return }
             print("")
@@ -101,14 +103,39 @@ struct AppCommand: AsyncParsableCommand {
                 "Whether PCF's API ignores fields that it does not know, as PCF did, instead of refusing the push.",
                 valueName: "true|false"))
         var ignoreUnknownFields: Bool?
+        @Option(
+            help: ArgumentHelp(
+                "Hours in which devices are left alone, by their own clocks, such as 22:00-08:00; users takes only those of users, none "
+                    + "removes them.", valueName: "hours"))
+        var quietHours: String?
+        @Option(help: "What a push does in quiet hours: wait, skip or passive. [default: wait]") var quietThen: String?
+        @Option(help: ArgumentHelp("Of devices whose time zone is not known. [default: UTC]", valueName: "zone"))
+        var quietZone: String?
+        @Option(
+            help: ArgumentHelp(
+                "The most pushes that a user gets, such as 2/day or marketing:1/week; may be given several times, none removes all.",
+                valueName: "cap"))
+        var cap: [String] = []
+
+        func validate() throws {
+            guard quietHours != nil || quietThen == nil && quietZone == nil else {
+                throw ValidationError("--quiet-then and --quiet-zone go with --quiet-hours")
+            }
+        }
 
         func run() async throws {
             var edit: JSONObject = [:]
+            if let quietHours { edit["quiet_hours"] = try quiet(quietHours) }
+            if !cap.isEmpty {
+                edit["caps"] = .array(
+                    try cap == ["none"] ? [] : cap.map { try FrequencyCap(words: $0, field: "--cap").json })
+            }
             edit.set("name", try name.map { try Name($0).text })
             edit.set("description", try description.map { try Description($0).text })
             edit["ignores_unknown_fields"] = ignoreUnknownFields.map(JSONValue.bool)
             guard !edit.isEmpty else {
-                throw ValidationError("give --name, --description or --ignore-unknown-fields")
+                throw ValidationError(
+                    "give --name, --description, --ignore-unknown-fields, --quiet-hours or --cap")
             }
             let edited: Admin.ApplicationReply = try await backend.withBackend {
                 try await $0.app(app).answer("PATCH", "", edit)
@@ -117,7 +144,23 @@ struct AppCommand: AsyncParsableCommand {
             Output.fields([
                 ("app_uuid", edited.app_uuid), ("name", edited.name), ("description", edited.description),
                 ("ignores_unknown_fields", String(edited.ignores_unknown_fields)),
+                ("quiet_hours", edited.quiet_hours?.words ?? ""),
+                ("caps", edited.caps.map(\.words).joined(separator: " ")),
             ])
+        }
+
+        private func quiet(_ hours: String) throws -> JSONValue {
+            guard hours != "none" else { return .null }
+            var members: JSONObject = [:]
+            if hours != "users" {
+                guard let own = DayHours(hours) else {
+                    throw ValidationError("--quiet-hours takes hours such as 22:00-08:00, users or none")
+                }
+                (members["from"], members["to"]) = (.string(own.fromText), .string(own.toText))
+            }
+            members["then"] = quietThen.map(JSONValue.string)
+            members["time_zone"] = quietZone.map(JSONValue.string)
+            return .object(members)
         }
     }
 

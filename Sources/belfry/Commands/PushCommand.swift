@@ -72,6 +72,13 @@ struct PushCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("After this time no device is notified any more.", valueName: "time"))
     var expiresAt: String?
     @Option(help: "urgent, normal or bulk. [default: urgent for a few devices, else normal]") var urgency: String?
+    @Option(
+        help:
+            "What the push is about, such as marketing: frequency caps count by it, and transactional ones are exempt from them and from quiet hours."
+    )
+    var kind: String?
+    @Option(help: ArgumentHelp("The most devices that are told in a minute.", valueName: "devices"))
+    var throttle: Int?
     @Flag(help: "Never send a device a second copy after a crash, even if it may have missed the first.")
     var atMostOnce = false
     @Flag(help: "Show the progress until every device has its answer.") var follow = false
@@ -162,6 +169,8 @@ struct PushCommand: AsyncParsableCommand {
         draft["expires_at"] = expiresAt.map(JSONValue.string)
         draft["urgency"] = urgency.map(JSONValue.string)
         if atMostOnce { draft["at_most_once"] = .bool(true) }
+        draft["kind"] = kind.map(JSONValue.string)
+        draft["throttle_per_minute"] = throttle.map { .integer(Int64($0)) }
         return draft
     }
 

@@ -29,6 +29,9 @@ import Testing
         let segment = try await store.create("loyal", .term(.everyone), of: fixture.application.key)
         _ = try await store.change("loyal", of: fixture.application.key, to: .term(.imported))
         try await store.note(SegmentPoint(day: .zero, size: AudienceSize(devices: 1)), of: segment.key)
+        var pacing = Pacing()
+        pacing.rules = DeliveryRules(caps: [FrequencyCap(limit: 1, period: .day, kind: nil)])
+        _ = try await store.pace([.sample(1, pacing, devices: [Key(1)])])
         return fixture
     }
 

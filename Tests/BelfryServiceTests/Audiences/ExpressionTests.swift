@@ -44,6 +44,8 @@ import Testing
         (#""topic:news )""#, "`)`"), (#""(topic:news""#, "missing"), (#""colour:red""#, "no term"),
         (#""topic""#, "no value"),
         (#""topic:\"a""#, "quotation mark"), (#""seen:monday""#, "time span"), (#""""#, "missing"),
+        (#"{"language":"de\u0001"}"#, "control character"), (#"{"model":" "}"#, "blank"),
+        (#"{"os":"\u0003"}"#, "control character"),
     ])
     func `an expression that nobody understands is refused with words`(json: String, words: String) {
         #expect {
@@ -64,6 +66,33 @@ import Testing
         #expect(throws: InvalidInput.self) {
             try AudienceExpression(text: String(repeating: "-", count: 8_000) + "imported", field: "where")
         }
+    }
+
+    @Test func `the deepest audience is read back`() throws {
+        var expression = AudienceExpression.term(.topics(["a"]))
+        for _ in 0..<4 * AudienceExpression.depthMax {
+            expression = .any([.not(.all([expression, .term(.users(["u"]))])), .term(.imported)])
+        }
+        let audience = expression.audience(in: AudienceWorld(platforms: [], devices: [:], now: .zero))
+        #expect(try Audience(stored: Array(audience.storedText.utf8)) == audience)
+    }
+
+    @Test func `segments together have a limit on values`() async throws {
+        let values = AudienceExpression.term(.topics((0..<1_024).map { "t\($0)" }))
+        let four = AudienceExpression.all((0..<4).map { .term(.segment("s\($0)")) })
+        #expect(try await four.resolved { _ in values }.valueCount == 4_096)
+        let five = AudienceExpression.all((0..<5).map { .term(.segment("s\($0)")) })
+        await #expect(throws: InvalidInput.self) { _ = try await five.resolved { _ in values } }
+    }
+
+    @Test func `the longest time span is read back`() throws {
+        let audience = try read(#"{"last_seen":{"within":"P1000000W"}}"#)
+            .audience(in: AudienceWorld(platforms: [], devices: [:], now: Instant(milliseconds: 1_800_000_000_000)))
+        #expect(try Audience(stored: Array(audience.storedText.utf8)) == audience)
+    }
+
+    @Test func `languages of Java and POSIX are tags`() {
+        #expect(DeviceLabel.language("de_AT") == DeviceLabel.language("de-AT"))
     }
 
     @Test func `versions are ordered by their numbers`() {

@@ -24,7 +24,7 @@ import Testing
             (.cancelsInVain, "was cancelled, and is sent"), (.forgetsSchedules, "hang"),
             (.forgetsRetryTimes, "waits until [:]"), (.prolongsRetryTimes, "waits until"),
             (.cancelsPushesInVain, "was claimed after push"), (.forgetsCancelledLeases, "was claimed after push"),
-            (.parksAtOneRefusal, "was parked, though"), (.forgetsProbes, "hang"),
+            (.parksAtOneRefusal, "was parked, though"), (.forgetsProbes, "hang"), (.forgetsCaps, "and the cap is"),
         ] as [(FaultyStore.Fault, String)])
     func `a planted fault is noticed`(fault: FaultyStore.Fault, words: String) throws {
         let violation = try #require(firstViolation(of: fault))

@@ -49,6 +49,8 @@ import Testing
         Plan(LabelStatements.names, "USING COVERING INDEX topic_name (application_id=? AND name>? AND name<?)"),
         Plan(LabelStatements.ids, "USING COVERING INDEX topic_name (application_id=? AND name>? AND name<?)"),
         Plan(LabelStatements.checked, "USING INTEGER PRIMARY KEY (rowid=?)"),
+        Plan(PacingStatements.uses, "USING PRIMARY KEY (application_id=? AND holder=?)"),
+        Plan(PacingStatements.forget, "USING COVERING INDEX cap_use_at (at_ms<?)"),
         Plan(SegmentStatements.behind, "USING INDEX segment_name (application_id=? AND name>?)"),
         Plan(TopicDeletionStatements.expired, "USING INDEX topic_expiry (expires_at_ms<?)"),
         Plan(SearchIndexStatements.behind, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),

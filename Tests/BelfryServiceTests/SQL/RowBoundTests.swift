@@ -50,6 +50,7 @@ import Testing
         "schedule": .quota(.schedules), "schedule_run": .perRow("schedule", ScheduleRun.keptMax),
         "segment": .perRow("application", Segment.countMax),
         "segment_version": .perRow("segment", Segment.versionsMax), "segment_point": .perRow("segment", 730),
+        "cap_use": .derived("device"),
         "location": .quota(.locations), "location_group": .quota(.locationGroups),
         "location_group_member": .perRow("location_group", LocationGroupPlan.locationsMax),
         "geofence": .quota(.geofences), "geofence_location": .derived("geofence"),

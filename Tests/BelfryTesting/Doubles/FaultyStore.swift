@@ -11,7 +11,7 @@ package struct FaultyStore: ForwardedPorts {
         case settlesWithoutFence, forgetsSettlements, leasesNothing, forgetsLapses, losesDevices, writesBatchesTwice
         case believesEveryDeadToken, deactivatesOnRefusedCredentials, skipsTheReachable, refusesToAdvance
         case sendsSchedulesTwice, cancelsInVain, forgetsSchedules, forgetsRetryTimes, prolongsRetryTimes
-        case cancelsPushesInVain, forgetsCancelledLeases, parksAtOneRefusal, forgetsProbes
+        case cancelsPushesInVain, forgetsCancelledLeases, parksAtOneRefusal, forgetsProbes, forgetsCaps
     }
 
     package init(_ base: MemoryStore, _ planted: Fault) {
@@ -44,6 +44,12 @@ package struct FaultyStore: ForwardedPorts {
         default:
             return try await base.claimBursts(claim)
         }
+    }
+
+    package func pace(_ requests: [PacingRequest]) async throws -> [[Key<Device>: PacingVerdict]] {
+        let verdicts = try await base.pace(requests)
+        guard planted == .forgetsCaps else { return verdicts }
+        return verdicts.map { $0.filter { $0.value != .skip(.capped) } }
     }
 
     private func claimed(_ claim: BatchClaim, _ change: (Batch) -> Batch) async throws -> [[Batch]] {

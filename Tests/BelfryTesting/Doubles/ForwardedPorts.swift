@@ -97,6 +97,9 @@ extension ForwardedPorts {
     package func fill(_ requests: [FillingRequest]) async throws -> [[Key<Device>: PersonalizedValues.Values]?] {
         try await base.fill(requests)
     }
+    package func pace(_ requests: [PacingRequest]) async throws -> [[Key<Device>: PacingVerdict]] {
+        try await base.pace(requests)
+    }
     package func settle(_ settlements: [Settlement]) async throws -> [Bool] { try await base.settle(settlements) }
     package func takeProbe(of service: String, on platform: Key<Platform>, until end: Instant) async throws -> Bool {
         try await base.takeProbe(of: service, on: platform, until: end)

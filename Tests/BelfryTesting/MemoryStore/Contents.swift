@@ -12,6 +12,7 @@ package struct Contents: Sendable {
     package var pushes: [Key<Push>: PushRow] = [:]
     package var fanOuts: [FanOutKey: FanOutRow] = [:]
     package var batches: [Key<Batch>: BatchRow] = [:]
+    package var capUses = CapUses()
     package var schedules: [Key<Schedule>: Schedule] = [:]
     package var connectionFaults: [Key<Platform>: PlatformFault] = [:]
     /// Operations that the port forbids, in the order in which a caller did them.

@@ -43,6 +43,11 @@ extension MemoryStore {
         transaction { contents in requests.map { contents.fill($0) } }
     }
 
+    package func pace(_ requests: [PacingRequest]) async throws -> [[Key<Device>: PacingVerdict]] {
+        let now = clock.now
+        return transaction { contents in requests.map { contents.pace($0, now: now) } }
+    }
+
     package func settle(_ settlements: [Settlement]) async throws -> [Bool] {
         let now = clock.now
         let areDone = transaction { contents in settlements.map { contents.settle($0, now: now) } }
@@ -113,9 +118,14 @@ extension Contents {
         let cursor = step.batches.last { !$0.isEmpty }?.last ?? row.fanOut.cursor
         fanOuts[key] = FanOutRow(
             fanOut: row.fanOut.with(cursor: cursor, attempt: row.fanOut.attempt),
-            lease: Lease(dueAt: step.isLast ? nil : now))
+            lease: Lease(dueAt: step.isLast ? nil : now + pause(behind: step)))
         settleIfDone(key.push, now: now)
         return true
+    }
+
+    private func pause(behind step: FanOutStep) -> Duration {
+        let open = fanOuts.count { $0.key.push == step.fanOut.pushKey && $0.value.lease.dueAt != nil }
+        return step.fanOut.pause(behind: step.batches.reduce(0) { $0 + $1.count }, sharing: open) ?? .zero
     }
 
     mutating func write(_ devices: [Key<Device>], of fanOut: FanOut, now: Instant) {
@@ -191,6 +201,19 @@ extension Contents {
     fileprivate func recipient(_ key: Key<Device>) -> Recipient? {
         guard let device = devices[key], device.isActive, let token = device.token else { return nil }
         return Recipient(device: key, token: token)
+    }
+
+    fileprivate mutating func pace(_ request: PacingRequest, now: Instant) -> [Key<Device>: PacingVerdict] {
+        let paced = request.devices.map { key in
+            PacedDevice(
+                key: key, userID: devices[key]?.customUserID, timeZone: deviceDetails[key]?.timeZone, quietHours: nil)
+        }
+        var verdicts = request.quiet(paced, at: now)
+        guard !request.pacing.rules.caps.isEmpty else { return verdicts }
+        for device in paced where verdicts[device.key].map({ $0 == .passive }) ?? true {
+            if !capUses.admit(request, to: device.holder, at: now) { verdicts[device.key] = .skip(.capped) }
+        }
+        return verdicts
     }
 
     fileprivate mutating func fill(_ request: FillingRequest) -> [Key<Device>: PersonalizedValues.Values]? {
@@ -309,7 +332,7 @@ extension FanOut {
     func with(cursor: Key<Device>?, attempt: Int64) -> FanOut {
         FanOut(
             pushKey: pushKey, platformKey: platformKey, lane: lane, audience: audience, cursor: cursor,
-            attempt: attempt, isCancelled: isCancelled)
+            attempt: attempt, isCancelled: isCancelled, perMinute: perMinute)
     }
 }
 

@@ -54,7 +54,7 @@ extension Contents {
         for platform in new.platformKeys {
             let fanOut = FanOut(
                 pushKey: push.key, platformKey: platform, lane: push.lane, audience: push.audience, cursor: nil,
-                attempt: 0)
+                attempt: 0, perMinute: push.content.pacing.perMinute)
             if let placed = new.devices {
                 if let devices = placed[platform] { write(devices, of: fanOut, now: now) }
                 continue

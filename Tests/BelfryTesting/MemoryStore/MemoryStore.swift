@@ -53,7 +53,7 @@ extension FanOut {
     fileprivate var cancelled: FanOut {
         FanOut(
             pushKey: pushKey, platformKey: platformKey, lane: lane, audience: audience, cursor: cursor,
-            attempt: attempt, isCancelled: true)
+            attempt: attempt, isCancelled: true, perMinute: perMinute)
     }
 }
 

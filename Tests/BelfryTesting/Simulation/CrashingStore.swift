@@ -12,6 +12,7 @@ package final class CrashingStore: ForwardedPorts {
     private let onDoubt: @Sendable (Batch) -> Void
     private let onClaim: @Sendable (Batch) -> Void
     private let onSettle: @Sendable (Settlement) -> Void
+    private let onPace: @Sendable (PacingRequest, [Key<Device>: PacingVerdict]) -> Void
     private let onRelease: @Sendable (Schedule, Push, NewPush) -> Void
     private let held = Mutex<[Key<Batch>: Batch]>([:])
 
@@ -27,12 +28,14 @@ package final class CrashingStore: ForwardedPorts {
     ///   - onDoubt: called for each batch that another worker may send while this process does, or did.
     ///   - onClaim: called for each batch that is claimed, before anything else happens.
     ///   - onSettle: called for each settlement that counts.
+    ///   - onPace: called for each batch that rules were asked about.
     ///   - onRelease: called for each schedule that became a push.
     init(
         _ base: any DeliveryPorts, lifetime: ProcessLifetime, executor: SeededExecutor, clock: any WallClock,
         trouble: Trouble,
         onDoubt: @escaping @Sendable (Batch) -> Void, onClaim: @escaping @Sendable (Batch) -> Void,
         onSettle: @escaping @Sendable (Settlement) -> Void,
+        onPace: @escaping @Sendable (PacingRequest, [Key<Device>: PacingVerdict]) -> Void,
         onRelease: @escaping @Sendable (Schedule, Push, NewPush) -> Void
     ) {
         self.base = base
@@ -43,6 +46,7 @@ package final class CrashingStore: ForwardedPorts {
         self.onDoubt = onDoubt
         self.onClaim = onClaim
         self.onSettle = onSettle
+        self.onPace = onPace
         self.onRelease = onRelease
     }
 
@@ -90,6 +94,14 @@ package final class CrashingStore: ForwardedPorts {
         let values = try await base.fill(requests)
         if try await pause() { requests.map(\.batch).forEach(onDoubt) }
         return values
+    }
+
+    package func pace(_ requests: [PacingRequest]) async throws -> [[Key<Device>: PacingVerdict]] {
+        if try await pause() { requests.map(\.batch).forEach(onDoubt) }
+        let verdicts = try await base.pace(requests)
+        zip(requests, verdicts).forEach(onPace)
+        if try await pause() { requests.map(\.batch).forEach(onDoubt) }
+        return verdicts
     }
 
     private static let loadedMax = 3

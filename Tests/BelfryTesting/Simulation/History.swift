@@ -29,6 +29,10 @@ final class History: Sendable {
         private(set) var cancelledPushes: Set<Key<Push>> = []
         /// Batches that were claimed to be sent after their push was cancelled, one sentence each.
         private(set) var claimedInSpiteOfCancel: [String] = []
+        /// Devices that were sent to although a rule holds them back, one sentence each.
+        private(set) var sentInSpiteOfRules: [String] = []
+        /// The devices of each push that the last verdict holds back.
+        private var heldBack: [Key<Push>: Set<Key<Device>>] = [:]
         private var moment = 0
         private var touchedAt: [Key<Device>: Int] = [:]
         private var left: Set<Key<Device>> = []
@@ -108,6 +112,21 @@ final class History: Sendable {
             for (place, end) in settlement.waitEnds where batch.retryTimes[place].map({ $0 != end }) ?? false {
                 movedRetryTimes.append("batch \(batch.key): the wait of place \(place) was moved to \(end)")
             }
+        }
+
+        mutating func pace(_ request: PacingRequest, _ verdicts: [Key<Device>: PacingVerdict]) {
+            for device in request.devices {
+                if let verdict = verdicts[device], verdict != .passive {
+                    heldBack[request.push, default: []].insert(device)
+                } else {
+                    heldBack[request.push]?.remove(device)
+                }
+            }
+        }
+
+        mutating func ask(_ push: Key<Push>, _ device: Key<Device>) {
+            guard heldBack[push]?.contains(device) ?? false, doubts(push, device) == 0 else { return }
+            sentInSpiteOfRules.append("push \(push): device \(device) was sent to, and a rule holds it back")
         }
 
         mutating func die(sending batches: [Batch]) {

@@ -77,10 +77,12 @@ struct SimulatedClients: Sendable {
     private func push(_ planned: World.PlannedPush, _ platforms: [Platform], _ random: inout SplitMix64) async throws {
         let owner = Set(platforms.map(\.applicationKey)).sorted()[planned.application]
         let targets = platforms.filter { $0.applicationKey == owner }.map(\.key)
+        var content = Push.Content(body: "hello")
+        content.pacing = world.pacing ?? Pacing()
         let push = try await store.accept(
             NewPush(
                 receiptID: UUID(words: random.next(), random.next()), applicationKey: owner,
-                content: Push.Content(body: "hello"), audience: planned.audience, platformKeys: targets,
+                content: content, audience: planned.audience, platformKeys: targets,
                 lane: planned.lane, guarantee: planned.guarantee,
                 expiresAt: planned.expiresIn.map { clock.now + $0 }))
         history.note { $0.accept(push, on: targets, contents: memory.contents) }

@@ -165,6 +165,7 @@ package final class Simulation: Sendable {
             onDoubt: { [history] batch in history.note { $0.doubt(batch) } },
             onClaim: { [history, clock] batch in history.note { $0.claim(batch, at: clock.now) } },
             onSettle: { [history] settlement in history.note { $0.settle(settlement) } },
+            onPace: { [history] request, verdicts in history.note { $0.pace(request, verdicts) } },
             onRelease: { [history, memory] schedule, push, new in
                 history.note { state in
                     state.accept(push, on: new.platformKeys, contents: memory.contents)
@@ -181,13 +182,14 @@ package final class Simulation: Sendable {
     private func providers(_ lifetime: ProcessLifetime) -> FakeProviders {
         FakeProviders { [faultSchedule] platform in
             faultSchedule.isUseless(platform.key) ? "the key cannot be read" : nil
-        } make: { [faultSchedule, ledger, clock, world] platform in
+        } make: { [faultSchedule, ledger, clock, world, history] platform in
             FakeProvider(
                 ledger: ledger, clock: clock, pace: world.limits.pace, lifetime: lifetime,
                 room: { faultSchedule.room() },
                 refuses: { faultSchedule.refusesCredentials(of: platform.key) }
             ) { push, device, attempt, now in
-                faultSchedule.answer(on: platform.key, push: push, device: device, attempt: attempt, now: now)
+                history.note { $0.ask(push, device) }
+                return faultSchedule.answer(on: platform.key, push: push, device: device, attempt: attempt, now: now)
             }
         }
     }

@@ -28,7 +28,8 @@ struct Verdict {
 
     var violations: [String] {
         contents.violations + history.pushes.flatMap(violations) + history.movedRetryTimes + scheduleViolations
-            + deviceViolations + unexpectedErrors + history.claimedInSpiteOfCancel
+            + deviceViolations + unexpectedErrors + history.claimedInSpiteOfCancel + history.sentInSpiteOfRules
+            + capViolations
     }
 
     // MARK: Pushes
@@ -59,10 +60,40 @@ struct Verdict {
             switch (accepted.audience.contains(device.key), answer) {
             case (true, nil): return "push \(push): device \(device.key) is lost"
             case (true, .skipped(.cancelled)?) where history.cancelledPushes.contains(push): return nil
+            case (true, .skipped(let skip)?) where isByRule(skip, of: device, in: accepted.push): return nil
             case (true, .skipped?) where device.isActive: return "push \(push): device \(device.key) was skipped"
             case (false, _?): return "push \(push): device \(device.key) is not in its audience"
             default: return nil
             }
+        }
+    }
+
+    /// Whether a rule of the push leaves the device out.
+    private func isByRule(_ skip: Skip, of device: Device, in push: Push) -> Bool {
+        let rules = push.content.pacing.rules
+        return switch skip {
+        case .quietHours: rules.quietHours.map { $0.then == .skip || $0.then == .wait } ?? false
+        case .capped: rules.caps.contains { contents.capUses.count(of: Self.holder(of: device)) >= $0.limit }
+        default: false
+        }
+    }
+
+    private static func holder(of device: Device) -> Int64 {
+        PacedDevice(key: device.key, userID: device.customUserID, timeZone: nil, quietHours: nil).holder
+    }
+
+    /// Users whose devices were sent more pushes within a day than a cap allows.
+    private var capViolations: [String] {
+        guard let limit = world.pacing?.rules.caps.map(\.limit).min() else { return [] }
+        return Dictionary(grouping: devices, by: Self.holder).sorted { $0.key < $1.key }.compactMap { holder, devices in
+            let asked = history.pushes.map(\.push).filter { push in
+                !push.content.pacing.rules.caps.isEmpty
+                    && devices.contains { !ledger[push.key, $0.key].outcomes.isEmpty }
+            }
+            let times = asked.flatMap { push in devices.flatMap { ledger[push.key, $0.key].times } }
+            guard let first = times.min(), let last = times.max(), last - first < .seconds(86_400) else { return nil }
+            return asked.count <= limit
+                ? nil : "holder \(holder): was sent \(asked.count) pushes in a day, and the cap is \(limit)"
         }
     }
 

@@ -11,6 +11,8 @@ package struct World: Sendable {
     package var faults: Faults
     package var limits: Limits
     package var policy: RetryPolicy
+    /// What slows the pushes to many devices down; nil in most worlds.
+    package var pacing: Pacing?
 
     package struct PlannedPlatform: Sendable {
         package let application: Int
@@ -128,6 +130,7 @@ extension World {
         events = Self.events(&random, applications: applications, platforms: platforms.count)
         addSmallPushes(applications: applications)
         addCancelledPushes()
+        addPacing()
     }
 
     /// In half of the worlds, small pushes by the dozen in a few places. They are drawn apart, so that the rest of a world does
@@ -157,6 +160,30 @@ extension World {
             let wait = random.chance(0.3) ? Duration.zero : random.duration(0...random.pick([0.2, 2, 30]))
             events.insert(Event(wait: wait, action: .cancelPush(random.draw(0...9))), at: place)
         }
+    }
+
+    /// In two of five worlds, quiet hours soon after the start, caps, a throttle or several of them. Drawn apart, as small pushes are.
+    private mutating func addPacing() {
+        var random = SplitMix64(seeds: seed, 8)
+        guard random.chance(0.4) else { return }
+        var (pacing, rules) = (Pacing(), DeliveryRules())
+        do {
+            if random.chance(0.6) {
+                let hours: JSONObject = [
+                    "from": .string("22:1\(random.draw(3...5))"), "to": .string("22:\(random.draw(16...25))"),
+                    "then": .string(random.pick(QuietHours.Treatment.allCases).rawValue),
+                ]
+                rules.quietHours = try QuietHours(.object(hours), field: "quiet_hours")
+            }
+            if random.chance(0.5) {
+                rules.caps = [try FrequencyCap(words: "\(random.draw(1...3))/day", field: "caps")]
+            }
+        } catch {
+            preconditionFailure("the world's rules are valid: \(error)")
+        }
+        if random.chance(0.3) { pacing.perMinute = random.draw(60...3_000) }
+        pacing.rules = rules
+        self.pacing = pacing
     }
 
     /// This world without faults.

@@ -1,0 +1,166 @@
+/// What slows a push down: its throttle, and the rules of its application unless its kind is exempt.
+package struct Pacing: Sendable, Hashable {
+    /// The sender's word for what the push is about, such as `marketing`; nil where it gives none.
+    package var kind: String?
+    /// The most devices that are told in a minute, retries aside; nil without a limit.
+    package var perMinute: Int?
+    /// The application's rules when the push was accepted. Empty before, and where the kind is exempt.
+    package var rules = DeliveryRules()
+    /// Whether it is shown without a sound: it came in quiet hours. Never stored.
+    package var isPassive = false
+
+    package init(kind: String? = nil, perMinute: Int? = nil) { (self.kind, self.perMinute) = (kind, perMinute) }
+
+    package static let perMinuteRange: ClosedRange<Int64> = 1...10_000_000
+
+    package var isEmpty: Bool { kind == nil && perMinute == nil && rules.isEmpty }
+
+    /// With the rules that apply to it.
+    func under(_ rules: DeliveryRules) -> Pacing {
+        var pacing = self
+        pacing.rules = kind == DeliveryRules.exemptKind ? DeliveryRules() : rules
+        return pacing
+    }
+
+    /// The caps that count it.
+    var caps: [FrequencyCap] { rules.caps.filter { $0.kind == nil || $0.kind == kind } }
+}
+
+// MARK: Stored form
+
+extension Pacing {
+    init(stored members: JSONObject) throws(InvalidInput) {
+        self.init(kind: members["kind"]?.stringValue, perMinute: members["per_minute"]?.wholeNumber.map { Int($0) })
+        rules = try DeliveryRules(.object(members))
+    }
+
+    var json: JSONObject {
+        var members = rules.json
+        members["kind"] = kind.map(JSONValue.string)
+        members["per_minute"] = perMinute.map { .integer(Int64($0)) }
+        return members
+    }
+}
+
+// MARK: Throttle
+
+extension FanOut {
+    /// The most devices of one step: those of ten seconds where the push is throttled. A push that was cancelled waits for nothing.
+    func devicesPerStep(atMost limit: Int) -> Int {
+        isCancelled ? limit : perMinute.map { min(limit, max(1, $0 / 6)) } ?? limit
+    }
+
+    /// The wait behind a step that wrote so many devices, where as many platforms share the throttle; nil without one.
+    package func pause(behind devices: Int, sharing platforms: Int) -> Duration? {
+        guard !isCancelled else { return nil }
+        return perMinute.map { .milliseconds((60_000 * devices * max(platforms, 1) + $0 - 1) / $0) }
+    }
+}
+
+// MARK: Verdicts
+
+/// Devices of a batch that a push with rules is about to be sent to.
+package struct PacingRequest: Sendable {
+    package let batch: Batch
+    package let push: Key<Push>
+    package let applicationKey: Key<Application>
+    package let pacing: Pacing
+    package let devices: [Key<Device>]
+
+    package init(_ batch: Batch, _ load: BatchLoad) {
+        self.batch = batch
+        (push, applicationKey, pacing) = (load.push.key, load.push.applicationKey, load.push.content.pacing)
+        devices = load.recipients.map(\.device)
+    }
+}
+
+/// What the rules of an application have for a device and a push; without one it is told now.
+package enum PacingVerdict: Sendable, Hashable {
+    case wait(until: Instant)
+    case skip(Skip)
+    case passive
+
+    /// nil where it is told all the same.
+    var outcome: Outcome? {
+        switch self {
+        case .wait(let end): .waiting(until: end)
+        case .skip(let skip): .skipped(skip)
+        case .passive: nil
+        }
+    }
+}
+
+/// A device as far as rules look at it.
+package struct PacedDevice: Sendable {
+    package let key: Key<Device>
+    package let userID: String?
+    /// As it was told, by the device or for its user.
+    package let timeZone: String?
+    /// The attribute `QuietHours.attribute` of its user.
+    package let quietHours: String?
+
+    package init(key: Key<Device>, userID: String?, timeZone: String?, quietHours: String?) {
+        (self.key, self.userID, self.timeZone, self.quietHours) = (key, userID, timeZone, quietHours)
+    }
+
+    /// Whom caps count: a number for the user, else for the device.
+    package var holder: Int64 {
+        guard let userID else { return -key.rawValue }
+        return Int64(SipHash(key0: 0, key1: 0).hash(Array(userID.utf8)) >> 1)
+    }
+}
+
+extension PacingRequest {
+    /// What quiet hours have for the devices.
+    package func quiet(_ devices: [PacedDevice], at now: Instant) -> [Key<Device>: PacingVerdict] {
+        guard let quiet = pacing.rules.quietHours else { return [:] }
+        var verdicts: [Key<Device>: PacingVerdict] = [:]
+        for device in devices {
+            let zone = device.timeZone.flatMap { ZoneInfo.named(folded: $0.caseFolded) }
+            guard let end = quiet.end(at: now, own: device.quietHours, in: zone) else { continue }
+            verdicts[device.key] =
+                switch quiet.then {
+                case .wait: .wait(until: end)
+                case .skip: .skip(.quietHours)
+                case .passive: .passive
+                }
+        }
+        return verdicts
+    }
+}
+
+/// The pushes that whom caps count got within the longest period.
+package struct CapUses: Sendable {
+    package struct Use: Sendable, Hashable {
+        package let push: Key<Push>
+        package let kind: String?
+        package let at: Instant
+
+        package init(push: Key<Push>, kind: String?, at: Instant) { (self.push, self.kind, self.at) = (push, kind, at) }
+    }
+
+    private var uses: [Int64: [Use]] = [:]
+    /// Those that were added, in order.
+    package private(set) var added: [(holder: Int64, use: Use)] = []
+
+    package init() {}
+
+    package func count(of holder: Int64) -> Int { uses[holder]?.count ?? 0 }
+
+    package mutating func note(_ use: Use, of holder: Int64) { uses[holder, default: []].append(use) }
+
+    /// Whether the holder may get the push, which then counts. A push that counts already may be sent again.
+    package mutating func admit(_ push: PacingRequest, to holder: Int64, at now: Instant) -> Bool {
+        let own = uses[holder] ?? []
+        if own.contains(where: { $0.push == push.push }) { return true }
+        for cap in push.pacing.caps {
+            let start = now + (.zero - cap.period.duration)
+            let count = own.count { $0.at > start && (cap.kind == nil || $0.kind == cap.kind) }
+            guard count < cap.limit else { return false }
+        }
+        let use = Use(push: push.push, kind: push.pacing.kind, at: now)
+        note(use, of: holder)
+        added.append((holder, use))
+        return true
+    }
+}
