@@ -55,6 +55,7 @@ import Testing
         Plan(SearchIndexStatements.deletePostings, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         Plan(TextSearchStatements.postings, "USING INTEGER PRIMARY KEY (rowid=?)"),
         Plan(DeviceCountStatements.kept, "USING PRIMARY KEY (platform_id=?)"),
+        Plan(SegmentStatements.latest, "USING PRIMARY KEY (segment_id=? AND day_ms=?)"),
         Plan(DeviceCountStatements.behind, "USING INTEGER PRIMARY KEY (rowid>?)"),
         Plan(SQLiteTokenStatements.slice, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         Plan(SQLiteClaimStatements.nextFanOutBid, "USING COVERING INDEX fan_out_due (lane=? AND platform_id>?)"),
