@@ -11,7 +11,7 @@ extension Schema {
     static let migrations: [any SchemaMigration.Type] = [
         CredentialFactsMigration.self, LinkAndKeyAuthors.self, PlainEndpointMigration.self, NormalizedNames.self,
         UnknownFieldsMigration.self, ProbesMigration.self, NamesWithoutBlanks.self, ComposeDraftMigration.self,
-        RecurrenceMigration.self, SegmentMigration.self,
+        RecurrenceMigration.self, SegmentMigration.self, DeviceReportMigration.self,
     ]
 }
 

@@ -145,6 +145,8 @@ import Testing
         Plan(GeofenceUpdateStatements.claim, "bigint, bigint, uuid, bigint", "using geofence_update_due"),
         Plan(CountStatements.push, "uuid, bigint", "using push_receipt_id_key"),
         Plan(CountStatements.ofPush, "bigint", "using push_count_pkey"),
+        Plan(ReportStatements.ofPush, "bigint, bigint, bigint, bigint, bigint", "using push_report_pkey"),
+        Plan(ReportStatements.ofGeofence, "bigint, bigint, bigint, bigint, bigint", "using geofence_report_pkey"),
         Plan(SegmentStatements.latest, "bigint[]", "using segment_point_pkey"),
         Plan(CountStatements.onPlatform, "bigint, bigint, bigint", "using platform_count_pkey"),
         Plan(CountStatements.ofGeofences, "bigint, bigint, bigint, bigint, bigint", "using geofence_count_pkey"),
