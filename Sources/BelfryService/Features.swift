@@ -11,7 +11,7 @@ extension Schema {
     static let migrations: [any SchemaMigration.Type] = [
         CredentialFactsMigration.self, LinkAndKeyAuthors.self, PlainEndpointMigration.self, NormalizedNames.self,
         UnknownFieldsMigration.self, ProbesMigration.self, NamesWithoutBlanks.self, ComposeDraftMigration.self,
-        RecurrenceMigration.self, SegmentMigration.self, PacingMigration.self,
+        RecurrenceMigration.self, SegmentMigration.self, DeviceReportMigration.self, PacingMigration.self,
     ]
 }
 
@@ -41,6 +41,7 @@ extension RouteMaker {
         OverviewPages(make: self).routes + ApplicationPages(make: self).routes
             + PlatformPages(make: self).routes + DevicePages(make: self).routes + ComposePages(make: self).routes
             + PushPages(make: self).routes + SchedulePages(make: self).routes + TopicPages(make: self).routes
+            + SegmentPages(make: self).routes
             + UserPages(make: self).routes + AnalyticsPages(make: self).routes + PlacePages(make: self).routes
             + GroupPages(make: self).routes + GeofencePages(make: self).routes
             + ImportPages(make: self).routes + LogPages(make: self).routes + PeoplePages(make: self).routes
@@ -57,7 +58,7 @@ extension Shell {
             "This app",
             [
                 ("App", ""), ("Set-up", "setup"), ("Platforms", "platforms"), ("Devices", "devices"),
-                ("Users", "users"), ("Topics", "topics"),
+                ("Users", "users"), ("Topics", "topics"), ("Segments", "segments"),
             ]
         ),
         (

@@ -69,7 +69,7 @@ class Crawl:
         parts = urlsplit(url)
         path = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}|(?<=/)[0-9]+(?=/|$)|(?<=/)[0-9a-f]{12,}(?=/|$)", "*", parts.path)
         # A topic of the name is as good as another.
-        path = re.sub(r"/topics/[^/]+", "/topics/*", path)
+        path = re.sub(r"/(topics|segments)/[^/]+", r"/\1/*", path)
         # Each type of a platform has a form of its own.
         query = [f"{name}={value}" if name == "type" else name for name, value in parse_qsl(parts.query)]
         return path + "?" + ",".join(sorted(query))

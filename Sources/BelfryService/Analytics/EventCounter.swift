@@ -15,6 +15,8 @@ struct EventCounter<Session: WriteSession> {
     private var tally = AnalyticsTally()
     private var ofPushes: [Count<Key<Push>>: Int64] = [:]
     private var onPlatform: [Count<Int64>: Int64] = [:]
+    /// The bits of devices that report pushes, by the block that has them.
+    private var reports: [PushBlock: Int64] = [:]
     /// Most events of a batch are about a few pushes.
     private var pushes: [UUID: PushOfEvent?] = [:]
 
@@ -25,6 +27,16 @@ struct EventCounter<Session: WriteSession> {
 
         static func < (left: Self, right: Self) -> Bool {
             (left.subject, left.kind.rawValue) < (right.subject, right.kind.rawValue)
+        }
+    }
+
+    private struct PushBlock: Hashable, Comparable {
+        let push: Key<Push>
+        let kind: AnalyticsKind
+        let block: Int64
+
+        static func < (left: Self, right: Self) -> Bool {
+            (left.push, left.kind, left.block) < (right.push, right.kind, right.block)
         }
     }
 
@@ -62,8 +74,18 @@ struct EventCounter<Session: WriteSession> {
         }
         tally.counted += 1
         onPlatform[Count(subject: countedAt.bucket(of: .hour), kind: event.kind), default: 0] += 1
-        if let push { ofPushes[Count(subject: push.key, kind: event.kind), default: 0] += 1 }
-        if let geofence = event.geofence { try countTrigger(of: geofence, at: event.location, countedAt) }
+        let block = DeviceBlock(named.device)
+        if let push {
+            ofPushes[Count(subject: push.key, kind: event.kind), default: 0] += 1
+            if PushReport(event.kind) != nil {
+                reports[PushBlock(push: push.key, kind: event.kind, block: block.number), default: 0] |= block.bits
+            }
+        }
+        if let geofence = event.geofence {
+            try countTrigger(of: geofence, at: event.location, countedAt)
+            try session.prepared(ReportStatements.addToGeofence).send(
+                platform.applicationKey, geofence, platform.key, block.number, block.bits, countedAt)
+        }
         if event.kind == .heartbeat { try countBeat(named, of: push, countedAt) }
     }
 
@@ -104,6 +126,12 @@ struct EventCounter<Session: WriteSession> {
         let addToPush = try session.prepared(CountStatements.addToPush)
         for (count, events) in ofPushes.sorted(by: { $0.key < $1.key }) {
             try addToPush.send(count.subject, platform.key, count.kind.rawValue, events)
+        }
+        if !reports.isEmpty {
+            let addToPush = try session.prepared(ReportStatements.addToPush)
+            for (report, bits) in reports.sorted(by: { $0.key < $1.key }) {
+                try addToPush.send(report.push, report.kind.rawValue, platform.key, report.block, bits)
+            }
         }
         let addToPlatform = try session.prepared(CountStatements.addToPlatform)
         for (count, events) in onPlatform.sorted(by: { $0.key < $1.key }) {

@@ -56,6 +56,10 @@ package enum PostingList: Sendable, Hashable {
     case devices([Key<Device>])
     /// Devices of the batches of a push, inactive ones too.
     case sent(Key<Push>)
+    /// Devices whose apps reported so of a push, inactive ones too.
+    case reported(PushReport, Key<Push>)
+    /// Devices that reported a geofence, inactive ones too.
+    case geofence(Key<Geofence>)
     /// Active devices with a label.
     case label(DeviceLabel)
     /// Active devices with a label of a range.
@@ -157,6 +161,8 @@ extension PostingList {
         case .customUser(let id): "custom_user:\(id)"
         case .devices(let devices): "devices:\(devices.map(\.description).joined(separator: ","))"
         case .sent(let push): "sent:\(push)"
+        case .reported(let report, let push): "\(report.rawValue):\(push)"
+        case .geofence(let geofence): "geofence:\(geofence)"
         case .label(let label): "label:\(label.name)"
         case .labels(let range): "labels:\(range.from)\u{3}\(range.end)"
         case .platforms(let platforms): "platforms:\(platforms.map(\.description).joined(separator: ","))"
@@ -179,6 +185,12 @@ extension PostingList {
         case ("sent", let key?):
             guard let key = Int64(key) else { return nil }
             self = .sent(Key(key))
+        case (let name, let key?) where PushReport(rawValue: String(name)) != nil:
+            guard let push = Int64(key), let report = PushReport(rawValue: String(name)) else { return nil }
+            self = .reported(report, Key(push))
+        case ("geofence", let key?):
+            guard let key = Int64(key) else { return nil }
+            self = .geofence(Key(key))
         case ("label", let name?):
             guard let label = DeviceLabel(stored: String(name)) else { return nil }
             self = .label(label)

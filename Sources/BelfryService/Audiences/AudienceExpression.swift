@@ -31,6 +31,10 @@ package enum AudienceTerm: Sendable, Hashable {
     case imported
     /// Devices that pushes went to, by the receipts.
     case sent([UUID])
+    /// Devices whose apps reported so of pushes, by the receipts.
+    case reported(PushReport, [UUID])
+    /// Devices that came to places, or left them, by the geofences that they reported.
+    case geofences([Key<Geofence>])
     /// The saved segment of a name.
     case segment(String)
 }
@@ -45,6 +49,8 @@ package enum DeviceProperty: Sendable, Hashable {
     case os, model, manufacturer
     /// The last registration.
     case lastSeen
+    /// The first registration; not known of all devices.
+    case created
     case attribute(String)
     /// An attribute of the user whose device it is.
     case userAttribute(String)
@@ -141,11 +147,25 @@ extension AudienceExpression {
     }
 }
 
+extension DeviceProperty {
+    /// Whether it is a time, which is compared with a time span too.
+    var isTime: Bool { self == .lastSeen || self == .created }
+}
+
 extension AudienceTerm {
+    /// The pushes that it names.
+    var receipts: [UUID] {
+        switch self {
+        case .sent(let receipts), .reported(_, let receipts): receipts
+        default: []
+        }
+    }
+
     fileprivate var valueCount: Int {
         switch self {
         case .topics(let names), .users(let names): names.count
-        case .devices(let uuids), .sent(let uuids): uuids.count
+        case .devices(let uuids), .sent(let uuids), .reported(_, let uuids): uuids.count
+        case .geofences(let keys): keys.count
         case .property(_, .equals(let values)): values.count
         case .platforms, .property, .everyone, .imported, .segment: 1
         }
@@ -226,6 +246,7 @@ enum AudienceReader {
         "everyone", "topic", "user", "device", "platform", "language", "time_zone", "country", "app_version",
         "os_version",
         "os", "model", "manufacturer", "last_seen", "imported", "segment", "sent", "user_time_zone",
+        "created", "received", "opened", "geofence",
     ]
 
     static func term(_ name: String, _ value: JSONValue, _ field: String) throws(InvalidInput) -> AudienceExpression {
@@ -239,8 +260,9 @@ enum AudienceReader {
                 throw InvalidInput(field: field, "has to be the name of a segment, it is \(value.typeName)")
             }
             return .term(.segment(try segment.asName(field: field)))
-        case "topic", "user", "device", "platform", "sent":
+        case "topic", "user", "device", "platform", "sent", "received", "opened":
             return .term(try named(name, try texts(value, field), field))
+        case "geofence": return .term(try named(name, try texts(value.numbersAsTexts, field), field))
         default:
             guard let property = DeviceProperty(word: name) else { throw InvalidInput.unknown(field, instead: terms) }
             return try tests(of: property, value, field)
@@ -258,6 +280,15 @@ enum AudienceReader {
             var kinds: [PlatformKind] = []
             for value in values { kinds.append(try PlatformKind(value, field: field)) }
             return .platforms(kinds)
+        case "geofence":
+            var keys: [Key<Geofence>] = []
+            for value in values {
+                guard let id = Int64(value), id > 0 else {
+                    throw InvalidInput(field: field, "is '\(value.prefix(64))', which is no id of a geofence")
+                }
+                keys.append(Key(id))
+            }
+            return .geofences(keys.withoutRepeats)
         default:
             var uuids: [UUID] = []
             for value in values {
@@ -266,6 +297,7 @@ enum AudienceReader {
                 }
                 uuids.append(uuid)
             }
+            if let report = PushReport(rawValue: name) { return .reported(report, uuids) }
             return name == "sent" ? .sent(uuids) : .devices(uuids)
         }
     }
@@ -287,7 +319,7 @@ enum AudienceReader {
         of property: DeviceProperty, _ value: JSONValue, _ field: String
     ) throws(InvalidInput) -> AudienceExpression {
         guard case .object(let members) = value else {
-            guard property != .lastSeen else {
+            guard !property.isTime else {
                 throw InvalidInput(field: field, #"has to be such as {"within": "P30D"}"#)
             }
             return .term(.property(property, .equals(try values(texts(value, field), of: property, field))))
@@ -317,6 +349,9 @@ enum AudienceReader {
         var found: [AudienceExpression] = []
         for (word, value) in members {
             let own = "\(field).\(word)"
+            guard !property.isTime || !["=", "!=", "in"].contains(word) else {
+                throw InvalidInput(field: own, "is no test of a time; they are <, <=, >, >= and within")
+            }
             if word == "in" || word == "=" || word == "!=", case .array(let elements) = value {
                 guard !elements.isEmpty, elements.count <= AudienceExpression.valuesMax else {
                     throw InvalidInput(
@@ -366,7 +401,7 @@ enum AudienceReader {
     }
 
     static func span(_ text: String, of property: DeviceProperty, _ field: String) throws(InvalidInput) -> TimeSpan {
-        guard property == .lastSeen else { throw InvalidInput(field: field, "goes with last_seen alone") }
+        guard property.isTime else { throw InvalidInput(field: field, "goes with created and last_seen alone") }
         return try TimeSpan(text, field: field)
     }
 
@@ -385,7 +420,7 @@ enum AudienceReader {
         switch property {
         case .attribute, .userAttribute:
             return try AttributeRules.value(UserAttribute(json: value, field: field), field: field)
-        case .lastSeen:
+        case .lastSeen, .created:
             guard let text = value.stringValue else {
                 throw InvalidInput(field: field, "has to be a time such as 2027-01-31T08:30:00Z")
             }
@@ -414,7 +449,7 @@ enum AudienceReader {
                 throw InvalidInput(field: field, "is '\(text.prefix(64))', a version begins with a number")
             }
             return value
-        case (.lastSeen, _), (.attribute, .number), (.attribute, .time), (.userAttribute, .number),
+        case (.lastSeen, _), (.created, _), (.attribute, .number), (.attribute, .time), (.userAttribute, .number),
             (.userAttribute, .time), (.attribute, .text), (.userAttribute, .text):
             return value
         default: throw InvalidInput(field: field, "cannot be compared by order, only by = and in")
@@ -426,7 +461,7 @@ extension DeviceProperty {
     fileprivate static let words: [(String, DeviceProperty)] = [
         ("language", .language), ("time_zone", .timeZone), ("country", .country), ("app_version", .appVersion),
         ("os_version", .osVersion), ("os", .os), ("model", .model), ("manufacturer", .manufacturer),
-        ("last_seen", .lastSeen), ("user_time_zone", .userTimeZone),
+        ("last_seen", .lastSeen), ("created", .created), ("user_time_zone", .userTimeZone),
     ]
 
     fileprivate init?(word: String) {
@@ -453,6 +488,9 @@ extension AudienceTerm {
         case .users(let ids): ["user": .oneOrMany(ids.map(JSONValue.string))]
         case .devices(let uuids): ["device": .oneOrMany(uuids.map { .string($0.lowercased) })]
         case .sent(let receipts): ["sent": .oneOrMany(receipts.map { .string($0.lowercased) })]
+        case .reported(let report, let receipts):
+            JSONObject([(report.rawValue, .oneOrMany(receipts.map { .string($0.lowercased) }))])
+        case .geofences(let keys): ["geofence": .oneOrMany(keys.map { .integer($0.rawValue) })]
         case .platforms(let kinds): ["platform": .oneOrMany(kinds.map { .string($0.rawValue) })]
         case .property(let property, let test): Self.json(property, test)
         }
@@ -489,6 +527,16 @@ extension UserAttribute {
 }
 
 extension JSONValue {
+    /// The value with texts in the place of an integer, or of the integers in a list.
+    fileprivate var numbersAsTexts: JSONValue {
+        switch self {
+        case .integer(let number): .string("\(number)")
+        case .array(let elements):
+            .array(elements.map { if case .integer(let id) = $0 { .string("\(id)") } else { $0 } })
+        default: self
+        }
+    }
+
     fileprivate static func oneOrMany(_ values: [JSONValue]) -> JSONValue {
         values.count == 1 ? values[0] : .array(values)
     }

@@ -64,6 +64,9 @@ extension AudienceTerm {
         case .users(let ids): "user:\(ids.map(\.quotedIfNeeded).joined(separator: ","))"
         case .devices(let uuids): "device:\(uuids.map(\.lowercased).joined(separator: ","))"
         case .sent(let receipts): "sent:\(receipts.map(\.lowercased).joined(separator: ","))"
+        case .reported(let report, let receipts):
+            "\(report.rawValue):\(receipts.map(\.lowercased).joined(separator: ","))"
+        case .geofences(let keys): "geofence:\(keys.map(\.description).joined(separator: ","))"
         case .platforms(let kinds): "platform:\(kinds.map(\.rawValue).joined(separator: ","))"
         case .property(let property, let test): property.text + test.text(of: property)
         }
@@ -112,7 +115,7 @@ extension DeviceProperty {
         ("osversion", .osVersion), ("os", .os), ("model", .model), ("maker", .manufacturer), ("seen", .lastSeen),
         ("language", .language), ("time_zone", .timeZone), ("app_version", .appVersion), ("os_version", .osVersion),
         ("manufacturer", .manufacturer), ("last_seen", .lastSeen), ("usertz", .userTimeZone),
-        ("user_time_zone", .userTimeZone),
+        ("user_time_zone", .userTimeZone), ("created", .created),
     ]
 
     fileprivate var hasTypes: Bool {
@@ -190,6 +193,10 @@ private struct AudienceTextParser {
         return try term()
     }
 
+    private static let named = [
+        "topic", "user", "device", "platform", "segment", "sent", "received", "opened", "geofence",
+    ]
+
     private mutating func term() throws(InvalidInput) -> AudienceExpression {
         terms += 1
         guard terms <= AudienceExpression.termsMax else {
@@ -211,11 +218,12 @@ private struct AudienceTextParser {
             property = DeviceProperty.textWords.first { $0.0 == name }?.1
         }
         if let property { return try test(of: property) }
-        guard ["topic", "user", "device", "platform", "segment", "sent"].contains(name) else {
+        guard Self.named.contains(name) else {
             position = start
             throw fault(
                 "`\(name.prefix(64))` is no term; terms are topic, user, device, platform, lang, tz, country, version, osversion, "
-                    + "os, model, maker, seen, usertz, imported, sent, everyone, segment, attr.NAME and user.NAME")
+                    + "os, model, maker, seen, created, usertz, imported, sent, received, opened, geofence, everyone, segment, "
+                    + "attr.NAME and user.NAME")
         }
         let isNot = take("!=")
         guard isNot || take(":") || take("=") else { throw fault("`\(name)` has no value; write \(name):value") }
@@ -241,13 +249,15 @@ private struct AudienceTextParser {
                 let term = AudienceExpression.term(.property(property, .exists))
                 return isNot ? .not(term) : term
             }
-            if property == .lastSeen {
+            if property.isTime {
                 let span = try AudienceReader.span(written[0].text, of: property, field)
                 return isNot
                     ? .not(.term(.property(property, .within(span)))) : .term(.property(property, .within(span)))
             }
         }
-        guard property != .lastSeen else { throw fault("`seen` takes a time span, such as seen:P30D") }
+        guard !property.isTime else {
+            throw fault("`\(property.text)` takes a time span, such as \(property.text):P30D")
+        }
         var values: [UserAttribute] = []
         for each in written { values.append(try value(each, of: property)) }
         let term = AudienceExpression.term(.property(property, .equals(values)))

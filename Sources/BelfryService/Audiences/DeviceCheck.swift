@@ -54,6 +54,8 @@ extension DeviceCheck {
 /// A device as far as checks look at it.
 struct CheckedDevice {
     let registeredAt: Instant
+    /// nil where it is not known.
+    let createdAt: Instant?
     let about: Device.About
     let isImported: Bool
     let user: UserProfile
@@ -86,6 +88,7 @@ extension CheckedDevice {
         case .manufacturer: Self.matches(about.manufacturer, test)
         case .osVersion: matchesVersion(test)
         case .lastSeen: UserAttribute.time(registeredAt).matches(test)
+        case .created: createdAt.map { UserAttribute.time($0).matches(test) } ?? false
         case .userAttribute(let name): user.attributes[name]?.matches(test) ?? false
         case .userTimeZone: Self.matches(user.timeZone, test)
         // They have lists.
@@ -219,6 +222,11 @@ extension AudienceExpression {
         case .sent(let receipts):
             let sent = receipts.compactMap { world.pushes[$0] }.map { Audience.list(.sent($0)) }
             return .lists(.all([union(sent), .list(.active)]))
+        case .reported(let report, let receipts):
+            let reported = receipts.compactMap { world.pushes[$0] }.map { Audience.list(.reported(report, $0)) }
+            return .lists(.all([union(reported), .list(.active)]))
+        case .geofences(let keys):
+            return .lists(.all([union(keys.map { .list(.geofence($0)) }), .list(.active)]))
         case .platforms(let kinds):
             let meant = Set(kinds.flatMap(\.meaning))
             return .lists(.list(.platforms(world.platforms.filter { meant.contains($0.kind) }.map(\.key).sorted())))

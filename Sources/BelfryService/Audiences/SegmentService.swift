@@ -31,7 +31,7 @@ package struct SegmentService: Sendable {
 
     /// Throws where something uses it.
     package func delete(_ name: String, of application: Application, by author: AuditAuthor) async throws {
-        let users = try await users(of: name, application.key)
+        let users = try await users(of: name, application.key).map(\.words)
         guard users.isEmpty else {
             throw StoreError.conflict("the segment is used by \(users.prefix(3).joined(separator: ", "))")
         }
@@ -42,11 +42,31 @@ package struct SegmentService: Sendable {
         }
     }
 
-    /// The waiting schedules and other segments that name a segment, in words.
-    package func users(of name: String, _ application: Key<Application>) async throws -> [String] {
+    /// The waiting schedules and other segments that name a segment.
+    package func users(of name: String, _ application: Key<Application>) async throws -> [SegmentUser] {
         let segments = try await store.segments(of: application).filter { $0.expression.segments.contains(name) }
         let schedules = try await store.schedules(naming: name, of: application, limit: 100)
-        return segments.map { "segment \($0.name)" } + schedules.map { "schedule \($0.key.id)" }
+        return segments.map { .segment($0) } + schedules.map { .schedule($0) }
+    }
+
+    /// The segments that use others, and the first 500 waiting schedules that do, by the names of those they use.
+    package func users(ofAll application: Key<Application>) async throws -> [String: [SegmentUser]] {
+        var users: [String: [SegmentUser]] = [:]
+        for segment in try await store.segments(of: application) {
+            for name in Set(segment.expression.segments) { users[name, default: []].append(.segment(segment)) }
+        }
+        var last: Schedule?
+        for _ in 0..<10 {
+            let some = try await store.schedules(of: application, after: last, limit: 50)
+            for schedule in some {
+                for name in Set(schedule.pushRequest.target.expression?.segments ?? []) {
+                    users[name, default: []].append(.schedule(schedule))
+                }
+            }
+            guard some.count == 50 else { break }
+            last = some.last
+        }
+        return users
     }
 
     /// Throws where the expression names itself, or a segment that there is not.
@@ -62,6 +82,26 @@ package struct SegmentService: Sendable {
             }
         } catch let error as InvalidInput {
             throw InvalidInput(field: "where", error.problem)
+        }
+    }
+}
+
+/// Something that names a segment, which stays as long.
+package enum SegmentUser: Sendable {
+    case segment(Segment)
+    case schedule(Schedule)
+
+    package var words: String {
+        switch self {
+        case .segment(let segment): "\(kind) \(segment.name)"
+        case .schedule(let schedule): "\(kind) \(schedule.key.id)"
+        }
+    }
+
+    var kind: String {
+        switch self {
+        case .segment: "segment"
+        case .schedule: "schedule"
         }
     }
 }

@@ -225,7 +225,8 @@ extension Audience {
         case .list(let list):
             switch list {
             case .topic, .customUser: [list]
-            case .active, .interactive, .registered, .devices, .sent, .label, .labels, .platforms: []
+            case .active, .interactive, .registered, .devices, .sent, .reported, .geofence, .label, .labels, .platforms:
+                []
             }
         case .any(let parts), .all(let parts): parts.flatMap(\.names)
         case .except(let first, _): first.names
@@ -242,7 +243,8 @@ extension UnresolvedTargets {
         switch list {
         case .topic(let name): topics.append(name)
         case .customUser(let id): customUserIDs.append(id)
-        case .active, .interactive, .registered, .devices, .sent, .label, .labels, .platforms: break
+        case .active, .interactive, .registered, .devices, .sent, .reported, .geofence, .label, .labels, .platforms:
+            break
         }
     }
 }

@@ -25,7 +25,8 @@ struct ComposeContext: Sendable {
         let action =
             schedule.map { Address.of(application, "schedules", $0.key.id, "edit") }
             ?? Address.of(application, "compose")
-        form = ComposeForm(platforms, action: action, places: places, schedule: schedule)
+        let segments = try await store.segments(of: application.key).map(\.name)
+        form = ComposeForm(platforms, action: action, places: places, segments: segments, schedule: schedule)
         (self.visit, self.application, self.schedule) = (visit, application, schedule)
         draftNumber = visit.request.method == .post ? visit.form.draftNumber ?? 0 : .random(in: 1...Int64.max)
     }

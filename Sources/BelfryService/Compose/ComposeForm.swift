@@ -6,6 +6,8 @@ struct ComposeForm: Sendable {
     let kinds: [PlatformKind]
     /// Places at which devices may show a push by themselves, when they come or go; empty where the person may make no geofence.
     let places: [ComposePlace]
+    /// The names of the application's segments.
+    let segments: [String]
     /// The address that the form is posted to.
     let action: String
     /// The schedule that the form changes; nil where it makes a new push.
@@ -51,14 +53,22 @@ struct ComposeForm: Sendable {
         ["message", "badge"], "Badge", .badge, hint: "The number on the app's icon, or +1 to count up.", name: "badge")
 
     /// - Parameter platforms: of the application.
-    init(_ platforms: [Platform], action: String, places: [ComposePlace] = [], schedule: Schedule? = nil) {
-        self.init(Set(platforms.map(\.kind)), action: action, places: places, schedule: schedule)
+    init(
+        _ platforms: [Platform], action: String, places: [ComposePlace] = [], segments: [String] = [],
+        schedule: Schedule? = nil
+    ) {
+        self.init(
+            Set(platforms.map(\.kind)), action: action, places: places, segments: segments, schedule: schedule)
     }
 
-    init(_ present: Set<PlatformKind>, action: String, places: [ComposePlace] = [], schedule: Schedule? = nil) {
+    init(
+        _ present: Set<PlatformKind>, action: String, places: [ComposePlace] = [], segments: [String] = [],
+        schedule: Schedule? = nil
+    ) {
         kinds = PlatformKind.allCases.filter(present.contains)
         groups = ComposeKeys.groups(kinds)
         self.places = places
+        self.segments = segments
         self.action = action
         self.schedule = schedule
     }
@@ -112,6 +122,7 @@ struct ComposeForm: Sendable {
             ("everyone", "Everyone"), ("topics", "Subscribers of topics"), ("users", "Users"), ("devices", "Devices"),
             ("where", "Devices that an expression means"),
         ]
+        if !segments.isEmpty { choices.append(("segment", "A segment")) }
         if !places.isEmpty { choices.append(("place", "Devices that come to a place, or leave it")) }
         if !data["target"].isEmpty { choices.append(("json", "As the JSON says")) }
         var fields: [Field] = [
@@ -130,6 +141,7 @@ struct ComposeForm: Sendable {
                 placeholder: "topic:news -topic:sports lang:de version>=5 seen:P30D", isMono: true),
             .area("also_users", "And these users", hint: "With topics: those who subscribe, and these users besides."),
         ]
+        if !segments.isEmpty { fields.append(.select("segment", "Segment", "", segments.map { ($0, $0) })) }
         if !places.isEmpty {
             fields += [
                 .select("place", "Place", "", places.map { ($0.id, $0.name) }, hint: "For devices that come to it."),
@@ -278,6 +290,10 @@ struct ComposeForm: Sendable {
             guard !form["where"].isEmpty else { throw InvalidInput(field: "where", "is empty: who is meant?") }
             target["where"] = .string(form["where"])
             return .object(target)
+        case "segment":
+            let name = try Segment.checked(name: form["segment"], field: "segment")
+            target["where"] = AudienceExpression.term(.segment(name)).json
+            return .object(target)
         case _ where names.isEmpty: throw InvalidInput(field: "names", "is empty: who is meant?")
         case "users": target["custom_user_ids"] = .strings(names)
         case "devices":
@@ -379,6 +395,11 @@ struct ComposeForm: Sendable {
         }
         if target["interactive_only"] == .bool(true) { data.put("interactive_only", "yes") }
         if let json = target["where"], let expression = try? AudienceExpression(json: json, field: "where") {
+            if case .term(.segment(let name)) = expression, segments.contains(name) {
+                data.put("audience", "segment")
+                data.put("segment", name)
+                return
+            }
             data.put("audience", "where")
             data.put("where", expression.text)
             return

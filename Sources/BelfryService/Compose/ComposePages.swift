@@ -58,7 +58,7 @@ struct ComposePages {
         let drafts = try await visit.services.store.drafts(of: visit.person.key, in: application.key)
         // The address has the number of the draft: F5 and Back lead to it, whatever other tabs have begun.
         guard let number = context.held?.draftNumber ?? visit.query.draftNumber else {
-            let isBegun = ["from", "schedule", "device", "topic", "user", FormData.draftField].contains {
+            let isBegun = ["from", "schedule", "device", "topic", "user", "segment", FormData.draftField].contains {
                 visit.query.isChecked($0)
             }
             let newest = isBegun ? nil : drafts.first?.number
@@ -367,10 +367,10 @@ extension FormData {
 
     /// Fields that are never empty.
     private static func isChoice(_ name: String) -> Bool {
-        ["audience", "place", "trigger", "my_device", "version"].contains(name) || name.hasPrefix("on-")
+        ["audience", "place", "segment", "trigger", "my_device", "version"].contains(name) || name.hasPrefix("on-")
     }
 
-    /// An empty push to the topic, user or device that a page links with; nil where there is none of them.
+    /// An empty push to the topic, user, segment or device that a page links with; nil where there is none of them.
     fileprivate var asRequest: PushRequest? {
         let target: Target? =
             if let device = UUID(uuidString: self["device"]) {
@@ -379,6 +379,8 @@ extension FormData {
                 try? Target(topics: [self["topic"]])
             } else if !self["user"].isEmpty {
                 try? Target(customUserIDs: [self["user"]])
+            } else if let segment = try? Segment.checked(name: self["segment"]) {
+                Target(.term(.segment(segment)))
             } else {
                 nil
             }

@@ -40,6 +40,15 @@ final class DevicePostings<Connection: SQLConnection>: PostingReader {
         case .customUser(let id): try read(PostingStatements.customUser, platform, id, after, limit)
         case .topic(let name): try topic(name, after: after, limit: limit)
         case .sent(let push): try sent(push, after: after, limit: limit)
+        // Only the first block may have no device of them.
+        case .reported(let report, let push):
+            try db.prepared(ReportStatements.ofPush).all(
+                push, report.kind.rawValue, platform, DeviceBlock.number(of: after), limit + 1, as: DeviceBlock.init
+            ).devices(after: after, limit: limit)
+        case .geofence(let geofence):
+            try db.prepared(ReportStatements.ofGeofence).all(
+                application, geofence, platform, DeviceBlock.number(of: after), limit + 1, as: DeviceBlock.init
+            ).devices(after: after, limit: limit)
         case .label(let label): try topic(label.name, after: after, limit: limit)
         // A scan makes others of them.
         case .labels, .platforms: preconditionFailure("no list of devices")
@@ -172,6 +181,7 @@ extension SQLConnection {
 private struct CheckedRow {
     let id: Int64
     private let registeredAt: Instant
+    private let createdAt: Instant?
     private let about: Device.About
     private let isImported: Bool
     private let topics: [Int64]
@@ -184,11 +194,13 @@ private struct CheckedRow {
             alias: nil)
         isImported = row.integer(6) != 0
         topics = try row.withBlob(8) { try TopicList.decode($0) }
+        createdAt = row.instantIfAny(9)
     }
 
     func device(user: UserProfile) -> CheckedDevice {
         CheckedDevice(
-            registeredAt: registeredAt, about: about, isImported: isImported, user: user, topics: topics)
+            registeredAt: registeredAt, createdAt: createdAt, about: about, isImported: isImported, user: user,
+            topics: topics)
     }
 }
 
@@ -218,7 +230,8 @@ enum LabelStatements {
     /// Reads each by its primary key.
     static let checked: SQLText = """
         SELECT id, registered_at_ms, os, os_version, model, manufacturer,
-               CASE WHEN imported_at_ms IS NULL THEN 0 ELSE 1 END, custom_user_id, topics /* labels.checked */
+               CASE WHEN imported_at_ms IS NULL THEN 0 ELSE 1 END, custom_user_id, topics, created_at_ms
+               /* labels.checked */
           FROM device
          WHERE id \(among: "$1")
          ORDER BY id

@@ -30,9 +30,10 @@ enum PostgresDeviceStatements {
     static let insert = """
         INSERT INTO device /* devices.insert */ (
             platform_id, reach, registered_at_ms, token_hash, token, topics, custom_user_id,
-            os, os_version, model, manufacturer, alias, imported_uuid, imported_at_ms, import_stage)
+            os, os_version, model, manufacturer, alias, imported_uuid, imported_at_ms, import_stage, created_at_ms)
         SELECT platform_id, reach, registered_at_ms, token_hash, token, topics, custom_user_id,
-               os, os_version, model, manufacturer, alias, imported_uuid, imported_at_ms, import_stage
+               os, os_version, model, manufacturer, alias, imported_uuid, imported_at_ms, import_stage,
+               CASE WHEN imported_at_ms IS NULL THEN registered_at_ms END
           FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) AS new (
                    platform_id, reach, token_hash, token, topics, custom_user_id,
                    os, os_version, model, manufacturer, alias, registered_at_ms, imported_uuid, imported_at_ms,

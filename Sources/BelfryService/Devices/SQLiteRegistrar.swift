@@ -50,7 +50,7 @@ struct SQLiteRegistrar {
         try session.prepared(SQLiteDeviceStatements.insert).run(
             platform.key, row.reach.rawValue, row.registeredAt, tokenHash, registration.token.bytes,
             TopicList.encode(row.topics), row.customUserID, row.about.os, row.about.osVersion, row.about.model,
-            row.about.manufacturer, row.about.alias)
+            row.about.manufacturer, row.about.alias, row.importMark == nil ? session.now : nil)
         row.key = Key<Device>(session.db.lastInsertedRowID)
         let key = row.key
         if row.importMark != nil { try session.mark(row) }
@@ -207,8 +207,8 @@ enum SQLiteDeviceStatements {
     static let insert = """
         INSERT INTO device /* devices.insert */ (
             platform_id, reach, registered_at_ms, token_hash, token, topics, custom_user_id,
-            os, os_version, model, manufacturer, alias)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+            os, os_version, model, manufacturer, alias, created_at_ms)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
         """
 
     /// A registration that changes nothing: updates no index.

@@ -117,11 +117,9 @@ package struct PushBuilder: Sendable {
                 .found.values.flatMap(\.self)
         }
         var pushes: [UUID: Key<Push>] = [:]
-        for case .sent(let receipts) in resolved.terms {
-            for receipt in receipts where pushes[receipt] == nil {
-                let found = try await store.receipt(receipt)?.push
-                pushes[receipt] = found?.applicationKey == application ? found?.key : nil
-            }
+        for receipt in Set(resolved.terms.flatMap(\.receipts)) {
+            let found = try await store.receipt(receipt)?.push
+            pushes[receipt] = found?.applicationKey == application ? found?.key : nil
         }
         let world = AudienceWorld(platforms: platforms, devices: devices, pushes: pushes, now: clock.now)
         let audience = Audience.meant(by: expression, resolved.audience(in: world))

@@ -26,8 +26,10 @@ extension WriteSession {
         }
         var rows = 0
         for push in pushes {
-            rows += try prepared(RetentionStatements.deleteExpiredBatches).run(push, DeletedRows.rowsMax - rows)
-            guard rows < DeletedRows.rowsMax else { return DeletedRows(rows: rows, isMore: true) }
+            for sql in [ReportStatements.deleteExpired, RetentionStatements.deleteExpiredBatches] {
+                rows += try prepared(sql).run(push, DeletedRows.rowsMax - rows)
+                guard rows < DeletedRows.rowsMax else { return DeletedRows(rows: rows, isMore: true) }
+            }
             try prepared(RetentionStatements.noteNoAnswers).send(push)
         }
         let whole = try deleteExpiredWhole(before: before)
@@ -182,6 +184,7 @@ enum RetentionStatements {
     /// The rows that refer to pushes.
     static let ofPushes: [SQLText] = [
         "DELETE FROM push_count /* retention.forget_push_counts */ WHERE push_id \(among: "$1")",
+        "DELETE FROM push_report /* retention.forget_push_reports */ WHERE push_id \(among: "$1")",
         "DELETE FROM tally /* retention.forget_tallies */ WHERE push_id \(among: "$1")",
         "DELETE FROM push_progress /* retention.forget_progress */ WHERE push_id \(among: "$1")",
     ]

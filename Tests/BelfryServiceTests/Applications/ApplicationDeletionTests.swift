@@ -113,6 +113,8 @@ extension TestStore {
         let events = [
             AnalyticsEvent(kind: .heartbeat, time: clock.now, device: device.uuid),
             AnalyticsEvent(kind: .geofenceTriggered, time: clock.now, device: device.uuid, geofence: geofence.key),
+            AnalyticsEvent(
+                kind: .opened, time: clock.now, device: device.uuid, receiptID: try await push(lane: .bulk).receiptID),
         ]
         _ = try await store.record(events, on: platform, lateMax: .seconds(3_600))
         _ = try await store.setUser("Kim", of: application.key) { _ in

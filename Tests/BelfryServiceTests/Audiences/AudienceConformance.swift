@@ -125,7 +125,9 @@ private struct Model {
         case .list(.topic(let name)): entry.isActive && entry.topics.contains(name)
         case .list(.customUser(let id)): entry.isActive && entry.user == id
         case .list(.devices(let keys)): keys.contains(entry.device.key)
-        case .list(.sent), .list(.label), .list(.labels), .list(.platforms), .checked, .meant: false
+        case .list(.sent), .list(.reported), .list(.geofence), .list(.label), .list(.labels), .list(.platforms),
+            .checked, .meant:
+            false
         }
     }
 }

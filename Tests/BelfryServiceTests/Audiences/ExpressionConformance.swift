@@ -55,20 +55,71 @@ import Testing
     }
 }
 
+extension ExpressionConformance {
+    @Test(arguments: Engine.allCases)
+    func `devices of old have no time of first registration`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (old, new) = (try await fixture.register("old"), try await fixture.register("new"))
+            _ = try await fixture.store.write { session in
+                try session.prepared("UPDATE device SET created_at_ms = NULL WHERE id = $1").run(old.key)
+            }
+            _ = try await fixture.register("old", topics: .replace(["news"]))
+            for (text, found) in [
+                ("created:*", [new.key]), ("-created:*", [old.key]), ("created:P1D", [new.key]),
+                ("created<2001-01-01T00:00:00Z", []), ("-created<2001-01-01T00:00:00Z", [old.key, new.key]),
+            ] {
+                let draft = try await PushService(store: fixture.store).audience(
+                    of: Target(AudienceExpression(text: text, field: "")), for: fixture.application.key)
+                #expect(try await fixture.devices(of: draft.audience) == found, "\(text)")
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `reports are read in steps and go with the answers`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let keys = try await fixture.registerMany(300)
+            let push = try await fixture.push()
+            try await fixture.fanOut()
+            _ = try await fixture.store.settle(Settlement(try await fixture.claimOne(), all: .accepted))
+            let opened = keys.filter { !$0.rawValue.isMultiple(of: 3) && $0.rawValue != 130 }
+            let events = opened.map {
+                AnalyticsEvent(
+                    kind: .opened, time: fixture.clock.now, device: fixture.store.secrets.naming.uuid(of: $0),
+                    receiptID: push.receiptID)
+            }
+            _ = try await fixture.store.record(events, on: fixture.platform, lateMax: .seconds(3_600))
+            let list = Audience.list(.reported(.opened, push.key))
+            #expect(try await fixture.devices(of: list) == opened)
+            for after in [0, 63, 64, 127, 128, 130, 300] as [Int64] {
+                let rest = opened.filter { $0.rawValue > after }.prefix(7)
+                #expect(try await fixture.devices(of: list, after: Key(after), limit: 7) == Array(rest))
+            }
+            #expect(try await fixture.devices(of: .list(.reported(.received, push.key))).isEmpty)
+            while try await fixture.store.deleteExpired(.answers, before: .distantFuture).isMore {}
+            #expect(try await fixture.devices(of: list).isEmpty)
+        }
+    }
+}
+
 private struct ExpressionWorld {
     private var dice: SplitMix64
     private let fixture: TestStore
     private var platforms: [Platform] = []
     private var members: [String: Member] = [:]
     private var userAttributes: [String: [String: UserAttribute]] = [:]
+    private var named = AudienceExpression.Named()
+    private var reports: Set<String> = []
 
     private struct Member {
+        let token: String
         let device: Device
         let kind: PlatformKind
         let topics: Set<String>
         let user: String?
         let about: Device.About
         let seenAt: Instant
+        let createdAt: Instant
         var language: String?
         var timeZone: String?
         var profile: DeviceProfile
@@ -106,6 +157,35 @@ private struct ExpressionWorld {
                 try await store.writer.write { try SQLiteSubscriptionMerge(session: $0).step() }
             }
         }
+        try await report()
+        let times = members.values.map(\.createdAt).sorted()
+        named.times = [times[times.count / 3], times[times.count / 2], times[times.count - 1]]
+    }
+
+    /// Events about two pushes and two geofences, some of them by devices that were lost meanwhile.
+    private mutating func report() async throws {
+        let pushes = [try await fixture.push(), try await fixture.push()]
+        let shop = try await fixture.locate()
+        let geofences = [try await fixture.fence([shop]), try await fixture.fence([shop])]
+        named.pushes = pushes.map(\.receiptID) + [UUID()]
+        named.geofences = geofences.map(\.key) + [Key(999)]
+        for platform in platforms {
+            var events: [AnalyticsEvent] = []
+            for (token, member) in members.sorted(by: { $0.key < $1.key }) where member.kind == platform.kind {
+                for kind in [AnalyticsKind.received, .opened, .dismissed, .geofenceTriggered] where dice.chance(0.4) {
+                    let isAtPlace = kind == .geofenceTriggered
+                    let (push, geofence) = (dice.pick(pushes), dice.pick(geofences))
+                    events.append(
+                        AnalyticsEvent(
+                            kind: kind, time: fixture.clock.now, device: member.device.uuid,
+                            receiptID: isAtPlace ? nil : push.receiptID, geofence: isAtPlace ? geofence.key : nil))
+                    reports.insert(
+                        "\(kind) \(isAtPlace ? geofence.key.description : push.receiptID.lowercased) \(token)")
+                }
+            }
+            let tally = try await fixture.store.record(events, on: platform, lateMax: .seconds(3_600))
+            #expect(tally.counted == events.count)
+        }
     }
 
     private mutating func register(_ token: String) async throws {
@@ -131,7 +211,9 @@ private struct ExpressionWorld {
             topics: .replace(topics), detail: detail, profile: profile)
         let device = try await fixture.ports.register(registration, as: nil, on: platform)
         members[token] = Member(
-            device: device, kind: kind, topics: topics, user: user, about: device.about, seenAt: device.registeredAt,
+            token: token, device: device, kind: kind, topics: topics, user: user, about: device.about,
+            seenAt: device.registeredAt,
+            createdAt: old?.createdAt ?? device.registeredAt,
             language: detail.language ?? old?.language, timeZone: detail.timeZone ?? old?.timeZone,
             profile: (old?.profile ?? DeviceProfile()).changed(by: profile))
         let read = try await fixture.store.profile(of: device.key, on: platform.key)
@@ -144,7 +226,8 @@ private struct ExpressionWorld {
 
     mutating func compare(seed: UInt64) async throws {
         let uuids = members.values.map(\.device.uuid).sorted().prefix(5) + [UUID()]
-        let expression = AudienceExpression.random(&dice, depth: 4, devices: Array(uuids))
+        named.devices = Array(uuids)
+        let expression = AudienceExpression.random(&dice, depth: 4, devices: named)
         let builder = PushBuilder(store: fixture.ports, clock: fixture.clock)
         let push = try await builder.build(
             PushRequest(content: Push.Content(body: "hi"), target: Target(expression)), for: fixture.application.key)
@@ -181,6 +264,10 @@ private struct ExpressionWorld {
             return kinds.contains(member.kind) || kinds.contains(.android) && member.kind == .androidFCM
         case .imported: return member.isImported
         case .segment, .sent: return false
+        case .reported(let report, let receipts):
+            return receipts.contains { reports.contains("\(report) \($0.lowercased) \(member.token)") }
+        case .geofences(let keys):
+            return keys.contains { reports.contains("geofenceTriggered \($0) \(member.token)") }
         case .property(let property, let test):
             return values(of: property, member).contains { holds(test, $0, property) }
         }
@@ -198,6 +285,7 @@ private struct ExpressionWorld {
         case .model: return text(member.about.model)
         case .manufacturer: return text(member.about.manufacturer)
         case .lastSeen: return [.time(member.seenAt)]
+        case .created: return [.time(member.createdAt)]
         case .attribute(let name): return member.profile.attributes[name] ?? []
         case .userTimeZone: return []
         case .userAttribute(let name):
@@ -216,7 +304,9 @@ private struct ExpressionWorld {
         let isVersion = property == .appVersion || property == .osVersion
         switch test {
         case .exists: return true
-        case .within: return false
+        case .within(let span):
+            guard case .time(let time) = value else { return false }
+            return time >= fixture.clock.now + .milliseconds(-span.milliseconds)
         case .equals(let values):
             return values.contains { other in
                 if case .language = property {

@@ -39,7 +39,11 @@ import Testing
         (#"{"last_seen":{"within":"P1M"}}"#, "time span"), (#"{"country":{">":"A"}}"#, "by order"),
         (#"{"attribute":"a"}"#, "nothing"), (#"{"attribute":"a","~":1}"#, "~"),
         (#"{"platform":"ihpone"}"#, "has to be one of"),
-        (#"{"language":{"within":"P1D"}}"#, "last_seen alone"), (#"{"device":"x"}"#, "no UUID"), (#"[]"#, "an array"),
+        (#"{"language":{"within":"P1D"}}"#, "last_seen alone"), (#"{"created":"2026-01-01T00:00:00Z"}"#, "within"),
+        (#"{"last_seen":{"=":"2026-01-01T00:00:00Z"}}"#, "no test of a time"), (#""created:monday""#, "time span"),
+        (#"{"geofence":0}"#, "no id of a geofence"), (#"{"geofence":[1.5]}"#, "string"), (#""geofence:shop""#, "no id"),
+        (#"{"opened":7}"#, "string"), (#""received:x""#, "no UUID"),
+        (#"{"device":"x"}"#, "no UUID"), (#"[]"#, "an array"),
         (#"{"not":[]}"#, "an array"), (#"{"attribute":"a","=":{"time":"x"}}"#, "time"),
         (#""topic:news )""#, "`)`"), (#""(topic:news""#, "missing"), (#""colour:red""#, "no term"),
         (#""topic""#, "no value"),
@@ -135,8 +139,17 @@ extension AudienceExpression {
     static let systems = ["8.0", "9", "17.5.1"]
     static let models = ["Pixel 9", "iPhone17,1"]
     static let kinds = [PlatformKind.ios, .androidFCM, .android, .web]
+    static let times = [Instant(milliseconds: 1_700_000_000_000), Instant(milliseconds: 1_700_000_005_000)]
 
-    static func random(_ dice: inout SplitMix64, depth: Int, devices: [UUID] = []) -> AudienceExpression {
+    /// Things that a random expression names.
+    struct Named {
+        var devices: [UUID] = []
+        var pushes = [UUID(), UUID()]
+        var geofences = [Key<Geofence>(17), Key(4)]
+        var times = AudienceExpression.times
+    }
+
+    static func random(_ dice: inout SplitMix64, depth: Int, devices: Named = Named()) -> AudienceExpression {
         if depth > 0, dice.chance(0.6) {
             let count = dice.draw(1...3)
             switch dice.below(3) {
@@ -153,9 +166,10 @@ extension AudienceExpression {
         return first + 1 < values.count && dice.chance(0.3) ? Array(values[first...(first + 1)]) : [values[first]]
     }
 
-    private static func term(_ dice: inout SplitMix64, _ devices: [UUID]) -> AudienceTerm {
+    private static func term(_ dice: inout SplitMix64, _ named: Named) -> AudienceTerm {
         let comparison = dice.pick(PropertyTest.Comparison.allCases)
-        switch dice.below(16) {
+        let devices = named.devices
+        switch dice.below(20) {
         case 0: return .everyone
         case 1, 2: return .topics(some(topics, &dice))
         case 3: return .users(some(users, &dice))
@@ -170,7 +184,14 @@ extension AudienceExpression {
         case 11: return .property(.model, .equals([.text(dice.pick(models))]))
         case 12: return .imported
         case 13 where !devices.isEmpty: return .devices(some(devices, &dice))
-        case 13: return .property(.lastSeen, .compare(comparison, .time(Instant(milliseconds: 1_700_000_000_000))))
+        case 13: return .property(.lastSeen, .compare(comparison, .time(dice.pick(named.times))))
+        case 14 where dice.chance(0.2): return .property(.created, .exists)
+        case 14: return .property(.created, .compare(comparison, .time(dice.pick(named.times))))
+        case 15:
+            guard let span = try? TimeSpan(dice.chance(0.5) ? "PT20M" : "P1DT1H", field: "") else { return .everyone }
+            return .property(dice.chance(0.5) ? .created : .lastSeen, .within(span))
+        case 16: return .reported(dice.pick(PushReport.allCases), some(named.pushes, &dice))
+        case 17: return .geofences(some(named.geofences, &dice))
         default:
             let (name, values) = dice.pick(attributes)
             let property = dice.chance(0.3) ? DeviceProperty.userAttribute(name) : .attribute(name)

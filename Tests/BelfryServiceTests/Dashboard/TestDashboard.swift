@@ -162,6 +162,7 @@ struct TestContents {
     let location: Location
     let group: LocationGroup
     let geofence: Geofence
+    let segment: Segment
     let importJob: ImportJob
     let tenant: UUID
 
@@ -193,6 +194,8 @@ struct TestContents {
                 locations: [location.key], groups: [], trigger: .enter, platform: .all, tags: [],
                 data: GeofenceData([:]), startsAt: .zero, expiresAt: dashboard.clock.now + .seconds(86_400)),
             of: application, by: author)
+        segment = try await dashboard.services.segments.create(
+            try Segment.checked(name: text), .term(.topics([text.lowercased()])), of: application, by: author)
         importJob = try await store.createImport(
             .timeOrdered(), of: application.key,
             from: ImportJob.Source(format: .csv, mapping: text, platform: nil, isDryRun: false), position: 0, by: text)
@@ -206,7 +209,7 @@ struct TestContents {
             ("app_uuid", application.uuid.lowercased), ("platform_uuid", platform.uuid.lowercased),
             ("device_uuid", device.uuid.lowercased), ("receipt_id", push.receiptID.lowercased),
             ("schedule_id", schedule.key.id), ("location_id", "\(location.key)"), ("geofence_id", "\(geofence.key)"),
-            ("group_id", "\(group.key)"),
+            ("group_id", "\(group.key)"), ("segment", segment.name.percentEncoded),
             ("topic", device.topics[0].percentEncoded), ("person_id", "\(person.key)"), ("key_id", key),
             ("session_id", "999"), ("import_id", importJob.uuid.lowercased),
             ("tenant_uuid", tenant.lowercased),

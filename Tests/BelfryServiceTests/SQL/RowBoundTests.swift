@@ -56,6 +56,7 @@ import Testing
         "geofence": .quota(.geofences), "geofence_location": .derived("geofence"),
         "geofence_group": .derived("geofence"), "geofence_deletion": .limit(.geofenceDeletions),
         "geofence_stamp": .perRow("application", 1), "geofence_update": .derived("geofence"),
+        "push_report": .derived("push"), "geofence_report": .derived("geofence"),
         "push_count": .derived("push"), "platform_count": .derived("platform"), "event_mark": .derived("device"),
         "geofence_count": .derived("geofence"), "heartbeat": .derived("platform"),
         "idempotency": .quota(.idempotencyKeys), "audit": .retention("retention.audit.days"),

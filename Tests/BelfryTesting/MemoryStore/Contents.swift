@@ -168,7 +168,7 @@ extension PostingList {
         case .devices(let keys): keys.contains(device.key)
         case .platforms(let platforms): device.isActive && platforms.contains(device.platformKey)
         // The model knows no labels, and the pushes of an audience alone.
-        case .sent, .label, .labels: false
+        case .sent, .reported, .geofence, .label, .labels: false
         }
     }
 }
