@@ -33,7 +33,7 @@ package struct QuietHours: Sendable, Hashable {
     package let then: Treatment
     package let zone: ZoneInfo
 
-    /// What a push does that comes to a device in these hours.
+    /// The treatment of a push that comes in these hours.
     package enum Treatment: String, Sendable, Hashable, CaseIterable {
         /// Waits for their end.
         case wait

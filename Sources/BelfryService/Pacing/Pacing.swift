@@ -1,4 +1,4 @@
-/// What slows a push down: its throttle, and the rules of its application unless its kind is exempt.
+/// The brakes of a push: its throttle, and the rules of its application unless its kind is exempt.
 package struct Pacing: Sendable, Hashable {
     /// The sender's word for what the push is about, such as `marketing`; nil where it gives none.
     package var kind: String?
@@ -74,7 +74,7 @@ package struct PacingRequest: Sendable {
     }
 }
 
-/// What the rules of an application have for a device and a push; without one it is told now.
+/// The word of an application's rules on a device and a push; without one it is told now.
 package enum PacingVerdict: Sendable, Hashable {
     case wait(until: Instant)
     case skip(Skip)
@@ -111,7 +111,7 @@ package struct PacedDevice: Sendable {
 }
 
 extension PacingRequest {
-    /// What quiet hours have for the devices.
+    /// The verdicts of quiet hours on the devices.
     package func quiet(_ devices: [PacedDevice], at now: Instant) -> [Key<Device>: PacingVerdict] {
         guard let quiet = pacing.rules.quietHours else { return [:] }
         var verdicts: [Key<Device>: PacingVerdict] = [:]
@@ -140,7 +140,7 @@ package struct CapUses: Sendable {
     }
 
     private var uses: [Int64: [Use]] = [:]
-    /// Those that were added, in order.
+    /// The uses that were added, in order.
     package private(set) var added: [(holder: Int64, use: Use)] = []
 
     package init() {}

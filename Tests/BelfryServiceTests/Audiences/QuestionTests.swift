@@ -44,7 +44,7 @@ import Testing
              "send_at":{"local":"2026-06-02T09:00","past":"skip","time_zone":"Europe/Berlin"}}
             """#)
         #expect(200..<300 ~= sent.status, "\(sent)")
-        let town = Town(server)
+        let town = HandWorkers(server)
         // Every tenth of them had two pushes in the last day by then.
         let tired = Set(expected.keys.sorted().enumerated().filter { $0.offset.isMultiple(of: 10) }.map(\.element))
         try await runWorld(town, until: "2026-06-02T23:00:00Z", tiring: tired, of: application)
@@ -96,7 +96,8 @@ import Testing
 
     /// Sends what falls due, at its time. At six in the morning by their clocks two other pushes went to those who are to be tired.
     private func runWorld(
-        _ town: Town, until end: String, tiring tired: Set<Key<Device>>, of application: BelfryService.Application
+        _ town: HandWorkers, until end: String, tiring tired: Set<Key<Device>>,
+        of application: BelfryService.Application
     ) async throws {
         let (end, clock) = (try Instant(end, field: ""), town.server.clock)
         for text in ["One", "Two"] {
@@ -130,7 +131,7 @@ import Testing
 }
 
 /// Workers that are run by hand.
-private final class Town: Sendable {
+private final class HandWorkers: Sendable {
     let server: TestAdminServer
     private let held = Mutex<[Key<Device>: [Instant]]>([:])
 

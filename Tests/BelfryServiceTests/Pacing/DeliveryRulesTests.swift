@@ -27,7 +27,7 @@ import Testing
         #expect(hours.end(at: try instant("2026-10-25T01:15:00Z"), in: vienna) == nil)
     }
 
-    @Test func `every minute of a day is in the hours or out of them`() throws {
+    @Test func `every minute is in the hours or out of them`() throws {
         let utc = try zone("UTC")
         for text in ["22:00-08:00", "08:00-22:00", "00:00-00:01", "23:59-00:00"] {
             let hours = try #require(DayHours(text))

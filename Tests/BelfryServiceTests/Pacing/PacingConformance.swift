@@ -10,7 +10,7 @@ import Testing
     @Test(arguments: Engine.allCases)
     func `devices wait for the end of their quiet hours`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
-            let town = Town(fixture)
+            let town = PacedTown(fixture)
             fixture.clock.advance(to: try Instant("2026-06-01T12:00:00Z", field: ""))
             let (vienna, tokyo) = (
                 try await town.register("vienna", zone: "Europe/Vienna"),
@@ -33,9 +33,9 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `transactional pushes go out at night, others are skipped or silent`(engine: Engine) async throws {
+    func `transactional pushes go out at night, others may not`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
-            let town = Town(fixture)
+            let town = PacedTown(fixture)
             fixture.clock.advance(to: try Instant("2026-06-01T23:00:00Z", field: ""))
             let device = try await town.register("a", zone: nil)
             try await town.edit(quietHours: #"{"from":"22:00","to":"08:00","then":"skip"}"#)
@@ -52,9 +52,9 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `a user's phones share a cap, and codes are not counted`(engine: Engine) async throws {
+    func `a user's phones share a cap, codes do not count`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
-            let town = Town(fixture)
+            let town = PacedTown(fixture)
             fixture.clock.advance(to: try Instant("2026-06-01T12:00:00Z", field: ""))
             let phones = [try await town.register("a", user: "eva"), try await town.register("b", user: "eva")]
             let other = try await town.register("c")
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `nodes that count at the same time admit no more than the cap`() async throws {
+    @Test func `nodes that count together admit no more`() async throws {
         try await TestStore.play(on: .postgres) { fixture in
             let device = try await fixture.register("a").key
             var pacing = Pacing()
@@ -114,7 +114,7 @@ import Testing
     @Test(arguments: Engine.allCases)
     func `a throttled push tells so many devices a minute`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
-            let town = Town(fixture)
+            let town = PacedTown(fixture)
             fixture.clock.advance(to: try Instant("2026-06-01T12:00:00Z", field: ""))
             for number in 0..<25 { _ = try await town.register("\(number)") }
             let push = try await town.send(perMinute: 60)
@@ -131,7 +131,7 @@ import Testing
 }
 
 /// Devices of one platform, a provider that notes whom it told, and a worker that runs by hand.
-private struct Town {
+private struct PacedTown {
     private let fixture: TestStore
     let provider = NotingProvider()
 
