@@ -141,7 +141,7 @@ extension Store {
     /// The last points, the newest first.
     package func points(of segment: Key<Segment>, limit: Int) async throws -> [SegmentPoint] {
         try await readCommitted { db in
-            try db.prepared(SegmentStatements.points).all(segment, limit) { SegmentPoint($0, from: 0) }
+            try db.prepared(SegmentStatements.points).all(segment, limit, as: SegmentPoint.init)
         }
     }
 
@@ -149,9 +149,8 @@ extension Store {
     package func latestPoints(of segments: [Key<Segment>]) async throws -> [Key<Segment>: SegmentPoint] {
         try await readCommitted { db in
             var found: [Key<Segment>: SegmentPoint] = [:]
-            try db.prepared(SegmentStatements.latest).each(SQLKeys(segments)) { row in
-                found[Key(row.integer(0))] = SegmentPoint(row, from: 1)
-            }
+            let points = try db.prepared(SegmentStatements.points)
+            for segment in segments { found[segment] = try points.first(segment, 1, as: SegmentPoint.init) }
             return found
         }
     }
@@ -250,12 +249,10 @@ extension AudienceExpression {
 }
 
 extension SegmentPoint {
-    fileprivate init(_ row: some SQLRow, from first: Int32) {
+    fileprivate init(_ row: some SQLRow) {
         self.init(
-            day: Instant(milliseconds: row.integer(first)),
-            size: AudienceSize(
-                devices: Int(row.integer(first + 1)), margin: row.isNull(first + 2) ? nil : Int(row.integer(first + 2)))
-        )
+            day: Instant(milliseconds: row.integer(0)),
+            size: AudienceSize(devices: Int(row.integer(1)), margin: row.integerIfAny(2).map { Int($0) }))
     }
 }
 
@@ -329,15 +326,6 @@ enum SegmentStatements {
          WHERE segment_id = $1
          ORDER BY day_ms DESC
          LIMIT $2
-        """
-
-    /// Looks each up in the primary key.
-    static let latest: SQLText = """
-        SELECT segment_id, day_ms, devices, margin /* segments.latest */
-          FROM segment
-          JOIN segment_point ON segment_id = segment.id
-           AND day_ms = (SELECT max(day_ms) FROM segment_point AS point WHERE point.segment_id = segment.id)
-         WHERE segment.id \(among: "$1")
         """
 
     static let uncounted: SQLText = """

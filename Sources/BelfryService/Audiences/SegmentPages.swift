@@ -224,7 +224,7 @@ struct SegmentPages {
             page.problem = "It names a segment that there is not any more."
         }
         page.sections = [
-            Section("Expression") { Code(segment.expression.text) },
+            Section { Code("Expression", segment.expression.text) },
             Section {
                 Facts {
                     Fact("Version", .number(Int(segment.version)))

@@ -57,7 +57,6 @@ import Testing
         Plan(PacingStatements.uses, "USING PRIMARY KEY (application_id=? AND holder=?)"),
         Plan(PacingStatements.forget, "USING COVERING INDEX cap_use_at (at_ms<?)"),
         Plan(SegmentStatements.behind, "USING INDEX segment_name (application_id=? AND name>?)"),
-        Plan(SegmentStatements.latest, "USING PRIMARY KEY (segment_id=? AND day_ms=?)"),
         Plan(TopicDeletionStatements.expired, "USING INDEX topic_expiry (expires_at_ms<?)"),
         Plan(SearchIndexStatements.behind, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         Plan(SearchIndexStatements.deletePostings, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),

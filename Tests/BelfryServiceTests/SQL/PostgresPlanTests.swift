@@ -147,7 +147,6 @@ import Testing
         Plan(CountStatements.ofPush, "bigint", "using push_count_pkey"),
         Plan(ReportStatements.ofPush, "bigint, bigint, bigint, bigint, bigint", "using push_report_pkey"),
         Plan(ReportStatements.ofGeofence, "bigint, bigint, bigint, bigint, bigint", "using geofence_report_pkey"),
-        Plan(SegmentStatements.latest, "bigint[]", "using segment_point_pkey"),
         Plan(CountStatements.onPlatform, "bigint, bigint, bigint", "using platform_count_pkey"),
         Plan(CountStatements.ofGeofences, "bigint, bigint, bigint, bigint, bigint", "using geofence_count_pkey"),
         Plan(CountStatements.heartbeats, "bigint, bigint, bigint", "using heartbeat_pkey"),
