@@ -20,10 +20,17 @@ package struct AcrobitsPayload: Sendable {
     package var timeToLive: Duration { .seconds(call.verb.isCall ? Self.callSeconds : Self.otherSeconds) }
 
     package func content(for kind: PlatformKind) throws(InvalidInput) -> Push.Content {
-        guard case .apple(let use) = kind else { return try android() }
-        let (type, payload) = try apple(for: use)
-        return Push.Content(
-            body: nil, apple: try ApplePush(type: type, priority: nil, payload: payload, field: call.verb.name))
+        var content: Push.Content
+        if case .apple(let use) = kind {
+            let (type, payload) = try apple(for: use)
+            content = Push.Content(
+                body: nil, apple: try ApplePush(type: type, priority: nil, payload: payload, field: call.verb.name))
+        } else {
+            content = try android()
+        }
+        // A call waits for no morning.
+        content.pacing = .exempt
+        return content
     }
 
     // MARK: Apple

@@ -87,10 +87,12 @@ extension Push.Content {
     ///
     /// On iOS a background update, with the data at the root of the payload; on Android the data alone.
     package static func silent(_ data: JSONObject) -> Push.Content {
-        Push.Content(
+        var content = Push.Content(
             body: nil,
             custom: [
                 "ios": .object(["content-available": .bool(true), "extra": .object(data)]), "android": .object(data),
             ])
+        content.pacing = .exempt
+        return content
     }
 }

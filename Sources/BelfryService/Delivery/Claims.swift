@@ -129,7 +129,7 @@ extension WriteSession {
         }
         return FanOut(
             pushKey: push.key, platformKey: platform, lane: push.lane, audience: push.audience, cursor: claimed.cursor,
-            attempt: claimed.attempt, isCancelled: claimed.isCancelled, perMinute: push.content.pacing.perMinute)
+            attempt: claimed.attempt, isCancelled: claimed.isCancelled, perMinute: push.perMinute(at: now))
     }
 
     /// nil when it cannot be read: the batch is set aside.

@@ -15,15 +15,28 @@ package struct Pacing: Sendable, Hashable {
 
     package var isEmpty: Bool { kind == nil && perMinute == nil && rules.isEmpty }
 
-    /// With the rules that apply to it.
-    func under(_ rules: DeliveryRules) -> Pacing {
-        var pacing = self
-        pacing.rules = kind == DeliveryRules.exemptKind ? DeliveryRules() : rules
-        return pacing
-    }
+    /// That of calls, tests and what only the app sees.
+    static let exempt = Pacing(kind: DeliveryRules.exemptKind)
 
     /// The caps that count it.
     var caps: [FrequencyCap] { rules.caps.filter { $0.kind == nil || $0.kind == kind } }
+}
+
+extension Push.Content {
+    /// With the rules that apply to it: none where its kind is exempt, or Apple's devices ring or show nothing for it by themselves.
+    func paced(by rules: DeliveryRules) -> Push.Content {
+        var content = self
+        let isExempt = pacing.kind == DeliveryRules.exemptKind || apple.map { $0.type != .alert } ?? false
+        content.pacing.rules = isExempt ? DeliveryRules() : rules
+        return content
+    }
+}
+
+extension Push {
+    /// Its throttle, until its time is over: the rest of its devices is then answered at once.
+    func perMinute(at now: Instant) -> Int? {
+        now < expiresAt ?? acceptedAt + RetryPolicy.throttledWindow ? content.pacing.perMinute : nil
+    }
 }
 
 // MARK: Stored form

@@ -60,7 +60,6 @@ extension WriteSession {
     fileprivate func uses(of holders: Set<Int64>, _ application: Key<Application>) throws -> CapUses {
         var uses = CapUses()
         let start = now + (.zero - FrequencyCap.Period.week.duration)
-        try prepared(PacingStatements.forget).send(start, DeletedRows.rowsMax)
         try prepared(PacingStatements.uses).each(application, SQLKeys(holders.sorted()), start) { row in
             uses.note(
                 CapUses.Use(
@@ -103,17 +102,14 @@ enum PacingStatements {
         \(sqlite: "VALUES ($1, $2, $3, $4, $5)", postgres: "SELECT * FROM unnest($1, $2, $3, $4, $5)")
             ON CONFLICT DO NOTHING
         """
-
-    /// Scans `cap_use_at`.
-    static let forget = SQLText.deleteSome(
-        "pacing.forget", from: "cap_use", key: "application_id, holder, push_id", where: "at_ms < $1")
 }
 
 /// The rules of applications, and the pushes that their caps count.
 enum PacingMigration: SchemaMigration {
     static let identifier = "0016 delivery rules (additive)"
     static let tables = [
-        StoreTable("cap_use", key: "application_id, holder, push_id", of: .application)
+        StoreTable(
+            "cap_use", key: "application_id, holder, push_id", of: .application, expiry: .init(.caps, "at_ms"))
     ]
 
     static func run(in db: some SQLConnection) throws {

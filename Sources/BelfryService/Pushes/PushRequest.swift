@@ -42,9 +42,8 @@ package struct PushBuilder: Sendable {
         narrowedBy narrowing: AudienceExpression? = nil
     ) async throws -> NewPush {
         let receiptID = IdempotentID.make()
-        var content = pushRequest.content
-        content.pacing = content.pacing.under(
-            try await store.application(application)?.deliveryRules ?? DeliveryRules())
+        let content = pushRequest.content.paced(
+            by: try await store.application(application)?.deliveryRules ?? DeliveryRules())
         let target =
             narrowing == nil
             ? pushRequest.target

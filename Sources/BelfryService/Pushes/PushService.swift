@@ -109,6 +109,7 @@ package struct PushService: Sendable {
         var pushRequest = pushRequest
         pushRequest.target = try Target(devices: [device.uuid])
         pushRequest.lane = pushRequest.lane ?? .urgent
+        pushRequest.content.pacing = .exempt
         let new = try await builder.build(pushRequest, for: application.key)
         let change = AuditedChange(
             by: author, "device.test_push", device.uuid.lowercased, of: Permission.Subject(application),

@@ -12,7 +12,7 @@ extension Store {
             case .idempotency: try session.deleteExpiredRecords(until: before)
             case .unseen: try session.retireUnseen(before: before)
             case .imports: try session.deleteExpiredImports(before: before)
-            case .counts, .events, .geofences, .drafts: try session.deleteExpired(kind, before: before)
+            case .counts, .events, .geofences, .drafts, .caps: try session.deleteExpired(kind, before: before)
             }
         }
     }
@@ -245,6 +245,8 @@ package struct Retention: Sendable, Hashable {
         case imports
         /// Texts that people have written in Compose and not sent.
         case drafts
+        /// Pushes that frequency caps count no more.
+        case caps
 
         /// Kinds that have a metric.
         package static let measured = allCases.filter { $0.rowsMax == DeletedRows.rowsMax }
@@ -252,7 +254,7 @@ package struct Retention: Sendable, Hashable {
         /// The most rows of a table that are deleted in a step.
         var rowsMax: Int {
             switch self {
-            case .events, .counts, .geofences: 1_000
+            case .events, .counts, .geofences, .caps: 1_000
             default: DeletedRows.rowsMax
             }
         }
@@ -299,6 +301,7 @@ package struct Retention: Sendable, Hashable {
             case .unseen: unseen
             case .imports: imports
             case .drafts: ComposeDraft.lifetime
+            case .caps: FrequencyCap.Period.week.duration
             }
         return kept.map { now + (.zero - $0) }
     }

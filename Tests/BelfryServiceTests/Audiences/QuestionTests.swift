@@ -102,8 +102,8 @@ import Testing
         let (end, clock) = (try Instant(end, field: ""), town.server.clock)
         for text in ["One", "Two"] {
             var content = Push.Content(body: text)
-            content.pacing = content.pacing.under(
-                DeliveryRules(caps: [FrequencyCap(limit: 2, period: .day, kind: nil)]))
+            content = content.paced(
+                by: DeliveryRules(caps: [FrequencyCap(limit: 2, period: .day, kind: nil)]))
             for start in stride(from: 0, to: tired.count, by: 1_000) {
                 let some = Array(tired.sorted()[start..<min(start + 1_000, tired.count)])
                 let platform = try #require(try await town.server.store.platforms(of: application.key).first)

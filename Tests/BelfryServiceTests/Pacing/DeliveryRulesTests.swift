@@ -88,9 +88,15 @@ import Testing
         #expect(rules.caps[1].kind == "news")
         #expect(try DeliveryRules(JSONValue(json: JSONValue.object(rules.json).storedText.utf8)) == rules)
         var content = Push.Content(body: "x")
-        content.pacing = Pacing(kind: "news", perMinute: 60).under(rules)
+        content.pacing = Pacing(kind: "news", perMinute: 60)
+        content = content.paced(by: rules)
+        #expect(content.pacing.rules == rules)
         #expect(try Push.Content(stored: Array(content.storedText.utf8)) == content)
-        #expect(Pacing(kind: "transactional").under(rules).rules.isEmpty)
+        content.pacing = Pacing(kind: "transactional")
+        #expect(content.paced(by: rules).pacing.rules.isEmpty)
+        #expect(Push.Content.silent([:]).paced(by: rules).pacing.rules.isEmpty, "nobody sees it")
+        let call = try ApplePush(type: .voip, priority: nil, payload: ["aps": .object([:])], field: "apns")
+        #expect(Push.Content(apple: call).paced(by: rules).pacing.rules.isEmpty, "a call waits for no morning")
     }
 
     /// Held against a list of everything that was admitted.

@@ -93,6 +93,8 @@ import Testing
             #expect(try await fixture.ports.pace([one, two]) == [[:], [device: .skip(.capped)]])
             fixture.clock.advance(by: .seconds(86_401))
             #expect(try await fixture.ports.pace([two]) == [[:]])
+            let before = fixture.clock.now + .seconds(-60)
+            #expect(try await fixture.store.deleteExpired(.caps, before: before).rows == 1)
         }
     }
 

@@ -55,7 +55,6 @@ import Testing
             "USING PRIMARY KEY (application_id=? AND geofence_id=? AND platform_id=? AND block>?)"),
         Plan(ReportStatements.deleteExpired, "USING PRIMARY KEY (push_id=?)"),
         Plan(PacingStatements.uses, "USING PRIMARY KEY (application_id=? AND holder=?)"),
-        Plan(PacingStatements.forget, "USING COVERING INDEX cap_use_at (at_ms<?)"),
         Plan(SegmentStatements.behind, "USING INDEX segment_name (application_id=? AND name>?)"),
         Plan(TopicDeletionStatements.expired, "USING INDEX topic_expiry (expires_at_ms<?)"),
         Plan(SearchIndexStatements.behind, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
