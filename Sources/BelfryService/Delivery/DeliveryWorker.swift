@@ -125,7 +125,7 @@ struct DeliveryWorker: Sendable {
             }
         }
         let verdicts = try await verdicts(on: open)
-        open = try await fill(open, on: platform)
+        open = try await fill(open, verdicts, on: platform)
         guard !open.isEmpty else {
             await credentials.nothingWasSent(on: platform)
             return sent
@@ -153,15 +153,19 @@ struct DeliveryWorker: Sendable {
     }
 
     /// Finds out what differs by device, for pushes that have such. A batch that another worker has claimed since is left out: it
-    /// must not show numbers that are that worker's to show.
-    private func fill(_ parts: [LoadedBatch], on platform: Platform) async throws -> [LoadedBatch] {
+    /// must not show numbers that are that worker's to show. A device that rules leave out counts nothing.
+    private func fill(
+        _ parts: [LoadedBatch], _ verdicts: [Key<Batch>: [Key<Device>: PacingVerdict]], on platform: Platform
+    ) async throws -> [LoadedBatch] {
         var requests: [FillingRequest] = []
         var places: [Int] = []
         for (place, part) in parts.enumerated() where part.load.isPersonal {
             requests.append(
                 FillingRequest(
                     batch: part.batch, applicationKey: platform.applicationKey,
-                    devices: part.load.recipients.map(\.device),
+                    devices: part.load.recipients.map(\.device).filter {
+                        !(verdicts[part.batch.key]?[$0]?.isFinal ?? false)
+                    },
                     badge: part.load.push.content.badgeChange(on: platform.kind),
                     needs: PersonalizationNeeds(try part.load.push.content.placeholders())))
             places.append(place)

@@ -93,6 +93,11 @@ package enum PacingVerdict: Sendable, Hashable {
     case skip(Skip)
     case passive
 
+    /// Whether the device never gets the push.
+    var isFinal: Bool {
+        if case .skip = self { true } else { false }
+    }
+
     /// nil where it is told all the same.
     var outcome: Outcome? {
         switch self {
