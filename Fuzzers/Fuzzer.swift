@@ -17,6 +17,7 @@ struct Fuzzer {
         "P12Files": p12Files,
         "PEMFiles": pemFiles,
         "PCFBodies": pcfBodies,
+        "Placeholders": placeholders,
         "PostedAnswers": postedAnswers,
         "ProxyAnswers": proxyAnswers,
         "Requests": requests,

@@ -1,3 +1,4 @@
+import BelfryProviders
 import BelfryServer
 import BelfryService
 import BelfrySimulators
@@ -63,6 +64,54 @@ extension ServerTests.FillingTests {
         }
     }
 
+    @Test func `plurals and dates reach APNs and FCM by language`() async throws {
+        var configuration = FCMConfiguration()
+        configuration.listening.ledgerDetail = .payloads
+        let fcm = try await FCMSimulator.start(configuration)
+        let result = await Result {
+            try await TestServer.open(
+                configure: { $0.pcf.verifiesCustomUserIDs = false },
+                simulate: { simulation in
+                    simulation.listening.ledgerDetail = .payloads
+                    simulation.parsesPayloads = true
+                }
+            ) { server in
+                let android = try await server.operatorService.createPlatform(
+                    of: server.application.application, kind: .androidFCM, mode: .production, name: "Android",
+                    credentials: FCMPlatformCredentials(
+                        serviceAccount: fcm.serviceAccountJSON, endpoint: fcm.url, trustRootsPEM: fcm.trustRootPEM))
+                let app = Caller(
+                    base: server.addresses.http, user: android.platform.uuid.lowercased, secret: android.secret)
+                let reply = try await app.send(
+                    "POST", "/v1/registration", #"{"registration_token":"fine","custom_user_id":"olga"}"#)
+                #expect(reply.status == 200, "\(reply)")
+                _ = try await Self.register("a", "anna", on: server)
+                for (user, language, visits) in [("anna", "en", 1.0), ("olga", "ru", 22)] {
+                    let profile = try UserProfile(
+                        language: language, timeZone: "Asia/Tokyo", attributes: ["visits": .number(visits)])
+                    _ = try await server.store.setUser(user, of: server.application.application.key) { _ in profile }
+                }
+                let id = try await server.sender.push(
+                    #"""
+                    {"target": {"platform": "all"}, "message": {"template": true, "language": "en",
+                     "values": {"end": {"time": "2027-03-01T20:00:00Z"}},
+                     "body": "{{ user.visits | plural: one: '# \"visit\"', other: '# visits' }} to {{ values.end | date: 'long' }}",
+                     "translations": {"ru": {"body":
+                      "{{ user.visits | plural: one: '# визит', few: '# \"визита\"', other: '# визитов' }} {{ values.end | date: 'long' }}"}}}}
+                    """#)
+                let receipt = try await server.settled(id)
+                #expect(receipt.counts.filter { $0.value > 0 } == [.accepted: 2])
+                #expect(try Self.sent("a", to: server)["aps"]?["alert"] == .string("1 \"visit\" to March 2, 2027"))
+                let message = try #require(fcm.ledger.token(Array("fine".utf8))?.lastRequest?.payload)
+                #expect(
+                    try JSONValue(json: message.utf8)["message"]?["notification"]?["body"]
+                        == .string("22 \"визита\" 2 марта 2027 г."))
+            }
+        }
+        try await fcm.shutdown()
+        try result.get()
+    }
+
     /// Checks a link as its server does, with the application's shared secret.
     private static func check(_ link: String, of device: UUID, user: String, _ server: TestServer) async throws {
         let parts = link.components(separatedBy: "&signature=")
@@ -89,6 +138,10 @@ extension ServerTests.FillingTests {
                 (
                     #"{"body":"{{name}}","template":true}"#,
                     "message.body names {{name}}, a template has badge, device.id"
+                ),
+                (
+                    #"{"body":"{{badge | plural: one: '#'}}","template":true}"#,
+                    "message.body has the filter 'plural', which has no text for other (at character 1)"
                 ),
                 (#"{"body":"x","badge":"1"}"#, "message.badge has to be a whole number from 0 to 2147483647"),
                 (#"{"body":"x","badge":"+0"}"#, "message.badge is '+0', it counts up by +1 to +1000000"),

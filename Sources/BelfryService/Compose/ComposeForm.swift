@@ -45,7 +45,16 @@ struct ComposeForm: Sendable {
     }
 
     /// Keys that stand beside no platform's name.
-    private static var common: [ComposeKey] { [body, template, badge, data] + shared + behaviour }
+    private static var common: [ComposeKey] { [body, template, badge, data] + shared + behaviour + languages }
+    private static let languages = [
+        key("language", "Language of the texts", hint: "Such as en or pt-BR: plurals, numbers and dates follow it."),
+        key(
+            "translations", "Other languages (JSON)", .json,
+            hint: #"Such as {"de": {"title": "Neues", "body": "Frischer Käse"}}."#),
+        key(
+            "values", "Values (JSON)", .json,
+            hint: #"For placeholders that are the same for all: {"count": 3} fills {{ values.count }}."#),
+    ]
     private static let template = ComposeKey(
         ["message", "template"], "It has placeholders", .box(.bool(true)),
         hint: "Such as {{ user.name | default: 'you' }}, filled in for each device.", name: "template")
@@ -85,6 +94,7 @@ struct ComposeForm: Sendable {
             groups.map {
                 FieldGroup($0.title, text: $0.text, $0.keys.map(\.field) + $0.rests.map(\.field), isFolding: true)
             } + [
+                FieldGroup("Languages and values", Self.languages.map(\.field), isFolding: true),
                 FieldGroup("How it is shown", Self.behaviour.map(\.field), isFolding: true),
                 FieldGroup("Other content", [Self.rest.field], isFolding: true), audience(data), times,
                 RecurrenceForm.group,

@@ -36,10 +36,18 @@ extension ComposeContext {
         let verb = schedule != nil ? "Save it for" : isLater ? "Schedule it for" : "Send it to"
         form.others.append(
             .init(name: "action", value: "send", label: "\(verb) \(audience.count.words)", isMain: true))
-        return page(form, review: sections(written, audience))
+        return page(form, review: sections(written, audience, try await sample(of: written.request.content, audience)))
     }
 
-    private func sections(_ written: ComposedPush, _ audience: Audience) -> [Section] {
+    /// The content as the first device of the audience shows it; with the defaults where there is none.
+    private func sample(of content: Push.Content, _ audience: Audience) async throws -> Push.Content {
+        guard let device = audience.sample.first,
+            let platform = platforms.first(where: { $0.key == device.platformKey })
+        else { return try content.filled(with: PersonalizedValues(.init(badge: 1))) }
+        return try await visit.services.store.sample(of: content, on: device.key, platform)
+    }
+
+    private func sections(_ written: ComposedPush, _ audience: Audience, _ shown: Push.Content) -> [Section] {
         let now = visit.services.clock.now
         let names = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0.name) })
         let before = Section("Before you send") {
@@ -69,9 +77,13 @@ extension ComposeContext {
                 }, empty: "No device at present.")
         }
         let previews = Preview.all(
-            of: written.request.content, on: audience.kinds, for: application.name, at: written.sendAt ?? now)
+            of: written.request.content, shown: shown, on: audience.kinds, for: application.name,
+            at: written.sendAt ?? now)
+        let whose = audience.sample.first.map { "the values of \($0.label)" } ?? "their defaults"
         let looks = Section(
-            "How it looks", text: "Drawn from the payload that each provider gets. Fonts and folding differ by device."
+            "How it looks",
+            text: "Drawn from the payload that each provider gets. Fonts and folding differ by device."
+                + (written.request.content.isPersonal ? " Placeholders have \(whose)." : "")
         ) { Previews(previews) }
         let request = Section("The same by the admin API") { Code("Shell", curl(written.json)) }
         return [before] + (previews.isEmpty ? [] : [looks]) + [request]

@@ -86,32 +86,29 @@ struct Previews: Component {
 /// Pictures of a push, each made of the payload that the provider of a platform gets.
 extension Preview {
     /// - Parameters:
+    ///   - shown: the content with the values of one device; nil shows placeholders as they are written.
     ///   - name: of the application, which stands where devices show it.
     ///   - time: when it is sent.
     static func all(
-        of content: Push.Content, on kinds: Set<PlatformKind>, for name: String, at time: Instant
+        of content: Push.Content, shown: Push.Content? = nil, on kinds: Set<PlatformKind>, for name: String,
+        at time: Instant
     ) -> [Preview] {
-        let maker = PreviewMaker(content: content, name: name, time: time)
+        let maker = PreviewMaker(
+            content: shown ?? content.showing(badge: 1), longest: (try? content.longest()) ?? content, name: name,
+            time: time)
         return PlatformKind.allCases.filter(kinds.contains).flatMap(maker.previews)
     }
 }
 
 /// Renders the payloads of one push.
 private struct PreviewMaker {
-    /// The content with a number where the badge counts up.
+    /// The content with the values of one device.
     let content: Push.Content
     /// The content with the longest payload, where it differs by device.
     let longest: Push.Content
     let name: String
     let time: Instant
     let receiptID = UUID()
-
-    init(content: Push.Content, name: String, time: Instant) {
-        self.content = content.showing(badge: 1)
-        longest = (try? content.longest()) ?? content
-        self.name = name
-        self.time = time
-    }
 
     func previews(_ kind: PlatformKind) -> [Preview] {
         switch kind.traits.payload {

@@ -26,8 +26,24 @@ package final class PersonalizedValues: Sendable {
 
     /// The text in the place of a placeholder.
     package func text(of placeholder: Placeholder) -> String {
-        let text = own(placeholder.source) ?? placeholder.fallback ?? ""
+        let own =
+            if let form = placeholder.form {
+                value(of: placeholder.source).flatMap { form.text(of: $0, in: values.timeZone) }
+            } else {
+                own(placeholder.source)
+            }
+        let text = own ?? placeholder.fallback ?? ""
         return placeholder.isInURL ? text.percentEncoded : text
+    }
+
+    /// The source's value with its type.
+    private func value(of source: Placeholder.Source) -> UserAttribute? {
+        switch source {
+        case .badge: .number(Double(values.badge))
+        case .attribute(let name): values.attributes[name]
+        case .value(_, let value): value
+        default: own(source).map(UserAttribute.text)
+        }
     }
 
     /// The source's value on the device; nil for none, and for an empty text.
@@ -40,6 +56,7 @@ package final class PersonalizedValues: Sendable {
             case .userLanguage: values.language
             case .userTimeZone: values.timeZone
             case .attribute(let name): values.attributes[name]?.text
+            case .value(_, let value): value?.text
             case .signedLink(let url): links?.link(url, for: values) ?? url
             case .text(let text): text
             case .translated(let text): text.text(for: values.language).replacing { self.text(of: $0) }
@@ -68,11 +85,13 @@ package struct PersonalizationNeeds: Sendable, Hashable {
                 user = true
                 attributes.insert(name)
             case .signedLink: (links, device, user) = (true, true, true)
-            case .text: continue
+            case .text, .value: break
             case .translated(let text):
                 user = true
                 formUnion(PersonalizationNeeds(text.all.flatMap(\.placeholders)))
             }
+            // A time is by the clocks of the user.
+            if placeholder.form?.isInZone ?? false { user = true }
         }
     }
 
@@ -177,12 +196,18 @@ extension Placeholder {
             case .deviceID: String(repeating: "x", count: 36)
             case .userLanguage, .userTimeZone: String(repeating: "x", count: UserProfile.tagBytesMax)
             case .signedLink(let url): url + String(repeating: "x", count: LinkSigner.addedBytesMin)
-            case .text(let text): isInURL ? text.percentEncoded : text
+            case .text(let text), .value(_, .text(let text)?): isInURL ? text.percentEncoded : text
+            case .value(_, let value): value?.text ?? ""
             case .userID, .attribute: ""
             case .translated(let text):
                 text.all.map { $0.replacing(\.longest) }.max { $0.utf8.count < $1.utf8.count } ?? ""
             }
         if case .translated = source { return text }
+        if let form {
+            // A byte becomes three with percent signs.
+            let bytes = max(form.bytesMax, fallback?.utf8.count ?? 0) * (isInURL ? 3 : 1)
+            return String(repeating: "x", count: bytes)
+        }
         let longest = [text, fallback.map { isInURL ? $0.percentEncoded : $0 } ?? ""].max {
             $0.utf8.count < $1.utf8.count
         }

@@ -15,12 +15,31 @@ extension Push.Content {
         guard isPersonal else {
             return Checked(stored: stored, tooLarge: try checkRendered(for: kinds, receiptID: receiptID))
         }
-        guard try placeholders().isEmpty && !countsBadges || !kinds.contains(.apple(.broadcast)) else {
+        let placeholders = try placeholders()
+        try checkValues(placeholders)
+        guard placeholders.isEmpty && !countsBadges || !kinds.contains(.apple(.broadcast)) else {
             throw InvalidInput(
                 field: "message", "differs by device, and a broadcast channel is the same for all that listen to it")
         }
         if !kinds.contains(where: \.isApple) { try IOSPayload.checkTypes(of: self) }
         return Checked(stored: stored, tooLarge: try longest().checkRendered(for: kinds, receiptID: receiptID))
+    }
+
+    /// Throws where a placeholder has neither its value nor a default, and where a value has no placeholder.
+    private func checkValues(_ placeholders: [Placeholder]) throws(InvalidInput) {
+        var unused = values
+        for placeholder in placeholders.flatMap(\.withThoseOfTranslations) {
+            guard case .value(let name, let value) = placeholder.source else { continue }
+            guard value != nil || placeholder.fallback != nil else {
+                throw InvalidInput(
+                    field: "message.values.\(name)", "is missing, and its placeholder {{values.\(name)}} has no default"
+                )
+            }
+            unused[name] = nil
+        }
+        if let name = unused.keys.min() {
+            throw InvalidInput(field: "message.values.\(name)", "is of no placeholder: no text has {{values.\(name)}}")
+        }
     }
 
     /// The result of a check.

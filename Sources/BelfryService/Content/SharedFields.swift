@@ -107,10 +107,10 @@ extension SharedFields {
     }
 
     /// Throws on the first invalid field.
-    fileprivate func check(isTemplate: Bool) throws(InvalidInput) {
+    fileprivate func check(_ context: TextContext?) throws(InvalidInput) {
         guard !isEmpty else { return }
         for name in Name.allCases {
-            if let text = texts[name] { try Self.check(text, as: name, name.field, isTemplate: isTemplate) }
+            if let text = texts[name] { try Self.check(text, as: name, name.field, context) }
         }
         for name in ["aps", "receiptId"] where data[name] != nil {
             throw InvalidInput(field: "message.data.\(name)", "is reserved: the server writes it")
@@ -119,12 +119,13 @@ extension SharedFields {
 
     /// Throws where a text is not valid for its field.
     fileprivate static func check(
-        _ text: String, as name: Name, _ field: String, isTemplate: Bool
+        _ text: String, as name: Name, _ field: String, _ context: TextContext?
     ) throws(InvalidInput) {
         switch name {
         case .title: return
         case .image, .link:
-            let url = isTemplate ? try TextTemplate(text, field: field).sample : text
+            let url =
+                if let context { try TextTemplate(text, field: field, context: context).sample } else { text }
             guard name == .image ? url.isImageURL : url.isLink else {
                 throw InvalidInput(field: field, "has to be \(name == .image ? imageForm : linkForm)")
             }
@@ -138,7 +139,7 @@ extension SharedFields {
                     field: field,
                     "has to be up to \(collapseKeyBytesMax) visible ASCII characters, without spaces around them")
             }
-            guard !isTemplate || !text.contains("{{") else {
+            guard context == nil || !text.contains("{{") else {
                 throw InvalidInput(field: field, "takes no placeholders: it is the same for all devices")
             }
         }
@@ -165,7 +166,10 @@ extension Push.Content {
     ///
     /// - Parameter own: whether parts for Android's services, which go before the shared fields, are looked at too.
     package func checkShared(own: Bool = true) throws(InvalidInput) {
-        try shared.check(isTemplate: isTemplate)
+        guard values.isEmpty || isTemplate else {
+            throw InvalidInput(field: "message.values", "fills placeholders, and message.template is not true")
+        }
+        try shared.check(textContext)
         try checkTranslations()
         if own { try checkOwnFields() }
         guard web == nil || web?.notification["title"] != nil || shared.title != nil else {
@@ -185,7 +189,7 @@ extension Push.Content {
                     throw InvalidInput(
                         field: field, "translates what the message has not: give message.\(name) for other languages")
                 }
-                if let shared { try SharedFields.check(text, as: shared, field, isTemplate: isTemplate) }
+                if let shared { try SharedFields.check(text, as: shared, field, textContext.map { $0.in(tag) }) }
             }
         }
     }
@@ -202,7 +206,7 @@ extension Push.Content {
                 guard let value = members[name.rawValue], !value.isNull else { continue }
                 let field = "message.custom.\(part).\(name.rawValue)"
                 guard let text = value.stringValue else { throw .value(field, value, not: "a text") }
-                if !text.isEmpty { try SharedFields.check(text, as: name, field, isTemplate: isTemplate) }
+                if !text.isEmpty { try SharedFields.check(text, as: name, field, textContext) }
             }
         }
     }
@@ -214,7 +218,9 @@ extension TextTemplate {
         replacing { placeholder in
             switch placeholder.source {
             case .signedLink(let url): url
-            case .text(let text): placeholder.isInURL ? "x" : text
+            case .text(let text), .value(_, .text(let text)?): placeholder.isInURL ? "x" : text
+            // The value of a saved template is not known yet.
+            case .value(_, nil): placeholder.isInURL ? "x" : placeholder.fallback ?? "https://example.org/"
             default: "x"
             }
         }

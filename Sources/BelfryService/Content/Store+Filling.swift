@@ -23,6 +23,33 @@ extension Store {
         }
     }
 
+    /// The present values of one device. Nothing is counted.
+    package func values(
+        of device: Key<Device>, on platform: Platform, _ needs: PersonalizationNeeds
+    ) async throws -> PersonalizedValues.Values {
+        let batch = Batch(
+            key: Key(0), pushKey: Key(0), platformKey: platform.key, lane: .normal, devices: [device],
+            answers: [.pending], attempt: 0, isLapsed: false)
+        let request = FillingRequest(
+            batch: batch, applicationKey: platform.applicationKey, devices: [device], badge: nil, needs: needs)
+        return try await fill([request]).first??[device] ?? PersonalizedValues.Values()
+    }
+
+    /// The content as a push shows it on a device now, without signatures of its links.
+    package func sample(
+        of content: Push.Content, on device: Key<Device>, _ platform: Platform
+    ) async throws -> Push.Content {
+        guard content.isPersonal else { return content }
+        let needs = PersonalizationNeeds(try content.placeholders())
+        var values = try await values(of: device, on: platform, needs)
+        switch content.badgeChange(on: platform.kind) {
+        case .add(let number): values.badge = min(values.badge + number, BadgeChange.keptMax)
+        case .set(let number): values.badge = number
+        case nil: break
+        }
+        return try content.filled(with: PersonalizedValues(values))
+    }
+
     /// The values of devices that placeholders need.
     private func values(for requests: [FillingRequest]) async throws -> [Key<Device>: PersonalizedValues.Values] {
         let reading = requests.filter { !$0.needs.isEmpty }

@@ -8,7 +8,7 @@ struct TextTemplate: Sendable, Hashable {
     let parts: [Part]
 
     /// Throws on braces that are not closed, and on invalid placeholders.
-    init(_ text: String, field: String) throws(InvalidInput) {
+    init(_ text: String, field: String, context: TextContext) throws(InvalidInput) {
         let bytes = Array(text.utf8)
         var parts: [Part] = []
         var place = URLPlace(of: bytes)
@@ -22,7 +22,14 @@ struct TextTemplate: Sendable, Hashable {
             place.pass(bytes[start..<open])
             if start < open { parts.append(.text(String(decoding: bytes[start..<open], as: UTF8.self))) }
             let expression = String(decoding: bytes[open + 2..<close], as: UTF8.self)
-            parts.append(.placeholder(try Placeholder(expression, isInURL: place.isInURL, field: field)))
+            do throws(InvalidInput) {
+                parts.append(
+                    .placeholder(
+                        try Placeholder(expression, isInURL: place.isInURL, field: field, context: context)))
+            } catch {
+                let place = String(decoding: bytes[..<open], as: UTF8.self).unicodeScalars.count + 1
+                throw InvalidInput(field: field, "\(error.problem) (at character \(place))")
+            }
             start = close + 2
         }
         if start < bytes.count { parts.append(.text(String(decoding: bytes[start...], as: UTF8.self))) }
@@ -110,66 +117,76 @@ extension Push.Content {
         return found
     }
 
+    /// Language and values for its own placeholders; nil where braces are braces.
+    var textContext: TextContext? { isTemplate ? TextContext(language: .of(language), values: values) : nil }
+
     /// The content with another text in place of each placeholder, and of each text that has translations.
     func replacingPlaceholders(_ replace: (Placeholder) -> String) throws(InvalidInput) -> Push.Content {
         guard variesInText else { return self }
+        let context = textContext
         var filled = self
         filled.isTemplate = false
         filled.translations = Translations()
-        if let body { filled.body = try replacing(body, "message.body", replace) }
+        (filled.language, filled.values) = (nil, [:])
+        if let body { filled.body = try replacing(body, "message.body", context, replace) }
         filled.shared = try shared.replacing { text, field throws(InvalidInput) in
-            try replacing(text, field, replace)
+            try replacing(text, field, context, replace)
         } data: { data, field throws(InvalidInput) in
-            isTemplate ? try data.replacingPlaceholders(field, replace) : data
+            if let context { try data.replacingPlaceholders(field, context, replace) } else { data }
         }
-        guard isTemplate else { return filled }
-        filled.custom = try custom.replacingPlaceholders("message.custom", replace)
+        guard let context else { return filled }
+        filled.custom = try custom.replacingPlaceholders("message.custom", context, replace)
         if let apple, !apple.isVerbatim {
-            filled.apple = apple.saying(try apple.payload.replacingPlaceholders("message.apns.payload", replace))
+            filled.apple = apple.saying(
+                try apple.payload.replacingPlaceholders("message.apns.payload", context, replace))
         }
-        if let web { filled.web = web.saying(try web.notification.replacingPlaceholders("message.web", replace)) }
+        if let web {
+            filled.web = web.saying(try web.notification.replacingPlaceholders("message.web", context, replace))
+        }
         return filled
     }
 
     private func replacing(
-        _ text: String, _ field: String, _ replace: (Placeholder) -> String
+        _ text: String, _ field: String, _ context: TextContext?, _ replace: (Placeholder) -> String
     ) throws(InvalidInput) -> String {
         let name = String(field.dropFirst("message.".count))
-        if let text = try translations.text(of: name, fallback: text, isTemplate: isTemplate, field: field) {
+        if let text = try translations.text(of: name, fallback: text, context: context, field: field) {
             return replace(Placeholder(source: .translated(text)))
         }
-        return isTemplate ? try text.replacingPlaceholders(field, replace) : text
+        return if let context { try text.replacingPlaceholders(field, context, replace) } else { text }
     }
 }
 
 extension String {
     fileprivate func replacingPlaceholders(
-        _ field: String, _ replace: (Placeholder) -> String
+        _ field: String, _ context: TextContext, _ replace: (Placeholder) -> String
     ) throws(InvalidInput) -> String {
         var last: UInt8 = 0
         let hasBraces = utf8.contains { byte in
             defer { last = byte }
             return byte == UInt8(ascii: "{") && last == byte
         }
-        return hasBraces ? try TextTemplate(self, field: field).replacing(replace) : self
+        return hasBraces ? try TextTemplate(self, field: field, context: context).replacing(replace) : self
     }
 }
 
 extension JSONValue {
     /// The names of members stay as they are. The path of a field is only composed for a fault, since paths may be as long as the
     /// message.
-    fileprivate func replacingPlaceholders(_ replace: (Placeholder) -> String) throws(InvalidInput) -> JSONValue {
+    fileprivate func replacingPlaceholders(
+        _ context: TextContext, _ replace: (Placeholder) -> String
+    ) throws(InvalidInput) -> JSONValue {
         switch self {
-        case .string(let text): return .string(try text.replacingPlaceholders("", replace))
+        case .string(let text): return .string(try text.replacingPlaceholders("", context, replace))
         case .array(let elements):
             var replaced: [JSONValue] = []
             for (index, element) in elements.enumerated() {
-                do throws(InvalidInput) { replaced.append(try element.replacingPlaceholders(replace)) } catch {
+                do throws(InvalidInput) { replaced.append(try element.replacingPlaceholders(context, replace)) } catch {
                     throw error.under("[\(index)]")
                 }
             }
             return .array(replaced)
-        case .object(let members): return .object(try members.replacingPlaceholders("", replace))
+        case .object(let members): return .object(try members.replacingPlaceholders("", context, replace))
         case .null, .bool, .integer, .number: return self
         }
     }
@@ -177,11 +194,12 @@ extension JSONValue {
 
 extension JSONObject {
     fileprivate func replacingPlaceholders(
-        _ field: String, _ replace: (Placeholder) -> String
+        _ field: String, _ context: TextContext, _ replace: (Placeholder) -> String
     ) throws(InvalidInput) -> JSONObject {
         var replaced: [Element] = []
         for (name, value) in self {
-            do throws(InvalidInput) { replaced.append((name, try value.replacingPlaceholders(replace))) } catch {
+            do throws(InvalidInput) { replaced.append((name, try value.replacingPlaceholders(context, replace))) } catch
+            {
                 throw error.under("\(field).\(name)")
             }
         }

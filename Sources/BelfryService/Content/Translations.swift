@@ -63,19 +63,32 @@ package struct Translations: Sendable, Hashable {
 
     /// The texts of a field; nil where no language has one.
     func text(
-        of name: String, fallback: String, isTemplate: Bool, field: String
+        of name: String, fallback: String, context: TextContext?, field: String
     ) throws(InvalidInput) -> TranslatedText? {
         var found: [String: TextTemplate] = [:]
         for (tag, own) in texts {
             guard let text = own[name] else { continue }
-            found[tag] =
-                isTemplate
-                ? try TextTemplate(text, field: "message.translations.\(tag).\(name)") : TextTemplate(verbatim: text)
+            found[tag] = try TextTemplate(
+                text, "message.translations.\(tag).\(name)", context.map { $0.in(tag) })
         }
         guard !found.isEmpty else { return nil }
-        let fallback = isTemplate ? try TextTemplate(fallback, field: field) : TextTemplate(verbatim: fallback)
-        return TranslatedText(texts: found, fallback: fallback)
+        return TranslatedText(texts: found, fallback: try TextTemplate(fallback, field, context))
     }
+}
+
+extension TextTemplate {
+    /// - Parameter context: nil for a text without placeholders.
+    fileprivate init(_ text: String, _ field: String, _ context: TextContext?) throws(InvalidInput) {
+        if let context {
+            try self.init(text, field: field, context: context)
+        } else {
+            self.init(verbatim: text)
+        }
+    }
+}
+
+extension TextContext {
+    func `in`(_ tag: String) -> TextContext { TextContext(language: .of(tag), values: values) }
 }
 
 /// A text with its translations.
@@ -95,4 +108,11 @@ package struct TranslatedText: Sendable, Hashable {
     }
 
     var all: [TextTemplate] { [fallback] + texts.sorted { $0.key < $1.key }.map(\.value) }
+}
+
+extension Placeholder {
+    /// The placeholder, or those of all languages where it stands for a whole text.
+    var withThoseOfTranslations: [Placeholder] {
+        if case .translated(let text) = source { text.all.flatMap(\.placeholders) } else { [self] }
+    }
 }

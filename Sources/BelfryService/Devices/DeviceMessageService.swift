@@ -44,12 +44,7 @@ package struct DeviceMessageService: Sendable {
         -> PersonalizedValues
     {
         let needs = PersonalizationNeeds(try message.push.content.placeholders())
-        let batch = Batch(
-            key: Key(0), pushKey: message.push.key, platformKey: platform.key, lane: message.push.lane,
-            devices: [device.key], answers: [.pending], attempt: 0, isLapsed: false)
-        let request = FillingRequest(
-            batch: batch, applicationKey: platform.applicationKey, devices: [device.key], badge: nil, needs: needs)
-        var values = try await store.fill([request]).first??[device.key] ?? PersonalizedValues.Values()
+        var values = try await store.values(of: device.key, on: platform, needs)
         if let badge = message.badge { values.badge = badge }
         guard needs.links else { return PersonalizedValues(values) }
         let signing = try await linkKeys.signing(for: platform.applicationKey)

@@ -200,7 +200,7 @@ extension JSONReader {
 
 extension Double {
     /// Swift itself also accepts hexadecimal, infinities and other forms.
-    fileprivate init?(spelled text: String) {
+    init?(spelled text: String) {
         let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }
         guard isPlain, let number = Double(text), number.isFinite else { return nil }
         self = number

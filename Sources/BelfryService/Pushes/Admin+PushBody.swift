@@ -131,7 +131,10 @@ extension Admin {
         ) throws(InvalidInput) -> Push.Content {
             var content = Push.Content()
             var parts: [JSONObject.Member] = []
-            let fields = ["body"] + SharedFields.names + ["custom", "apns", "web", "badge", "template", "translations"]
+            let fields =
+                ["body"] + SharedFields.names + [
+                    "custom", "apns", "web", "badge", "template", "translations", "language", "values",
+                ]
             try reader.object(field, of: fields) { reader, name throws(InvalidInput) in
                 if try content.read(name, from: &reader) { return }
                 if name == "apns" {
@@ -280,6 +283,8 @@ extension Push.Content {
         members["badge"] = badge?.json
         if isTemplate { members["template"] = .bool(true) }
         if !translations.isEmpty { members["translations"] = translations.json }
+        members["language"] = language.map(JSONValue.string)
+        if !values.isEmpty { members["values"] = values.json }
         return .object(members)
     }
 }

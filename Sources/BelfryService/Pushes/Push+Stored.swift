@@ -19,6 +19,8 @@ extension Push.Content {
             case "translations":
                 content.translations = Translations(stored: try reader.members(key, bytesMax: .max) ?? [:])
             case "pacing": content.pacing = try Pacing(stored: try reader.members(key) ?? [:])
+            case "language": content.language = try reader.string(key)
+            case "values": content.values = try .init(json: try reader.members(key, bytesMax: .max) ?? [:], field: key)
             default: try reader.skip()
             }
         }
@@ -44,6 +46,8 @@ extension Push.Content {
         if isTemplate { members["isTemplate"] = .bool(true) }
         if !translations.isEmpty { members["translations"] = translations.json }
         if !pacing.isEmpty { members["pacing"] = .object(pacing.json) }
+        members["language"] = language.map(JSONValue.string)
+        if !values.isEmpty { members["values"] = values.json }
         return .object(members)
     }
 }

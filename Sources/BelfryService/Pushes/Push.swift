@@ -29,6 +29,10 @@ package struct Push: Sendable, Hashable {
         package var isTemplate: Bool
         package var translations = Translations()
         package var pacing = Pacing()
+        /// The language of its own texts, for the forms of their placeholders.
+        package var language: String?
+        /// The values of its placeholders that are the same for all devices.
+        package var values: [String: UserAttribute] = [:]
 
         package init(
             body: String? = nil, shared: SharedFields = SharedFields(), custom: JSONObject = [:],

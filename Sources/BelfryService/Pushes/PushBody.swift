@@ -124,7 +124,8 @@ extension PCF {
 
         private static let fields = ["message", "target", "scheduleAt", "scheduleIn", "expiryTime"]
 
-        private static let messageFields = ["body", "custom", "web", "badge", "template"] + SharedFields.names
+        private static let messageFields =
+            ["body", "custom", "web", "badge", "template", "translations", "language", "values"] + SharedFields.names
 
         private mutating func readMessage(from reader: inout JSONReader) throws(InvalidInput) {
             content = nil
@@ -280,9 +281,28 @@ extension Push.Content {
             translations = try Translations(
                 try reader.value("message.translations", bytesMax: PushLimits.contentWrittenBytesMax),
                 field: "message.translations")
+        case "language":
+            language = try reader.string("message.language").flatMap { $0.isEmpty ? nil : $0 }
+            try UserProfile.check(tag: language, field: "message.language")
+        case "values": values = try Self.values(try reader.members("message.values") ?? [:])
         default: return try shared.read(field, from: &reader)
         }
         return true
+    }
+
+    /// The most values of a message. A text may be as long as the message.
+    static let valuesMax = 64
+
+    private static func values(_ members: JSONObject) throws(InvalidInput) -> [String: UserAttribute] {
+        guard members.count <= valuesMax else {
+            throw InvalidInput(field: "message.values", "has \(members.count) values, the limit is \(valuesMax)")
+        }
+        for name in members.keys where !(1...UserProfile.nameBytesMax ~= name.utf8.count) {
+            throw InvalidInput(
+                field: "message.values",
+                "has a name of \(name.utf8.count) bytes, it has to be 1 to \(UserProfile.nameBytesMax)")
+        }
+        return try .init(json: members, field: "message.values")
     }
 
     func checkWeb() throws(InvalidInput) {

@@ -57,6 +57,13 @@ struct PushCommand: AsyncParsableCommand {
             "Texts in other languages, such as '{\"de\": {\"body\": \"Hallo\"}}'.", valueName: "json|@file"))
     var translations: String?
     @Flag(help: "The texts have placeholders such as {{user.name}}, filled for each device.") var template = false
+    @Option(help: ArgumentHelp("The language of the texts, which plurals and dates follow.", valueName: "tag"))
+    var language: String?
+    @Option(
+        help: ArgumentHelp(
+            "Values of placeholders for all devices: '{\"count\": 3}' fills {{values.count}}.", valueName: "json|@file")
+    )
+    var values: String?
 
     @Option(help: ArgumentHelp("When to send it, such as 2027-01-31T09:00:00Z. [default: now]", valueName: "time"))
     var sendAt: String?
@@ -157,6 +164,8 @@ struct PushCommand: AsyncParsableCommand {
         }
         message["translations"] = try json(translations, "--translations")
         if template { message["template"] = .bool(true) }
+        message["language"] = language.map(JSONValue.string)
+        message["values"] = try json(values, "--values")
         var draft: JSONObject = ["message": .object(message), "target": .object(target)]
         draft["send_at"] = sendAt.map(JSONValue.string)
         draft["recurrence"] = recurrence.value

@@ -90,6 +90,20 @@ import Testing
         #expect(push.content.body == "By JSON" && push.content.custom["ios"]?["url-args"] == .strings(["1"]))
     }
 
+    @Test func `the review has the values of a sample device`() async throws {
+        let (_, browser, contents, path) = try await begin()
+        let body = "{{ values.n | plural: one: '# egg', other: '# eggs' }} {{ device.id }} {{ badge }}"
+        let fields = [
+            ("body", body), ("audience", "everyone"), ("template", "yes"), ("language", "en"), ("values", #"{"n": 2}"#),
+            ("badge", "+2"),
+        ]
+        let page = try await browser.post(path, fields)
+        #expect(page.contains("2 eggs \(contents.device.uuid.lowercased) 2</p>"))
+        #expect(page.contains("&quot;language&quot;: &quot;en&quot;"))
+        let wrong = try await browser.post(path, [("body", "{{ badge | plural }}"), ("template", "yes")])
+        #expect(wrong.status == .unprocessableContent && wrong.contains("has no text for other"))
+    }
+
     @Test func `an earlier push is copied with all that it had`() async throws {
         let (dashboard, browser, contents, path) = try await begin()
         let content = Push.Content(

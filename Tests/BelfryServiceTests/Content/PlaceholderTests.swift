@@ -45,7 +45,7 @@ import Testing
     private static let faults: [(written: String, problem: String)] = [
         ("{{user}}", "names {{user}}, a template has badge, device.id, user.id"), ("{{name}}", "user.NAME"),
         ("{{}}", "a template has badge"), ("{{user.}}", "a template has badge"), ("a {{badge", "has {{ without }}"),
-        ("{{badge | upcase}}", "has the filter 'upcase', the filters are default: '…' and signed_link"),
+        ("{{badge | upcase}}", "has the filter 'upcase', the filters are default: '…', number"),
         ("{{badge | default: you}}", "filters are"), ("{{user.name | signed_link}}", "it follows a URL in quotes"),
         ("{{'ftp://a' | signed_link}}", "http or https URL"), ("{{'https://a#b' | signed_link}}", "http or https URL"),
         ("{{ 'https://a }}", "has {{ without }}"),
