@@ -175,7 +175,10 @@ extension FrequencyCap {
         }
         var members: JSONObject = ["limit": .integer(limit), "per": .string(String(parts[1]))]
         members["kind"] = colon.map { .string(String(words[..<$0])) }
-        try self.init(.object(members), field: field)
+        do throws(InvalidInput) { try self.init(.object(members), field: field) } catch {
+            let part = error.field.dropFirst(field.count + 1)
+            throw InvalidInput(field: field, "has '\(words.prefix(64))', whose \(part) \(error.problem)")
+        }
     }
 
     /// Reads `{"limit": 2, "per": "day", "kind": "marketing"}`.
