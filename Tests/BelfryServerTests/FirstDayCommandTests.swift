@@ -312,7 +312,9 @@ extension CommandTests.FirstDayCommandTests {
             let listed = try await installation.run(["schedule", "list", "--state", "waiting"] + app).out
             #expect(listed.contains(id) && listed.contains("2199-01-31T09:00:00"), "\(listed)")
             let shown = try await installation.run(["schedule", "show", id] + app).out
-            for words in [#""badge":3"#, "at_most_once  true", "urgency       urgent", "2199-02-01T09:00:00"] {
+            for words in [
+                #""badge":3"#, "at_most_once         true", "urgency              urgent", "2199-02-01T09:00:00",
+            ] {
                 #expect(shown.contains(words), "\(words): \(shown)")
             }
             #expect(try await installation.run(["schedule", "cancel", id] + app).status == 0)

@@ -75,7 +75,7 @@ import Testing
                     """#.utf8), field: "message.translations")
         try content.check(for: [.ios], receiptID: UUID())
         #expect(try content.filled(with: Self.values()).body == "3 days 1,234.5")
-        #expect(try content.filled(with: Self.values("UTC", "ru-RU")).body == "3 дня 28 февраля 2026 г.")
+        #expect(try content.filled(with: Self.values("UTC", "ru-RU")).body == "3 дня 28 февраля 2026\u{202F}г.")
         #expect(try content.filled(with: Self.values("UTC", "xx")).body == "# 2026-02-28")
         #expect(PersonalizationNeeds(try content.placeholders()).user)
     }
