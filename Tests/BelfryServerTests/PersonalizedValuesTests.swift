@@ -105,7 +105,7 @@ extension ServerTests.FillingTests {
                 let message = try #require(fcm.ledger.token(Array("fine".utf8))?.lastRequest?.payload)
                 #expect(
                     try JSONValue(json: message.utf8)["message"]?["notification"]?["body"]
-                        == .string("22 \"визита\" 2 марта 2027 г."))
+                        == .string("22 \"визита\" 2 марта 2027\u{202F}г."))
             }
         }
         try await fcm.shutdown()
