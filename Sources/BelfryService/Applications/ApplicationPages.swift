@@ -136,18 +136,18 @@ struct ApplicationPages {
                 .text(
                     "quiet_hours", "Quiet hours, by each recipient's clock",
                     application.deliveryRules.quietHours.map { $0.hours?.text ?? "users" } ?? "",
-                    hint: "22:00-08:00; users for only those that users set; empty for none"),
+                    hint: "Such as 22:00-08:00. users: only those that users have. Empty: none."),
                 .select(
                     "quiet_then", "A push that comes in them",
                     (application.deliveryRules.quietHours?.then ?? .wait).rawValue,
                     [("wait", "waits for their end"), ("skip", "is not sent"), ("passive", "makes no sound")]),
                 .text(
                     "quiet_zone", "Time zone where none is known",
-                    application.deliveryRules.quietHours?.zone.name ?? "", hint: "Europe/Vienna; empty for UTC"),
+                    application.deliveryRules.quietHours?.zone.name ?? "", hint: "Such as Europe/Vienna. Empty: UTC."),
                 .text(
                     "caps", "The most pushes that a user gets",
                     application.deliveryRules.caps.map(\.words).joined(separator: " "),
-                    hint: "2/day marketing:1/week; pushes of the kind transactional are exempt"),
+                    hint: "Such as 2/day marketing:1/week. Pushes of the kind transactional are exempt."),
             ]
         ).guarded
     }
