@@ -125,7 +125,9 @@ package struct FrequencyCap: Sendable, Hashable {
 
 extension QuietHours {
     /// Reads `{"from": "22:00", "to": "08:00", "then": "wait", "time_zone": "Europe/Vienna"}`.
-    package init(_ value: JSONValue, field: String) throws(InvalidInput) {
+    ///
+    /// - Parameter isStored: whether the zone was known when it was written.
+    package init(_ value: JSONValue, field: String, isStored: Bool = false) throws(InvalidInput) {
         guard case .object(let members) = value else {
             throw InvalidInput(field: field, "has to be an object, it is \(value.typeName)")
         }
@@ -151,8 +153,9 @@ extension QuietHours {
         guard let then = Treatment(rawValue: word) else {
             throw .value("\(field).then", .string(word), notOneOf: Treatment.allCases.map(\.rawValue))
         }
-        self.init(
-            hours: hours, then: then, zone: try ZoneInfo(texts["time_zone"] ?? "UTC", field: "\(field).time_zone"))
+        let name = texts["time_zone"] ?? "UTC"
+        let zone = isStored ? ZoneInfo(stored: name) : try ZoneInfo(name, field: "\(field).time_zone")
+        self.init(hours: hours, then: then, zone: zone)
     }
 
     package var json: JSONValue {
@@ -237,7 +240,7 @@ extension DeliveryRules {
     package init(_ value: JSONValue, field: String = "rules") throws(InvalidInput) {
         self.init(
             quietHours: try value["quiet_hours"].map { (value) throws(InvalidInput) in
-                try QuietHours(value, field: "\(field).quiet_hours")
+                try QuietHours(value, field: "\(field).quiet_hours", isStored: true)
             },
             caps: try value["caps"].map { (value) throws(InvalidInput) in
                 try FrequencyCap.list(value, field: "\(field).caps")

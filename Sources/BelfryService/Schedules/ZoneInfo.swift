@@ -71,8 +71,24 @@ package struct ZoneInfo: Sendable, Hashable {
     private static let nameBytesMax = 64
     private static let fileBytesMax = 64 << 10
 
+    /// UTC, which needs no file.
+    static let utc = ZoneInfo(kept: "UTC")
+
+    /// A zone that was stored under its name. Where this system does not know it any more, its clocks show UTC.
+    init(stored name: String) {
+        if let known = try? ZoneInfo(name, field: "") { self = known } else { self.init(kept: name) }
+    }
+
+    private init(kept name: String) {
+        (self.name, changes, firstOffset, footer) = (name, [], 0, nil)
+    }
+
     /// Throws where the system has no such zone.
     package init(_ name: String, field: String) throws(InvalidInput) {
+        guard name != "UTC" else {
+            self = .utc
+            return
+        }
         if let known = Self.read.withLock({ $0[name] }) {
             self = known
             return

@@ -99,6 +99,16 @@ import Testing
         #expect(Push.Content(apple: call).paced(by: rules).pacing.rules.isEmpty, "a call waits for no morning")
     }
 
+    @Test func `a zone that went away costs no application`() throws {
+        let json = #"{"quiet_hours":{"from":"22:00","to":"07:30","then":"wait","time_zone":"Atlantis/Poseidonis"}}"#
+        let quiet = try #require(try DeliveryRules(JSONValue(json: json.utf8)).quietHours)
+        #expect(quiet.zone.name == "Atlantis/Poseidonis", "it may come back")
+        #expect(
+            quiet.end(at: try instant("2026-06-01T23:00:00Z"), own: nil, in: nil)?.text == "2026-06-02T07:30:00.000Z")
+        #expect(throws: InvalidInput.self) { try QuietHours(quiet.json, field: "quiet_hours") }
+        #expect(ZoneInfo.utc.local(at: .zero).text == "1970-01-01T00:00")
+    }
+
     /// Held against a list of everything that was admitted.
     @Test(arguments: 0..<50 as Range<UInt64>)
     func `no user gets more than any cap allows`(seed: UInt64) throws {
