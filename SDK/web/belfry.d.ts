@@ -16,9 +16,16 @@ export interface BelfryWish {
   topics?: string[]
   /** The user's id, signed by the site's back end. */
   user?: string
+  /** Attributes of this browser; see `setAttributes`. */
+  attributes?: BelfryAttributes
+  /** The version of the site, such as `5.10.2`. */
+  appVersion?: string
   /** What is shown when the subscription works. */
   welcome?: { title: string; body?: string; icon?: string }
 }
+
+/** Values by name, a list for a set; null removes one. */
+export type BelfryAttributes = Record<string, string | number | boolean | (string | number | boolean)[] | null>
 
 export interface BelfryResult {
   state: BelfryState
@@ -66,4 +73,6 @@ export declare class Belfry {
   unsubscribe(): Promise<BelfryResult>
   setTopics(topics: string[]): Promise<BelfryResult>
   setUser(user: string): Promise<BelfryResult>
+  /** Sets attributes by which audiences find this browser; those that are not named stay. */
+  setAttributes(attributes: BelfryAttributes): Promise<BelfryResult>
 }
