@@ -1,4 +1,4 @@
-// Belfry for web pages: docs/SDK.md. belfry-worker.js does what has to happen while no page is open; both share a record.
+// Belfry: docs/SDK.md. belfry-worker.js works while no page is open; both share a record.
 const store = () => caches.open("belfry")
 const read = async () => (await (await store()).match("/belfry/record"))?.json() ?? {}
 const write = async (record) => (await store()).put("/belfry/record", new Response(JSON.stringify(record)))
@@ -60,7 +60,6 @@ export class Belfry {
     return this.#change({ custom_user_id: user })
   }
 
-  // Values by name: a text, a number, true or false, or a list; null removes one.
   setAttributes(attributes) {
     return this.#change({ attributes })
   }
@@ -78,7 +77,7 @@ export class Belfry {
     try {
       await navigator.locks.request("belfry", work)
     } catch ({ name, message }) {
-      // What a browser throws has nothing of its own for JSON: it would be an empty object.
+      // What browsers throw is {} in JSON.
       error = Object.assign(new Error(message), { name, toJSON: () => ({ name, message }) })
     }
     return { state: this.state, ...(error && { error }) }
@@ -92,7 +91,7 @@ export class Belfry {
     return permission === "granted" ? this.#sync(record, {}) : this.#end("blocked")
   }
 
-  // Makes the browser's subscription and the server's device what the page has asked for.
+  // Makes subscription and device what the page asked for.
   async #sync(record, changes, isAgain) {
     const { worker, scope } = this.#settings
     const registration = await navigator.serviceWorker.register(worker, scope && { scope })
@@ -112,12 +111,12 @@ export class Belfry {
     if (wish.subscription && wish.subscription.endpoint !== subscription.endpoint) wish.previous = wish.subscription
     wish.subscription = subscription
     await write({ ...record, url: this.#settings.url, vapid, wish })
-    // The worker registers: it can prove the browser, and goes on when this page is closed.
+    // The worker registers: it goes on when this page is closed.
     const told = new Promise((done) => (this.#told = done))
     this.#is("proving")
     registration.active.postMessage({ belfry: "register" })
     const { error, status } = (await Promise.race([told, new Promise((late) => setTimeout(late, 3e4))])) ?? {}
-    // The push service has ended this subscription: another one, once.
+    // The push service has ended it: another one, once.
     if (status === 422 && !isAgain) {
       await subscription.unsubscribe()
       return this.#sync(await read(), {}, true)
