@@ -147,6 +147,20 @@ extension PacingRequest {
     }
 }
 
+extension PacingRequest {
+    /// The verdicts of quiet hours, and of caps on devices that these let be told. Whoever is admitted is noted in `uses`.
+    package func verdicts(
+        on devices: [PacedDevice], _ quiet: [Key<Device>: PacingVerdict], counting uses: inout CapUses, at now: Instant
+    ) -> [Key<Device>: PacingVerdict] {
+        guard !pacing.caps.isEmpty else { return quiet }
+        var verdicts = quiet
+        for device in devices where quiet[device.key].map({ $0 == .passive }) ?? true {
+            if !uses.admit(self, to: device.holder, at: now) { verdicts[device.key] = .skip(.capped) }
+        }
+        return verdicts
+    }
+}
+
 /// The pushes that whom caps count got within the longest period.
 package struct CapUses: Sendable {
     package struct Use: Sendable, Hashable {

@@ -13,14 +13,7 @@ extension Store {
             _ = try session.prepared(ApplicationStatements.lock).hasRow(application)
             var uses = try session.uses(of: Set(devices.values.map(\.holder)), application)
             let verdicts = found.map { request, devices, quiet in
-                guard !request.pacing.caps.isEmpty else { return quiet }
-                var verdicts = quiet
-                for device in devices where quiet[device.key].map({ $0 == .passive }) ?? true {
-                    if !uses.admit(request, to: device.holder, at: session.now) {
-                        verdicts[device.key] = .skip(.capped)
-                    }
-                }
-                return verdicts
+                request.verdicts(on: devices, quiet, counting: &uses, at: session.now)
             }
             try session.write(uses.added, application)
             return verdicts

@@ -147,12 +147,7 @@ private final class HandWorkers: Sendable {
             held.withLock { $0[device, default: []].append(now) }
             return (.accepted, true)
         }
-        let worker = DeliveryWorker(
-            store: store, providers: FakeProviders { _ in provider }, policy: RetryPolicy(), clock: clock,
-            lease: .seconds(60), random: { 0 }, deadTokenBreakers: DeadTokenBreakers(prototype: DeadTokenBreaker()),
-            credentials: CredentialsJudge(store: store, clock: clock, lease: .seconds(60), logger: log),
-            faults: ConnectionFaultReporter(store: store, clock: clock, logger: log), pushObserver: NoPushObserver(),
-            linkKeys: NoLinkKeys(), logger: log)
+        let worker = DeliveryWorker.byHand(store, provider, clock: clock)
         let fanOuts = FanOutWorker(
             store: store, lanes: Lane.allCases, options: DeliveryOptions(),
             loop: RetryingLoop(clock: clock, pause: .seconds(1), logger: log))

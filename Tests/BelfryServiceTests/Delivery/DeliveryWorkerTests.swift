@@ -31,14 +31,7 @@ import Testing
     }
 
     private var worker: DeliveryWorker {
-        DeliveryWorker(
-            store: CalledOffStore(base: store), providers: FakeProviders { [clock] _ in FakeProvider(clock: clock) },
-            policy: RetryPolicy(), clock: clock, lease: .seconds(60), random: { 0.5 },
-            deadTokenBreakers: DeadTokenBreakers(prototype: DeadTokenBreaker()),
-            credentials: CredentialsJudge(
-                store: store, clock: clock, lease: .seconds(60), logger: CapturedLog().logger),
-            faults: ConnectionFaultReporter(store: store, clock: clock, logger: CapturedLog().logger),
-            pushObserver: NoPushObserver(), linkKeys: NoLinkKeys(), logger: CapturedLog().logger)
+        .byHand(CalledOffStore(base: store), FakeProvider(clock: clock), clock: clock)
     }
 
     private func claim() async throws -> Batch? {
@@ -54,6 +47,19 @@ import Testing
             let devices = try await store.devices(in: fanOut, after: nil, limit: 9)
             #expect(try await store.advance(FanOutStep(fanOut: fanOut, batches: [devices], isLast: true)))
         }
+    }
+}
+
+extension DeliveryWorker {
+    /// A worker that a test calls batch by batch.
+    static func byHand(_ store: any DeliveryStore, _ provider: any Provider, clock: any WallClock) -> DeliveryWorker {
+        let log = CapturedLog().logger
+        return DeliveryWorker(
+            store: store, providers: FakeProviders { _ in provider }, policy: RetryPolicy(), clock: clock,
+            lease: .seconds(60), random: { 0.5 }, deadTokenBreakers: DeadTokenBreakers(prototype: DeadTokenBreaker()),
+            credentials: CredentialsJudge(store: store, clock: clock, lease: .seconds(60), logger: log),
+            faults: ConnectionFaultReporter(store: store, clock: clock, logger: log), pushObserver: NoPushObserver(),
+            linkKeys: NoLinkKeys(), logger: log)
     }
 }
 

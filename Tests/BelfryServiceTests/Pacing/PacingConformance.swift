@@ -169,15 +169,7 @@ private struct PacedTown {
 
     /// Works until nothing is due.
     func deliver() async throws {
-        let log = CapturedLog().logger
-        let worker = DeliveryWorker(
-            store: fixture.ports, providers: FakeProviders { [provider] _ in provider }, policy: RetryPolicy(),
-            clock: fixture.clock, lease: .seconds(60), random: { 0 },
-            deadTokenBreakers: DeadTokenBreakers(prototype: DeadTokenBreaker()),
-            credentials: CredentialsJudge(
-                store: fixture.ports, clock: fixture.clock, lease: .seconds(60), logger: log),
-            faults: ConnectionFaultReporter(store: fixture.ports, clock: fixture.clock, logger: log),
-            pushObserver: NoPushObserver(), linkKeys: NoLinkKeys(), logger: log)
+        let worker = DeliveryWorker.byHand(fixture.ports, provider, clock: fixture.clock)
         while true {
             let fanOuts = try await fixture.ports.claimFanOuts(atMost: 4, lanes: Lane.allCases, for: .seconds(60))
             for fanOut in fanOuts {

@@ -208,12 +208,7 @@ extension Contents {
             PacedDevice(
                 key: key, userID: devices[key]?.customUserID, timeZone: deviceDetails[key]?.timeZone, quietHours: nil)
         }
-        var verdicts = request.quiet(paced, at: now)
-        guard !request.pacing.rules.caps.isEmpty else { return verdicts }
-        for device in paced where verdicts[device.key].map({ $0 == .passive }) ?? true {
-            if !capUses.admit(request, to: device.holder, at: now) { verdicts[device.key] = .skip(.capped) }
-        }
-        return verdicts
+        return request.verdicts(on: paced, request.quiet(paced, at: now), counting: &capUses, at: now)
     }
 
     fileprivate mutating func fill(_ request: FillingRequest) -> [Key<Device>: PersonalizedValues.Values]? {
