@@ -16,6 +16,7 @@ package final class Services: Sendable {
     package let pushes: PushService
     package let topics: TopicService
     package let segments: SegmentService
+    package let templates: TemplateService
     package let places: PlaceService
     package let users: UserService
     package let channels: ChannelService
@@ -45,6 +46,7 @@ package final class Services: Sendable {
         pushes = PushService(store: store, pushObserver: pushObserver)
         topics = TopicService(store: store)
         segments = SegmentService(store: store)
+        templates = TemplateService(store: store, pushes: pushes)
         places = PlaceService(store: store)
         users = UserService(store: store)
         channels = ChannelService(store: store, provider: credentials.channels)

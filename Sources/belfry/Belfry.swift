@@ -68,7 +68,8 @@ struct Belfry: AsyncParsableCommand {
         version: Release.version,
         subcommands: [
             Demo.self, Serve.self, Check.self, Migrate.self, AppCommand.self, PlatformCommand.self,
-            ChannelCommand.self, DeviceCommand.self, AudienceCommand.self, SegmentCommand.self, TopicCommand.self,
+            ChannelCommand.self, DeviceCommand.self, AudienceCommand.self, SegmentCommand.self, TemplateCommand.self,
+            TopicCommand.self,
             LocationCommand.self, GeofenceCommand.self,
             PushCommand.self, ScheduleCommand.self, ReceiptCommand.self, CancelCommand.self, WriteOffCommand.self,
             TenantCommand.self,

@@ -15,7 +15,9 @@ extension CommandTests.AuditedCommandTests {
     private static let reading: Set = [
         "check", "app list", "app show", "platform list", "platform show", "channel list", "channel show", "receipt",
         "tenant list", "admin list", "admin user list", "keys list", "nodes", "backup", "device list", "device show",
-        "topic list", "audience count", "audience sample", "segment list", "segment show",
+        "topic list", "audience count", "audience sample", "segment list", "segment show", "template list",
+        "template show",
+        "template preview",
         "topic show", "schedule list", "schedule show", "location list", "location show", "geofence list",
         "geofence show", "user list", "user show", "acrobits reporter list",
         "acrobits app-id list", "acrobits selector", "carma account list", "carma app list", "carma trigger list",
@@ -183,6 +185,9 @@ extension CommandTests.AuditedCommandTests {
         try await runner.run("segment create", "loyal", "seen:P7D", "--app", app, leaves: "segment.create")
         try await runner.run("segment edit", "loyal", "seen:P8D", "--app", app, leaves: "segment.update")
         try await runner.run("segment delete", "loyal", "--app", app, leaves: "segment.delete")
+        try await runner.run("template create", "welcome", "--body", "Hi", "--app", app, leaves: "template.create")
+        try await runner.run("template edit", "welcome", "--body", "Hello", "--app", app, leaves: "template.update")
+        try await runner.run("template delete", "welcome", "--app", app, leaves: "template.delete")
         try await runner.run("topic create", "Größe & mehr", "--app", app, leaves: "topic.create")
         try await runner.run(
             "topic edit", "Größe & mehr", "--app", app, "--expires-at", "2090-01-31T08:30:00Z", leaves: "topic.update")

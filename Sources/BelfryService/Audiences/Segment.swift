@@ -224,14 +224,14 @@ extension Store {
         }
     }
 
-    /// The waiting schedules whose target may name the segment.
+    /// The first waiting schedules that fulfil a condition.
     package func schedules(
-        naming segment: String, of application: Key<Application>, limit: Int
+        of application: Key<Application>, limit: Int, where isMeant: (Schedule) -> Bool
     ) async throws -> [Schedule] {
         var (found, after): ([Schedule], Schedule?) = ([], nil)
         while found.count < limit {
             let page = try await schedules(of: application, after: after, limit: 500)
-            found += page.filter { $0.pushRequest.target.expression?.segments.contains(segment) ?? false }
+            found += page.filter(isMeant)
             guard page.count == 500 else { break }
             after = page.last
         }

@@ -45,7 +45,9 @@ package struct SegmentService: Sendable {
     /// The waiting schedules and other segments that name a segment.
     package func users(of name: String, _ application: Key<Application>) async throws -> [SegmentUser] {
         let segments = try await store.segments(of: application).filter { $0.expression.segments.contains(name) }
-        let schedules = try await store.schedules(naming: name, of: application, limit: 100)
+        let schedules = try await store.schedules(of: application, limit: 100) {
+            $0.pushRequest.target.expression?.segments.contains(name) ?? false
+        }
         return segments.map { .segment($0) } + schedules.map { .schedule($0) }
     }
 

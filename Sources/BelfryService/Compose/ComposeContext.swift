@@ -71,6 +71,8 @@ struct ComposeContext: Sendable {
     struct Audience: Sendable {
         let count: AudienceCount
         let sample: [Device]
+        /// The message, over that of a template.
+        let content: Push.Content
         /// The kinds of platform that it is rendered for.
         let kinds: Set<PlatformKind>
         /// The kinds that refuse it for its size.
@@ -80,11 +82,13 @@ struct ComposeContext: Sendable {
     func audience(of request: PushRequest) async throws -> Audience {
         let store = visit.services.store
         let draft = try await visit.services.pushes.preview(request, for: application.key)
-        let meant = request.target.platforms(of: platforms).filter { request.content.isMeant(for: $0.kind) }
+        let meant = request.target.platforms(of: platforms).filter { draft.content.isMeant(for: $0.kind) }
         let (count, sample) = try await visit.searching(application) {
             (try await AudienceCount.of(draft, in: store), try await AudienceSample.of(draft, in: store))
         }
-        return Audience(count: count, sample: sample, kinds: Set(meant.map(\.kind)), tooLarge: draft.tooLarge)
+        return Audience(
+            count: count, sample: sample, content: draft.content, kinds: Set(meant.map(\.kind)),
+            tooLarge: draft.tooLarge)
     }
 
     /// The device that the person names for a test.

@@ -86,25 +86,41 @@ struct ComposeForm: Sendable {
 
     /// The form as it was filled in.
     func form(_ data: FormData = FormData()) -> Form {
-        var form = Form(action, "Review", Self.message)
-        if !data[Self.whole.name].isEmpty { form.fields.append(Self.whole.field) }
-        form.layout = .wide
-        form.isMultipart = true
-        form.groups =
-            groups.map {
-                FieldGroup($0.title, text: $0.text, $0.keys.map(\.field) + $0.rests.map(\.field), isFolding: true)
-            } + [
-                FieldGroup("Languages and values", Self.languages.map(\.field), isFolding: true),
-                FieldGroup("How it is shown", Self.behaviour.map(\.field), isFolding: true),
-                FieldGroup("Other content", [Self.rest.field], isFolding: true), audience(data), times,
-                RecurrenceForm.group,
-            ]
+        var form = messageForm("Review", data)
+        form.fields.append(
+            .text(
+                Self.saved, "Saved template",
+                hint: "Its name, or a version such as welcome@3. What is filled in here goes before it."))
+        form.groups += [audience(data), times, RecurrenceForm.group]
         // A form that was not filled in yet has what its fields begin with.
         if !data.isEmpty { form.keep(data) }
         form.hidden = hidden(data)
         form.others = [.init(name: "action", value: "json", label: "Edit as JSON")]
         return form
     }
+
+    /// The fields of a message alone.
+    ///
+    /// - Parameter translations: the groups of a template's languages; nil for one field with JSON.
+    func messageForm(_ submit: String, _ data: FormData, translations: [FieldGroup]? = nil) -> Form {
+        var form = Form(action, submit, Self.message)
+        if !data[Self.whole.name].isEmpty { form.fields.append(Self.whole.field) }
+        form.layout = .wide
+        form.isMultipart = true
+        let languages = Self.languages.filter { translations == nil || $0.name != "translations" }
+        form.groups =
+            [FieldGroup("Languages and values", languages.map(\.field), isFolding: true)] + (translations ?? [])
+            + groups.map {
+                FieldGroup($0.title, text: $0.text, $0.keys.map(\.field) + $0.rests.map(\.field), isFolding: true)
+            } + [
+                FieldGroup("How it is shown", Self.behaviour.map(\.field), isFolding: true),
+                FieldGroup("Other content", [Self.rest.field], isFolding: true),
+            ]
+        return form
+    }
+
+    /// The field with the name of a saved template.
+    private static let saved = "saved"
 
     /// The form for the same push as JSON of the admin API.
     func jsonForm(_ text: String) -> Form {
@@ -227,6 +243,7 @@ struct ComposeForm: Sendable {
     func request(_ form: FormData) throws(InvalidInput) -> JSONValue {
         guard form["mode"] != "json" else { return try Self.json("json", in: form) }
         var members: JSONObject = ["message": try message(form), "target": try target(form)]
+        if !form[Self.saved].isEmpty { members["template"] = .string(form[Self.saved]) }
         if !form["urgency"].isEmpty { members["urgency"] = .string(form["urgency"]) }
         if form.isChecked("at_most_once") { members["at_most_once"] = .bool(true) }
         if !form["kind"].isEmpty { members["kind"] = .string(form["kind"]) }
@@ -248,7 +265,7 @@ struct ComposeForm: Sendable {
     /// Whether there is nothing in it that devices would get: mostly a message that was forgotten.
     func isBlank(_ form: FormData) -> Bool {
         let names =
-            [Self.body.name, "title", Self.badge.name, Self.rest.name, Self.whole.name, Self.data.name]
+            [Self.saved, Self.body.name, "title", Self.badge.name, Self.rest.name, Self.whole.name, Self.data.name]
             + groups.flatMap { $0.keys.map(\.name) + $0.rests.map(\.name) }
         return names.allSatisfy { form[$0].isEmpty }
     }
@@ -372,6 +389,7 @@ struct ComposeForm: Sendable {
             left = left?.removing(Self.rest.path[...])
         }
         if let message = left?["message"], message != .object([:]) { data.put(Self.whole.name, message.pretty) }
+        if let template = json["template"]?.stringValue { data.put(Self.saved, template) }
         show(target: json["target"] ?? .object([:]), in: &data)
         data.put("urgency", json["urgency"]?.stringValue ?? "")
         if json["at_most_once"] == .bool(true) { data.put("at_most_once", "yes") }
@@ -434,7 +452,7 @@ struct ComposeForm: Sendable {
         .merging([
             "target.topics": "names", "target.custom_user_ids": "names", "target.devices": "names", "message": "body",
             "message.custom": "custom", "target": "audience", "target.platforms": "audience",
-            "target.where": "where",
+            "target.where": "where", "template": saved,
             "send_at.local": "send_at", "send_at.past": "past", "send_at.time_zone": "default_zone",
             "throttle_per_minute": "throttle",
         ]) { $1 }

@@ -58,9 +58,10 @@ struct ComposePages {
         let drafts = try await visit.services.store.drafts(of: visit.person.key, in: application.key)
         // The address has the number of the draft: F5 and Back lead to it, whatever other tabs have begun.
         guard let number = context.held?.draftNumber ?? visit.query.draftNumber else {
-            let isBegun = ["from", "schedule", "device", "topic", "user", "segment", FormData.draftField].contains {
-                visit.query.isChecked($0)
-            }
+            let isBegun = ["from", "schedule", "device", "topic", "user", "segment", "template", FormData.draftField]
+                .contains {
+                    visit.query.isChecked($0)
+                }
             let newest = isBegun ? nil : drafts.first?.number
             let query = visit.query.pairs.filter { $0.name != FormData.draftField }
             let named = (FormData.draftField, "\(newest ?? context.draftNumber)")
@@ -370,8 +371,13 @@ extension FormData {
         ["audience", "place", "segment", "trigger", "my_device", "version"].contains(name) || name.hasPrefix("on-")
     }
 
-    /// An empty push to the topic, user, segment or device that a page links with; nil where there is none of them.
+    /// A push of the template, or an empty one to the topic, user, segment or device, that a page links with; nil where there is none.
     fileprivate var asRequest: PushRequest? {
+        if let reference = try? TemplateReference(self["template"], field: "template") {
+            var content = Push.Content()
+            content.template = reference
+            return PushRequest(content: content, target: .everyone)
+        }
         let target: Target? =
             if let device = UUID(uuidString: self["device"]) {
                 try? Target(devices: [device])
@@ -384,6 +390,6 @@ extension FormData {
             } else {
                 nil
             }
-        return target.map { PushRequest(content: Push.Content(body: nil), target: $0) }
+        return target.map { PushRequest(content: Push.Content(), target: $0) }
     }
 }

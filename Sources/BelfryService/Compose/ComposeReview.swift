@@ -36,7 +36,7 @@ extension ComposeContext {
         let verb = schedule != nil ? "Save it for" : isLater ? "Schedule it for" : "Send it to"
         form.others.append(
             .init(name: "action", value: "send", label: "\(verb) \(audience.count.words)", isMain: true))
-        return page(form, review: sections(written, audience, try await sample(of: written.request.content, audience)))
+        return page(form, review: sections(written, audience, try await sample(of: audience.content, audience)))
     }
 
     /// The content as the first device of the audience shows it; with the defaults where there is none.
@@ -77,13 +77,13 @@ extension ComposeContext {
                 }, empty: "No device at present.")
         }
         let previews = Preview.all(
-            of: written.request.content, shown: shown, on: audience.kinds, for: application.name,
+            of: audience.content, shown: shown, on: audience.kinds, for: application.name,
             at: written.sendAt ?? now)
         let whose = audience.sample.first.map { "the values of \($0.label)" } ?? "their defaults"
         let looks = Section(
             "How it looks",
             text: "Drawn from the payload that each provider gets. Fonts and folding differ by device."
-                + (written.request.content.isPersonal ? " Placeholders have \(whose)." : "")
+                + (audience.content.isPersonal ? " Placeholders have \(whose)." : "")
         ) { Previews(previews) }
         let request = Section("The same by the admin API") { Code("Shell", curl(written.json)) }
         return [before] + (previews.isEmpty ? [] : [looks]) + [request]

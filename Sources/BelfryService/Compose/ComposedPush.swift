@@ -85,6 +85,9 @@ struct ComposedPush: Sendable {
         guard let expiresAt = request.expiresAt else {
             throw InvalidInput(field: "expires_at", "is missing: a geofence has an end")
         }
+        guard request.content.template == nil else {
+            throw InvalidInput(field: "saved", "is named: a geofence has a message of its own")
+        }
         guard recurrence == nil, local == nil else {
             throw InvalidInput(
                 field: recurrence == nil ? "send_at" : "recurrence", "is given: a geofence has its own times")
@@ -133,6 +136,7 @@ struct ComposePlace: Sendable {
 extension PushRequest {
     func json(sendAt: Instant? = nil, recurring recurrence: Recurrence? = nil) -> JSONValue {
         var members: JSONObject = ["message": content.json, "target": target.json]
+        members["template"] = content.template.map { .string($0.text) }
         members["urgency"] = lane.map { .string($0.word) }
         if guarantee == .atMostOnce { members["at_most_once"] = .bool(true) }
         members["kind"] = content.pacing.kind.map(JSONValue.string)

@@ -9,14 +9,18 @@ extension Push.Content {
     /// many must not keep it from the others.
     ///
     /// Values that differ by device are judged in their longest form, where that is known.
+    ///
+    /// - Parameter needsValues: false for a template, whose values are not given yet.
     @discardableResult
-    package func check(for kinds: Set<PlatformKind>, receiptID: UUID) throws(InvalidInput) -> Checked {
+    package func check(
+        for kinds: Set<PlatformKind>, receiptID: UUID, needsValues: Bool = true
+    ) throws(InvalidInput) -> Checked {
         let stored = try checkStored()
         guard isPersonal else {
             return Checked(stored: stored, tooLarge: try checkRendered(for: kinds, receiptID: receiptID))
         }
         let placeholders = try placeholders()
-        try checkValues(placeholders)
+        try checkValues(placeholders, areNeeded: needsValues)
         guard placeholders.isEmpty && !countsBadges || !kinds.contains(.apple(.broadcast)) else {
             throw InvalidInput(
                 field: "message", "differs by device, and a broadcast channel is the same for all that listen to it")
@@ -26,11 +30,11 @@ extension Push.Content {
     }
 
     /// Throws where a placeholder has neither its value nor a default, and where a value has no placeholder.
-    private func checkValues(_ placeholders: [Placeholder]) throws(InvalidInput) {
+    private func checkValues(_ placeholders: [Placeholder], areNeeded: Bool) throws(InvalidInput) {
         var unused = values
         for placeholder in placeholders.flatMap(\.withThoseOfTranslations) {
             guard case .value(let name, let value) = placeholder.source else { continue }
-            guard value != nil || placeholder.fallback != nil else {
+            guard value != nil || placeholder.fallback != nil || !areNeeded else {
                 throw InvalidInput(
                     field: "message.values.\(name)", "is missing, and its placeholder {{values.\(name)}} has no default"
                 )

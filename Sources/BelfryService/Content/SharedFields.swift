@@ -43,6 +43,11 @@ package struct SharedFields: Sendable, Hashable {
         return members
     }
 
+    /// The fields of others with these in their place. Data are replaced as a whole.
+    func over(_ others: SharedFields) -> SharedFields {
+        SharedFields(others.texts.merging(texts) { $1 }, data: data.isEmpty ? others.data : data)
+    }
+
     /// Returns the fields with other texts. Names of members and the collapse key stay as they are.
     func replacing(
         _ text: (String, _ field: String) throws(InvalidInput) -> String,

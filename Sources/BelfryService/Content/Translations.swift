@@ -54,6 +54,19 @@ package struct Translations: Sendable, Hashable {
         }
     }
 
+    /// Other translations with these in their place.
+    ///
+    /// - Parameter names: fields whose texts the others lose.
+    func over(_ others: Translations, without names: [String]) -> Translations {
+        var merged = others
+        for (tag, own) in others.texts {
+            let left = own.filter { !names.contains($0.key) }
+            merged.texts[tag] = left.isEmpty ? nil : left
+        }
+        for (tag, own) in texts { merged.texts[tag, default: [:]].merge(own) { $1 } }
+        return merged
+    }
+
     package var json: JSONValue { .object(JSONObject(texts.mapValues { .object(JSONObject($0)) })) }
 
     /// The languages, with the texts of each.

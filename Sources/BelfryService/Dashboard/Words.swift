@@ -44,7 +44,7 @@ extension Push.Content {
                 return text.firstLine
             }
         }
-        return "[custom message]"
+        return template.map { "Template \($0.text)" } ?? "[custom message]"
     }
 }
 

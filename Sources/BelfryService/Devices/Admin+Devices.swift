@@ -254,10 +254,11 @@ extension Admin {
 
         func pushRequest(to device: Device, at now: Instant) throws(InvalidInput) -> PushRequest {
             try push.checkTimes(at: now)
-            guard text == nil || push.content == nil else {
+            let message = try push.content()
+            guard text == nil || message == nil else {
                 throw InvalidInput(field: "body", "and message exclude each other")
             }
-            let content = push.content ?? Push.Content(body: text ?? "This is a test.")
+            let content = message ?? Push.Content(body: text ?? "This is a test.")
             return try push.pushRequest(content: content, target: Target(devices: [device.uuid]))
         }
     }

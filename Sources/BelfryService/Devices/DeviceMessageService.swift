@@ -54,7 +54,7 @@ package struct DeviceMessageService: Sendable {
 
 extension Push.Content {
     /// The content that the app of a device gets, as it is rendered for the type; where a provider has a form of its own, text and parts.
-    fileprivate func shown(on kind: PlatformKind, receiptID: UUID, at now: Instant) throws(InvalidInput) -> JSONValue {
+    func shown(on kind: PlatformKind, receiptID: UUID, at now: Instant) throws(InvalidInput) -> JSONValue {
         switch kind.traits.payload {
         case .apple(let use):
             return try JSONValue(json: try IOSPayload(self, for: use, receiptID: receiptID, sentAt: now).bytes)

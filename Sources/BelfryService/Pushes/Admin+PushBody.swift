@@ -8,7 +8,9 @@ extension Admin {
             "throttle_per_minute",
         ]
         package static let sends = true
-        private(set) var content: Push.Content?
+        /// The message as it is written: beside a template only what differs from that.
+        private var message: Push.Content?
+        private var template: TemplateReference?
         private var target: TargetBody?
         /// When to send it; nil, or a time that has just passed, means at once.
         package private(set) var sendAt: Instant?
@@ -29,7 +31,11 @@ extension Admin {
 
         package mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
             switch field {
-            case "message": content = try Self.content(field, from: &reader)
+            case "message": message = try Self.content(field, from: &reader)
+            case "template":
+                template = try reader.string(field).map { (text) throws(InvalidInput) in
+                    try TemplateReference(text, field: field)
+                }
             case "target": target = try TargetBody(field, from: &reader)
             case "send_at":
                 if reader.isAtObject() {
@@ -68,7 +74,7 @@ extension Admin {
         /// Remarks on values that were corrected while reading.
         var corrections: IgnoredFields {
             var corrections = IgnoredFields()
-            for words in CustomParts.corrections(in: content?.custom ?? [:]) { corrections.remark(words) }
+            for words in CustomParts.corrections(in: message?.custom ?? [:]) { corrections.remark(words) }
             return corrections
         }
 
@@ -77,9 +83,20 @@ extension Admin {
 
         /// - Parameter devices: the devices that stand for the channels.
         package func pushRequest(channels devices: [UUID]?) throws(InvalidInput) -> PushRequest {
-            guard let content else { throw InvalidInput.missing("message") }
+            guard let content = try self.content() else { throw InvalidInput.missing("message") }
             guard let target else { throw InvalidInput.missing("target") }
             return pushRequest(content: content, target: try target.checked(channels: devices))
+        }
+
+        /// The message; nil where there is neither one nor a template.
+        func content() throws(InvalidInput) -> Push.Content? {
+            guard let template else {
+                try message?.checkMessage()
+                return message
+            }
+            var content = message ?? Push.Content()
+            content.template = template
+            return content
         }
 
         func pushRequest(content: Push.Content, target: Target) -> PushRequest {
@@ -107,11 +124,11 @@ extension Admin {
         ///   - devices: the devices that stand for the channels.
         ///   - seen: the version that the caller saw; nil changes any.
         func change(channels devices: [UUID]?, seen: Int64? = nil) throws(InvalidInput) -> Schedule.Change {
+            var content = try self.content()
             guard pacing.isEmpty || content != nil else {
                 throw InvalidInput(
                     field: pacing.kind == nil ? "throttle_per_minute" : "kind", "changes with the message: give both")
             }
-            var content = content
             content?.pacing = pacing
             guard local == nil else {
                 throw InvalidInput(
@@ -126,7 +143,8 @@ extension Admin {
 
         private var guarantee: Push.Guarantee? { isAtMostOnce.map { $0 ? .atMostOnce : .atLeastOnce } }
 
-        private static func content(
+        /// Reads the fields of a message; see `checkMessage`.
+        static func content(
             _ field: String, from reader: inout JSONReader
         ) throws(InvalidInput) -> Push.Content {
             var content = Push.Content()
@@ -154,15 +172,6 @@ extension Admin {
                 }
             }
             content.custom = JSONObject(parts)
-            try content.checkWeb()
-            guard content.apple == nil || content.custom["ios"].map(\.isNull) ?? true else {
-                throw InvalidInput(field: "message.apns", "and message.custom.ios exclude each other")
-            }
-            guard !content.isEmpty else {
-                throw InvalidInput(
-                    field: field, "has neither body nor title nor data nor custom nor apns nor web nor badge")
-            }
-            try content.checkShared()
             return content
         }
     }
@@ -273,6 +282,19 @@ extension Admin {
 }
 
 extension Push.Content {
+    /// Throws where devices would get nothing, and where fields exclude each other or are invalid.
+    func checkMessage() throws(InvalidInput) {
+        try checkWeb()
+        guard apple == nil || custom["ios"].map(\.isNull) ?? true else {
+            throw InvalidInput(field: "message.apns", "and message.custom.ios exclude each other")
+        }
+        guard !isEmpty else {
+            throw InvalidInput(
+                field: "message", "has neither body nor title nor data nor custom nor apns nor web nor badge")
+        }
+        try checkShared()
+    }
+
     /// The content in the form that `PushBody` reads, with nothing left out.
     package var json: JSONValue {
         var members = shared.json

@@ -19,6 +19,10 @@ extension Push.Content {
             case "translations":
                 content.translations = Translations(stored: try reader.members(key, bytesMax: .max) ?? [:])
             case "pacing": content.pacing = try Pacing(stored: try reader.members(key) ?? [:])
+            case "template":
+                content.template = try reader.string(key).map { (text) throws(InvalidInput) in
+                    try TemplateReference(text, field: key)
+                }
             case "language": content.language = try reader.string(key)
             case "values": content.values = try .init(json: try reader.members(key, bytesMax: .max) ?? [:], field: key)
             default: try reader.skip()
@@ -47,6 +51,7 @@ extension Push.Content {
         if !translations.isEmpty { members["translations"] = translations.json }
         if !pacing.isEmpty { members["pacing"] = .object(pacing.json) }
         members["language"] = language.map(JSONValue.string)
+        members["template"] = template.map { .string($0.text) }
         if !values.isEmpty { members["values"] = values.json }
         return .object(members)
     }

@@ -31,6 +31,8 @@ package struct Push: Sendable, Hashable {
         package var pacing = Pacing()
         /// The language of its own texts, for the forms of their placeholders.
         package var language: String?
+        /// The saved template that a schedule takes as it sends; nil for a message that is whole. See `over`.
+        package var template: TemplateReference?
         /// The values of its placeholders that are the same for all devices.
         package var values: [String: UserAttribute] = [:]
 

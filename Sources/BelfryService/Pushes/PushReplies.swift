@@ -318,13 +318,14 @@ extension Admin {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case message, target, urgency, at_most_once, kind, throttle_per_minute, history
+            case message, template, target, urgency, at_most_once, kind, throttle_per_minute, history
         }
 
         package func encode(to encoder: any Encoder) throws {
             try schedule.encode(to: encoder)
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(request.content.json, forKey: .message)
+            try container.encodeIfPresent(request.content.template?.text, forKey: .template)
             try container.encode(request.target.json, forKey: .target)
             try container.encode(request.lane?.word, forKey: .urgency)
             try container.encode(request.guarantee == .atMostOnce, forKey: .at_most_once)

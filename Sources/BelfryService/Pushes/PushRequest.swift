@@ -42,7 +42,7 @@ package struct PushBuilder: Sendable {
         narrowedBy narrowing: AudienceExpression? = nil
     ) async throws -> NewPush {
         let receiptID = IdempotentID.make()
-        let content = pushRequest.content.paced(
+        let content = try await resolved(pushRequest.content, of: application).paced(
             by: try await store.application(application)?.deliveryRules ?? DeliveryRules())
         let target =
             narrowing == nil
@@ -97,6 +97,15 @@ package struct PushBuilder: Sendable {
         return AudienceDraft(platforms: platforms, audience: target.audience(named: devices))
     }
 
+    /// The content over that of the template which it names.
+    func resolved(_ content: Push.Content, of application: Key<Application>) async throws -> Push.Content {
+        guard let reference = content.template else { return content }
+        guard let template = try await store.templateContent(reference, of: application) else {
+            throw InvalidInput(field: "template", "names the template '\(reference.text)', which there is not")
+        }
+        return try content.over(template)
+    }
+
     /// The expression with its segments written out.
     func resolved(
         _ expression: AudienceExpression, of application: Key<Application>
@@ -130,6 +139,7 @@ package struct PushBuilder: Sendable {
     func check(
         _ content: Push.Content, for target: Target, of application: Key<Application>, receiptID: UUID = UUID()
     ) async throws -> ([Platform], Push.Content.Checked) {
+        let content = try await resolved(content, of: application)
         let platforms = target.platforms(of: try await store.platforms(of: application))
             .filter { content.isMeant(for: $0.kind) }
         return (platforms, try content.check(for: Set(platforms.map(\.kind)), receiptID: receiptID))

@@ -51,7 +51,8 @@ package struct PushService: Sendable {
         -> Push
     {
         let new = try await builder.build(pushRequest, for: application.key)
-        let details = ["target": pushRequest.target.summary, "receipt_id": new.receiptID.lowercased]
+        var details = ["target": pushRequest.target.summary, "receipt_id": new.receiptID.lowercased]
+        details["template"] = pushRequest.content.template?.text
         let change = AuditedChange(by: author, "push.create", application, details)
         return try await store.audited(change) { try await accept(new) }
     }
@@ -94,6 +95,7 @@ package struct PushService: Sendable {
     ) async throws -> Schedule {
         var details = ["target": pushRequest.target.summary, "due_at": dueAt.text]
         details["recurrence"] = recurrence?.words
+        details["template"] = pushRequest.content.template?.text
         let change = AuditedChange(by: author, "schedule.create", application, details)
         return try await store.audited(change) {
             try await schedule(pushRequest, at: dueAt, recurring: recurrence, for: application.key)
@@ -174,6 +176,7 @@ package struct PushService: Sendable {
         let (_, checked) = try await builder.check(pushRequest.content, for: pushRequest.target, of: application)
         var pushRequest = pushRequest
         pushRequest.target = try await settled(pushRequest.target, of: application)
+        pushRequest.content = try await settled(pushRequest.content, of: application)
         var schedule = try await store.schedule(pushRequest, at: dueAt, recurring: recurrence, for: application)
         schedule.tooLarge = checked.tooLarge
         return schedule
@@ -192,7 +195,21 @@ package struct PushService: Sendable {
         try await builder.check(changed.pushRequest.content, for: changed.pushRequest.target, of: application)
         var change = change
         if let target = change.target { change.target = try await settled(target, of: application) }
+        if let content = change.content { change.content = try await settled(content, of: application) }
         return try await store.change(key, of: application, change)
+    }
+
+    /// The content over that of the template which it names.
+    package func resolved(_ content: Push.Content, of application: Key<Application>) async throws -> Push.Content {
+        try await builder.resolved(content, of: application)
+    }
+
+    /// The content of a schedule: with a version of a template as it is now, else with its name.
+    private func settled(_ content: Push.Content, of application: Key<Application>) async throws -> Push.Content {
+        guard let reference = content.template else { return content }
+        guard reference.version == nil else { return try await builder.resolved(content, of: application) }
+        try content.checkStored()
+        return content
     }
 
     /// The target of a schedule, whose segments have to exist, and are written out where it takes them as they are now.

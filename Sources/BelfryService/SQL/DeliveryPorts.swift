@@ -102,6 +102,8 @@ package protocol DeviceStore: Sendable {
     ) async throws -> (found: DevicesByPlatform, unknown: [UUID])
     /// The expression that is saved under a name; nil where none is.
     func segmentExpression(_ name: String, of application: Key<Application>) async throws -> AudienceExpression?
+    /// The message of a saved template; nil where there is none of that name, or of that version.
+    func templateContent(_ reference: TemplateReference, of application: Key<Application>) async throws -> Push.Content?
 }
 
 /// Recipients that a target names individually.

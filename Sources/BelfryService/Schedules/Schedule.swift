@@ -64,7 +64,7 @@ package struct Schedule: Sendable, Hashable {
 
     /// The fields that a caller wants changed; nil leaves one as it is.
     package struct Change: Sendable, Hashable {
-        package let content: Push.Content?
+        package var content: Push.Content?
         package var target: Target?
         package let dueAt: Instant?
         package let expiresAt: Instant?

@@ -57,6 +57,11 @@ struct PushCommand: AsyncParsableCommand {
             "Texts in other languages, such as '{\"de\": {\"body\": \"Hallo\"}}'.", valueName: "json|@file"))
     var translations: String?
     @Flag(help: "The texts have placeholders such as {{user.name}}, filled for each device.") var template = false
+    @Option(
+        help: ArgumentHelp(
+            "A saved template, or a version such as welcome@3. The options of this push go before its fields.",
+            valueName: "name"))
+    var fromTemplate: String?
     @Option(help: ArgumentHelp("The language of the texts, which plurals and dates follow.", valueName: "tag"))
     var language: String?
     @Option(
@@ -92,8 +97,8 @@ struct PushCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard !count || expression != nil else { throw ValidationError("--count counts what --where means") }
-        guard count || [title, body, data, custom, apns, badge].contains(where: { $0 != nil }) else {
-            throw ValidationError("give --title, --body, --data, --custom, --apns or --badge")
+        guard count || [title, body, data, custom, apns, badge, fromTemplate].contains(where: { $0 != nil }) else {
+            throw ValidationError("give --title, --body, --data, --custom, --apns, --badge or --from-template")
         }
         let names = [
             everyone, !topic.isEmpty, !user.isEmpty, !device.isEmpty, !channel.isEmpty, expression != nil,
@@ -167,6 +172,7 @@ struct PushCommand: AsyncParsableCommand {
         message["language"] = language.map(JSONValue.string)
         message["values"] = try json(values, "--values")
         var draft: JSONObject = ["message": .object(message), "target": .object(target)]
+        draft["template"] = fromTemplate.map(JSONValue.string)
         draft["send_at"] = sendAt.map(JSONValue.string)
         draft["recurrence"] = recurrence.value
         if let sendAtLocal {

@@ -32,6 +32,8 @@ import Testing
         var pacing = Pacing()
         pacing.rules = DeliveryRules(caps: [FrequencyCap(limit: 1, period: .day, kind: nil)])
         _ = try await store.pace([.sample(1, pacing, devices: [Key(1)])])
+        _ = try await store.create("welcome", Push.Content(body: "a"), of: fixture.application.key)
+        _ = try await store.change("welcome", of: fixture.application.key, to: Push.Content(body: "b"))
         return fixture
     }
 

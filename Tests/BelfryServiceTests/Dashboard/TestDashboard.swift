@@ -163,6 +163,7 @@ struct TestContents {
     let group: LocationGroup
     let geofence: Geofence
     let segment: Segment
+    let template: Template
     let importJob: ImportJob
     let tenant: UUID
 
@@ -196,6 +197,7 @@ struct TestContents {
             of: application, by: author)
         segment = try await dashboard.services.segments.create(
             try Segment.checked(name: text), .term(.topics([text.lowercased()])), of: application, by: author)
+        template = try await store.create(text.replacing("@", with: ""), Push.Content(body: text), of: application.key)
         importJob = try await store.createImport(
             .timeOrdered(), of: application.key,
             from: ImportJob.Source(format: .csv, mapping: text, platform: nil, isDryRun: false), position: 0, by: text)
@@ -212,7 +214,7 @@ struct TestContents {
             ("group_id", "\(group.key)"), ("segment", segment.name.percentEncoded),
             ("topic", device.topics[0].percentEncoded), ("person_id", "\(person.key)"), ("key_id", key),
             ("session_id", "999"), ("import_id", importJob.uuid.lowercased),
-            ("tenant_uuid", tenant.lowercased),
+            ("tenant_uuid", tenant.lowercased), ("template", template.name.percentEncoded),
         ]
         return names.reduce(path.isEmpty ? "" : "/" + path) { $0.replacing(":\($1.0)", with: $1.1) }
     }

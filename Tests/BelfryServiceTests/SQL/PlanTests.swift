@@ -56,6 +56,8 @@ import Testing
         Plan(ReportStatements.deleteExpired, "USING PRIMARY KEY (push_id=?)"),
         Plan(PacingStatements.uses, "USING PRIMARY KEY (application_id=? AND holder=?)"),
         Plan(SegmentStatements.behind, "USING INDEX segment_name (application_id=? AND name>?)"),
+        Plan(TemplateStatements.list, "USING INDEX template_name (application_id=?)"),
+        Plan(SegmentStatements.latest, "USING PRIMARY KEY (segment_id=? AND day_ms=?)"),
         Plan(TopicDeletionStatements.expired, "USING INDEX topic_expiry (expires_at_ms<?)"),
         Plan(SearchIndexStatements.behind, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         Plan(SearchIndexStatements.deletePostings, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),

@@ -51,6 +51,8 @@ import Testing
         "segment": .perRow("application", Segment.countMax),
         "segment_version": .perRow("segment", Segment.versionsMax), "segment_point": .perRow("segment", 730),
         "cap_use": .derived("device"),
+        "template": .perRow("application", Template.countMax),
+        "template_version": .perRow("template", Template.versionsMax),
         "location": .quota(.locations), "location_group": .quota(.locationGroups),
         "location_group_member": .perRow("location_group", LocationGroupPlan.locationsMax),
         "geofence": .quota(.geofences), "geofence_location": .derived("geofence"),

@@ -5,7 +5,7 @@ import Testing
     /// Columns whose value is of one tenant, application or person alone: what is unique together with one is unique there.
     private static let owners: Set<String> = [
         "tenant_id", "application_id", "platform_id", "device_id", "push_id", "batch_id", "person_id", "topic_id",
-        "geofence_id", "group_id", "job_id", "segment_id",
+        "geofence_id", "group_id", "job_id", "segment_id", "template_id",
     ]
 
     /// Why an index over all tenants harms none.

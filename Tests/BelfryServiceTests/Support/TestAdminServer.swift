@@ -146,6 +146,7 @@ struct TestAdminServer {
                 .latest, on: platform, of: application, by: TestAdminServer.author
             ).channel
             _ = try await store.create("loyal", .term(.everyone), of: application.key)
+            _ = try await store.create("welcome", Push.Content(body: "Hi"), of: application.key)
             user = try await store.setUser("emma", of: application.key) { $0 }
             endpoint = try await store.create(
                 try NewOpenEndpoint(kind: .genero, application: application.key, keyHash: Array(name.utf8)))
@@ -183,7 +184,8 @@ struct TestAdminServer {
         private var ids: [String: String] {
             [
                 "tenant_uuid": tenant.uuid.lowercased, "app_uuid": application.uuid.lowercased,
-                "platform_uuid": platform.uuid.lowercased, "segment": "loyal", "device_uuid": device.uuid.lowercased,
+                "platform_uuid": platform.uuid.lowercased, "segment": "loyal", "template": "welcome",
+                "device_uuid": device.uuid.lowercased,
                 "receipt_id": push.receiptID.lowercased, "key_id": key.id, "topic": "news",
                 "person_id": "\(person.key)",
                 "schedule_id": schedule.key.id, "location_id": "\(location.key)", "group_id": "\(group.key)",

@@ -50,6 +50,11 @@ extension ForwardedPorts {
     ) async throws -> AudienceExpression? {
         try await base.segmentExpression(name, of: application)
     }
+    package func templateContent(
+        _ reference: TemplateReference, of application: Key<Application>
+    ) async throws -> Push.Content? {
+        try await base.templateContent(reference, of: application)
+    }
     package func accept(_ push: NewPush) async throws -> Push { try await base.accept(push) }
     package func receipt(_ receiptID: UUID) async throws -> Receipt? { try await base.receipt(receiptID) }
     package func cancel(_ push: Key<Push>) async throws -> Cancellation { try await base.cancel(push) }

@@ -42,6 +42,10 @@ extension MemoryStore {
         _ name: String, of application: Key<Application>
     ) async throws -> AudienceExpression? { nil }
 
+    package func templateContent(
+        _ reference: TemplateReference, of application: Key<Application>
+    ) async throws -> Push.Content? { nil }
+
     package func devices(
         named names: NamedTargets, on platforms: [Key<Platform>]
     ) async throws -> (found: DevicesByPlatform, unknown: [UUID]) {
