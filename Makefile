@@ -6,7 +6,8 @@
 # No dynamic symbols, equal functions once: docs/decisions/0038.
 RELEASE := --configuration release --scratch-path .build-release --static-swift-stdlib \
 	-Xlinker --no-export-dynamic -Xlinker --icf=safe
-DEBUG := --scratch-path .build
+# C of packages with optimization: a password would else take some seconds in every test that logs in.
+DEBUG := --scratch-path .build -Xcc -O2
 LIBRARIES := HTTP2Client Tunnel Outbound PostgreSQL APNs FCM GCM HMS WebPush WNS MPNS ADM PAP Webhook
 SEEDS ?= 10000
 PREFIX ?= /usr/local

@@ -12,7 +12,7 @@ extension Schema {
         CredentialFactsMigration.self, LinkAndKeyAuthors.self, PlainEndpointMigration.self, NormalizedNames.self,
         UnknownFieldsMigration.self, ProbesMigration.self, NamesWithoutBlanks.self, ComposeDraftMigration.self,
         RecurrenceMigration.self, SegmentMigration.self, TemplateMigration.self, DeviceReportMigration.self,
-        PacingMigration.self,
+        PacingMigration.self, CampaignMigration.self,
     ]
 }
 
@@ -24,6 +24,7 @@ extension Admin.RouteFactory {
             + Admin.Platforms(factory: self).routes + Admin.Channels(factory: self).routes
             + Admin.Devices(factory: self).routes + Admin.Audiences(factory: self).routes
             + Admin.Segments(factory: self).routes + Admin.Templates(factory: self).routes
+            + Admin.Campaigns(factory: self).routes
             + Admin.Pushes(factory: self).routes
             + Admin.Topics(factory: self).routes + Admin.Schedules(factory: self).routes
             + Admin.Locations(factory: self).routes + Admin.LocationGroups(factory: self).routes
@@ -42,7 +43,7 @@ extension RouteMaker {
         OverviewPages(make: self).routes + ApplicationPages(make: self).routes
             + PlatformPages(make: self).routes + DevicePages(make: self).routes + ComposePages(make: self).routes
             + PushPages(make: self).routes + SchedulePages(make: self).routes + TopicPages(make: self).routes
-            + TemplatePages(make: self).routes
+            + TemplatePages(make: self).routes + CampaignPages(make: self).routes
             + SegmentPages(make: self).routes
             + UserPages(make: self).routes + AnalyticsPages(make: self).routes + PlacePages(make: self).routes
             + GroupPages(make: self).routes + GeofencePages(make: self).routes
@@ -66,7 +67,8 @@ extension Shell {
         (
             "Messages",
             [
-                ("Compose", "compose"), ("Templates", "templates"), ("Pushes", "pushes"), ("Schedules", "schedules"),
+                ("Compose", "compose"), ("Templates", "templates"), ("Campaigns", "campaigns"), ("Pushes", "pushes"),
+                ("Schedules", "schedules"),
                 ("Places", "places"),
                 ("Analytics", "analytics"), ("Logs", "logs"), ("Import", "import"), ("Settings", "settings"),
             ]

@@ -17,6 +17,7 @@ package final class Services: Sendable {
     package let topics: TopicService
     package let segments: SegmentService
     package let templates: TemplateService
+    package let campaigns: CampaignService
     package let places: PlaceService
     package let users: UserService
     package let channels: ChannelService
@@ -47,6 +48,7 @@ package final class Services: Sendable {
         topics = TopicService(store: store)
         segments = SegmentService(store: store)
         templates = TemplateService(store: store, pushes: pushes)
+        campaigns = CampaignService(store: store, pushes: pushes)
         places = PlaceService(store: store)
         users = UserService(store: store)
         channels = ChannelService(store: store, provider: credentials.channels)

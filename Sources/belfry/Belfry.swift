@@ -69,6 +69,7 @@ struct Belfry: AsyncParsableCommand {
         subcommands: [
             Demo.self, Serve.self, Check.self, Migrate.self, AppCommand.self, PlatformCommand.self,
             ChannelCommand.self, DeviceCommand.self, AudienceCommand.self, SegmentCommand.self, TemplateCommand.self,
+            CampaignCommand.self,
             TopicCommand.self,
             LocationCommand.self, GeofenceCommand.self,
             PushCommand.self, ScheduleCommand.self, ReceiptCommand.self, CancelCommand.self, WriteOffCommand.self,

@@ -16,8 +16,7 @@ extension CommandTests.AuditedCommandTests {
         "check", "app list", "app show", "platform list", "platform show", "channel list", "channel show", "receipt",
         "tenant list", "admin list", "admin user list", "keys list", "nodes", "backup", "device list", "device show",
         "topic list", "audience count", "audience sample", "segment list", "segment show", "template list",
-        "template show",
-        "template preview",
+        "template show", "template preview", "campaign list", "campaign show",
         "topic show", "schedule list", "schedule show", "location list", "location show", "geofence list",
         "geofence show", "user list", "user show", "acrobits reporter list",
         "acrobits app-id list", "acrobits selector", "carma account list", "carma app list", "carma trigger list",
@@ -188,6 +187,9 @@ extension CommandTests.AuditedCommandTests {
         try await runner.run("template create", "welcome", "--body", "Hi", "--app", app, leaves: "template.create")
         try await runner.run("template edit", "welcome", "--body", "Hello", "--app", app, leaves: "template.update")
         try await runner.run("template delete", "welcome", "--app", app, leaves: "template.delete")
+        let plan = #"{"message":{"body":"Hi"},"target":{"everyone":true},"send_at":"2100-01-01T00:00:00Z"}"#
+        try await runner.run("campaign create", "spring", "--plan", plan, "--app", app, leaves: "campaign.create")
+        try await runner.run("campaign edit", "spring", "--label", "sale", "--app", app, leaves: "campaign.update")
         try await runner.run("topic create", "Größe & mehr", "--app", app, leaves: "topic.create")
         try await runner.run(
             "topic edit", "Größe & mehr", "--app", app, "--expires-at", "2090-01-31T08:30:00Z", leaves: "topic.update")

@@ -140,17 +140,21 @@ extension Admin {
     }
 
     private struct EditedApp: Body {
-        static let fields = ["name", "description", "ignores_unknown_fields", "quiet_hours", "caps"]
+        static let fields = [
+            "name", "description", "ignores_unknown_fields", "quiet_hours", "caps", "campaign_approval",
+        ]
         private var name: Name?
         private var description: Description?
         private var ignoresUnknownFields: Bool?
         private var quietHours = Registration.Change<QuietHours>.keep
         private var caps: [FrequencyCap]?
+        private var approvesCampaigns: Bool?
 
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
             switch field {
             case "name": name = try reader.name(field)
             case "ignores_unknown_fields": ignoresUnknownFields = try reader.bool(field)
+            case "campaign_approval": approvesCampaigns = try reader.bool(field)
             case "quiet_hours":
                 let value = try reader.value(field)
                 quietHours = value.isNull ? .clear : .set(try QuietHours(value, field: field))
@@ -164,9 +168,10 @@ extension Admin {
         func required() throws(InvalidInput) -> ApplicationEdit {
             let edit = ApplicationEdit(
                 name: name, description: description, ignoresUnknownFields: ignoresUnknownFields,
-                quietHours: quietHours, caps: caps)
+                quietHours: quietHours, caps: caps, approvesCampaigns: approvesCampaigns)
             guard !edit.isEmpty else {
-                throw InvalidInput.missing("name, description, ignores_unknown_fields, quiet_hours or caps")
+                throw InvalidInput.missing(
+                    "name, description, ignores_unknown_fields, quiet_hours, caps or campaign_approval")
             }
             return edit
         }

@@ -78,6 +78,7 @@ extension AdminService {
         case .set(let quiet): details["quiet_hours"] = quiet.words
         }
         details["caps"] = edit.caps.map { $0.map(\.words).joined(separator: " ") }
+        details["campaign_approval"] = edit.approvesCampaigns.map { String($0) }
         let change = AuditedChange(by: author, "app.edit", application, details)
         try await store.audited(change) { try await store.edit(application.key, edit) }
     }

@@ -66,26 +66,32 @@ package struct ApplicationEdit: Sendable, Hashable {
     /// `.set(nil)` is `.clear`.
     package let quietHours: Registration.Change<QuietHours>
     package let caps: [FrequencyCap]?
+    /// See `DeliveryRules.approvesCampaigns`.
+    package let approvesCampaigns: Bool?
 
     package init(
         name: Name? = nil, description: Description? = nil, ignoresUnknownFields: Bool? = nil,
-        quietHours: Registration.Change<QuietHours> = .keep, caps: [FrequencyCap]? = nil
+        quietHours: Registration.Change<QuietHours> = .keep, caps: [FrequencyCap]? = nil,
+        approvesCampaigns: Bool? = nil
     ) {
         self.name = name
         self.description = description
         self.ignoresUnknownFields = ignoresUnknownFields
         self.quietHours = quietHours
         self.caps = caps
+        self.approvesCampaigns = approvesCampaigns
     }
 
     package var isEmpty: Bool {
         name == nil && description == nil && ignoresUnknownFields == nil && !changesRules
     }
 
-    package var changesRules: Bool { quietHours != .keep || caps != nil }
+    package var changesRules: Bool { quietHours != .keep || caps != nil || approvesCampaigns != nil }
 
     func changed(_ rules: DeliveryRules) -> DeliveryRules {
-        DeliveryRules(quietHours: quietHours.applied(to: rules.quietHours), caps: caps ?? rules.caps)
+        var changed = DeliveryRules(quietHours: quietHours.applied(to: rules.quietHours), caps: caps ?? rules.caps)
+        changed.approvesCampaigns = approvesCampaigns ?? rules.approvesCampaigns
+        return changed
     }
 }
 

@@ -148,6 +148,9 @@ struct ApplicationPages {
                     "caps", "The most pushes that a user gets",
                     application.deliveryRules.caps.map(\.words).joined(separator: " "),
                     hint: "Such as 2/day marketing:1/week. Pushes of the kind transactional are exempt."),
+                .check(
+                    "campaign_approval", "A second person has to approve a campaign before it starts",
+                    application.deliveryRules.approvesCampaigns),
             ]
         ).guarded
     }
@@ -237,7 +240,8 @@ struct ApplicationPages {
             let edit = ApplicationEdit(
                 name: try Name(visit.form["name"]), description: try Description(visit.form["description"]),
                 ignoresUnknownFields: visit.form.isChecked("ignores_unknown_fields"),
-                quietHours: try Self.quietHours(visit.form), caps: try Self.caps(visit.form))
+                quietHours: try Self.quietHours(visit.form), caps: try Self.caps(visit.form),
+                approvesCampaigns: visit.form.isChecked("campaign_approval"))
             try await visit.services.admin.edit(application, edit, by: visit.author)
             return .redirect(Address.query(Address.of(application, "settings"), [("done", "saved")]))
         }

@@ -15,6 +15,8 @@ extension Admin {
         package let ignores_unknown_fields: Bool
         @OrNull package var quiet_hours: QuietHoursReply?
         package let caps: [CapReply]
+        /// Whether a second person has to approve a campaign before it starts.
+        package let campaign_approval: Bool
         /// Shown once, in the reply to its creation.
         package var api_key: String?
         /// Shown once, in the reply to its creation.
@@ -34,6 +36,7 @@ extension Admin {
             ignores_unknown_fields = application.ignoresUnknownFields
             _quiet_hours = OrNull(wrappedValue: application.deliveryRules.quietHours.map(QuietHoursReply.init))
             caps = application.deliveryRules.caps.map(CapReply.init)
+            campaign_approval = application.deliveryRules.approvesCampaigns
             api_key = apiKey
             shared_secret = sharedSecret
             grace_ended_early = graceEndedEarly?.text

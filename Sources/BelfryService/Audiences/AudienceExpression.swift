@@ -37,6 +37,8 @@ package enum AudienceTerm: Sendable, Hashable {
     case geofences([Key<Geofence>])
     /// The saved segment of a name.
     case segment(String)
+    /// A stable part of all users, and of the devices without one.
+    case share(AudienceShare)
 }
 
 /// Something that is known of a device and compared with values.
@@ -167,7 +169,7 @@ extension AudienceTerm {
         case .devices(let uuids), .sent(let uuids), .reported(_, let uuids): uuids.count
         case .geofences(let keys): keys.count
         case .property(_, .equals(let values)): values.count
-        case .platforms, .property, .everyone, .imported, .segment: 1
+        case .platforms, .property, .everyone, .imported, .segment, .share: 1
         }
     }
 }
@@ -246,7 +248,7 @@ enum AudienceReader {
         "everyone", "topic", "user", "device", "platform", "language", "time_zone", "country", "app_version",
         "os_version",
         "os", "model", "manufacturer", "last_seen", "imported", "segment", "sent", "user_time_zone",
-        "created", "received", "opened", "geofence",
+        "created", "received", "opened", "geofence", "share",
     ]
 
     static func term(_ name: String, _ value: JSONValue, _ field: String) throws(InvalidInput) -> AudienceExpression {
@@ -262,6 +264,11 @@ enum AudienceReader {
             return .term(.segment(try segment.asName(field: field)))
         case "topic", "user", "device", "platform", "sent", "received", "opened":
             return .term(try named(name, try texts(value, field), field))
+        case "share":
+            guard let text = value.stringValue else {
+                throw InvalidInput(field: field, "has to be such as 0-25@spring, it is \(value.typeName)")
+            }
+            return .term(.share(try AudienceShare(text, field: field)))
         case "geofence": return .term(try named(name, try texts(value.numbersAsTexts, field), field))
         default:
             guard let property = DeviceProperty(word: name) else { throw InvalidInput.unknown(field, instead: terms) }
@@ -484,6 +491,7 @@ extension AudienceTerm {
         case .everyone: ["everyone": .bool(true)]
         case .imported: ["imported": .bool(true)]
         case .segment(let name): ["segment": .string(name)]
+        case .share(let share): ["share": .string(share.text)]
         case .topics(let names): ["topic": .oneOrMany(names.map(JSONValue.string))]
         case .users(let ids): ["user": .oneOrMany(ids.map(JSONValue.string))]
         case .devices(let uuids): ["device": .oneOrMany(uuids.map { .string($0.lowercased) })]

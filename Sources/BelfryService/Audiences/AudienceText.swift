@@ -60,6 +60,7 @@ extension AudienceTerm {
         case .everyone: "everyone"
         case .imported: "imported"
         case .segment(let name): "segment:\(name.quotedIfNeeded)"
+        case .share(let share): "share:\(share.text.quotedIfNeeded)"
         case .topics(let names): "topic:\(names.map(\.quotedIfNeeded).joined(separator: ","))"
         case .users(let ids): "user:\(ids.map(\.quotedIfNeeded).joined(separator: ","))"
         case .devices(let uuids): "device:\(uuids.map(\.lowercased).joined(separator: ","))"
@@ -194,7 +195,7 @@ private struct AudienceTextParser {
     }
 
     private static let named = [
-        "topic", "user", "device", "platform", "segment", "sent", "received", "opened", "geofence",
+        "topic", "user", "device", "platform", "segment", "sent", "received", "opened", "geofence", "share",
     ]
 
     private mutating func term() throws(InvalidInput) -> AudienceExpression {
@@ -223,15 +224,18 @@ private struct AudienceTextParser {
             throw fault(
                 "`\(name.prefix(64))` is no term; terms are topic, user, device, platform, lang, tz, country, version, osversion, "
                     + "os, model, maker, seen, created, usertz, imported, sent, received, opened, geofence, everyone, segment, "
-                    + "attr.NAME and user.NAME")
+                    + "share, attr.NAME and user.NAME")
         }
         let isNot = take("!=")
         guard isNot || take(":") || take("=") else { throw fault("`\(name)` has no value; write \(name):value") }
         let texts = try values().map(\.text)
+        guard texts.count == 1 || name != "segment" && name != "share" else { throw fault("`\(name)` takes one value") }
         let term: AudienceTerm =
-            name == "segment"
-            ? .segment(try texts[0].asName(field: field)) : try AudienceReader.named(name, texts, field)
-        if name == "segment", texts.count > 1 { throw fault("`segment` takes one name") }
+            switch name {
+            case "segment": .segment(try texts[0].asName(field: field))
+            case "share": .share(try AudienceShare(texts[0], field: field))
+            default: try AudienceReader.named(name, texts, field)
+            }
         return isNot ? .not(.term(term)) : .term(term)
     }
 

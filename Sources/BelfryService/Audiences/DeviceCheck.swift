@@ -8,6 +8,7 @@ package struct DeviceCheck: Sendable, Hashable {
     package enum Test: Sendable, Hashable {
         case imported
         case property(DeviceProperty, PropertyTest)
+        case share(AudienceShare)
         /// A range of labels that has more lists than are merged. Made while lists are read, and never stored.
         case labels(LabelRange)
     }
@@ -36,6 +37,7 @@ extension DeviceCheck {
         switch term {
         case .imported: self.init(.imported, isNegated: isNegated)
         case .property(let property, let test): self.init(.property(property, test), isNegated: isNegated)
+        case .share(let share): self.init(.share(share), isNegated: isNegated)
         default: return nil
         }
     }
@@ -45,6 +47,7 @@ extension DeviceCheck {
             switch test {
             case .imported: .imported
             case .property(let property, let test): .property(property, test)
+            case .share(let share): .share(share)
             case .labels: preconditionFailure("it is not stored")
             }
         return (isNegated ? "unless:" : "check:") + AudienceExpression.term(term).json.storedText
@@ -58,6 +61,8 @@ struct CheckedDevice {
     let createdAt: Instant?
     let about: Device.About
     let isImported: Bool
+    /// The user, or the device itself where it has none.
+    let holder: String
     let user: UserProfile
     /// The ids of its topics and labels.
     let topics: [Int64]
@@ -73,6 +78,7 @@ extension DeviceCheck {
         switch test {
         case .imported: return device.isImported
         case .property(let property, let test): return device.matches(test, of: property)
+        case .share(let share): return share.holds(device.holder)
         case .labels(let range):
             let ids = try ids(range)
             return device.topics.contains(where: ids.contains)
@@ -231,6 +237,7 @@ extension AudienceExpression {
             let meant = Set(kinds.flatMap(\.meaning))
             return .lists(.list(.platforms(world.platforms.filter { meant.contains($0.kind) }.map(\.key).sorted())))
         case .imported: return .check(DeviceCheck(.imported))
+        case .share(let share): return .check(DeviceCheck(.share(share)))
         case .segment: return .lists(.any([]))
         case .property(let property, let test):
             if let lists = LabelRange.lists(of: property, test) { return .lists(union(lists.map(Audience.list))) }

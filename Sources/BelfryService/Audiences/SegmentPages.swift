@@ -344,7 +344,7 @@ extension AudienceSize {
 
     fileprivate var detail: String { margin.map { "± \($0.grouped)" } ?? "" }
 
-    fileprivate var words: String {
+    var words: String {
         "\(number) \(devices == 1 ? "device" : "devices")" + (margin == nil ? "" : " (\(detail))")
     }
 }

@@ -124,7 +124,7 @@ final class DevicePostings<Connection: SQLConnection>: PostingReader {
         }
         if checks.contains(where: \.readsUsers) { try readUsers(Set(rows.compactMap(\.user))) }
         return try rows.filter { row, user in
-            let device = row.device(user: user.flatMap { users[$0] } ?? UserProfile())
+            let device = row.device(holder: user, user: user.flatMap { users[$0] } ?? UserProfile())
             return try checks.allSatisfy { try $0.holds(device, ids: ids) }
         }.map(\.row.id)
     }
@@ -197,10 +197,11 @@ private struct CheckedRow {
         createdAt = row.instantIfAny(9)
     }
 
-    func device(user: UserProfile) -> CheckedDevice {
+    /// - Parameter holder: the device's user, if it has one.
+    func device(holder: String?, user: UserProfile) -> CheckedDevice {
         CheckedDevice(
-            registeredAt: registeredAt, createdAt: createdAt, about: about, isImported: isImported, user: user,
-            topics: topics)
+            registeredAt: registeredAt, createdAt: createdAt, about: about, isImported: isImported,
+            holder: holder.map { "u\($0)" } ?? "d\(id)", user: user, topics: topics)
     }
 }
 

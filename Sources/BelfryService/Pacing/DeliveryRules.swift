@@ -4,6 +4,8 @@ import FoundationEssentials
 package struct DeliveryRules: Sendable, Hashable {
     package var quietHours: QuietHours?
     package var caps: [FrequencyCap] = []
+    /// Whether a second person has to approve a campaign before it starts.
+    package var approvesCampaigns = false
 
     package static let capsMax = 8
 
@@ -11,7 +13,7 @@ package struct DeliveryRules: Sendable, Hashable {
         (self.quietHours, self.caps) = (quietHours, caps)
     }
 
-    package var isEmpty: Bool { quietHours == nil && caps.isEmpty }
+    package var isEmpty: Bool { quietHours == nil && caps.isEmpty && !approvesCampaigns }
 
     /// The kind that the rules leave alone: codes, receipts, alarms.
     package static let exemptKind = "transactional"
@@ -245,6 +247,7 @@ extension DeliveryRules {
             caps: try value["caps"].map { (value) throws(InvalidInput) in
                 try FrequencyCap.list(value, field: "\(field).caps")
             } ?? [])
+        approvesCampaigns = value["campaign_approval"] == .bool(true)
     }
 
     /// The stored form.
@@ -252,6 +255,7 @@ extension DeliveryRules {
         var members: JSONObject = [:]
         members["quiet_hours"] = quietHours?.json
         if !caps.isEmpty { members["caps"] = .array(caps.map(\.json)) }
+        if approvesCampaigns { members["campaign_approval"] = .bool(true) }
         return members
     }
 }

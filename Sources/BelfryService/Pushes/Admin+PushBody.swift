@@ -88,6 +88,12 @@ extension Admin {
             return pushRequest(content: content, target: try target.checked(channels: devices))
         }
 
+        /// - Parameter other: the content where the body has none.
+        func pushRequest(or other: Push.Content) throws(InvalidInput) -> PushRequest {
+            guard let target else { throw InvalidInput.missing("target") }
+            return pushRequest(content: try content() ?? other, target: try target.checked(channels: nil))
+        }
+
         /// The message; nil where there is neither one nor a template.
         func content() throws(InvalidInput) -> Push.Content? {
             guard let template else {

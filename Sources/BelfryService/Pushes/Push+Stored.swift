@@ -21,7 +21,7 @@ extension Push.Content {
             case "pacing": content.pacing = try Pacing(stored: try reader.members(key) ?? [:])
             case "template":
                 content.template = try reader.string(key).map { (text) throws(InvalidInput) in
-                    try TemplateReference(text, field: key)
+                    try TemplateReference(stored: text)
                 }
             case "language": content.language = try reader.string(key)
             case "values": content.values = try .init(json: try reader.members(key, bytesMax: .max) ?? [:], field: key)

@@ -325,7 +325,8 @@ extension Admin {
             try schedule.encode(to: encoder)
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(request.content.json, forKey: .message)
-            try container.encodeIfPresent(request.content.template?.text, forKey: .template)
+            let template = request.content.template
+            try container.encodeIfPresent(template?.campaign == nil ? template?.text : nil, forKey: .template)
             try container.encode(request.target.json, forKey: .target)
             try container.encode(request.lane?.word, forKey: .urgency)
             try container.encode(request.guarantee == .atMostOnce, forKey: .at_most_once)

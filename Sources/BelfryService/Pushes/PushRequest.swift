@@ -101,6 +101,9 @@ package struct PushBuilder: Sendable {
     func resolved(_ content: Push.Content, of application: Key<Application>) async throws -> Push.Content {
         guard let reference = content.template else { return content }
         guard let template = try await store.templateContent(reference, of: application) else {
+            guard reference.campaign == nil else {
+                throw InvalidInput(field: "winner", "cannot be found: no variant of the campaign was sent")
+            }
             throw InvalidInput(field: "template", "names the template '\(reference.text)', which there is not")
         }
         return try content.over(template)

@@ -173,13 +173,22 @@ package struct PushService: Sendable {
         _ pushRequest: PushRequest, at dueAt: Instant, recurring recurrence: Recurrence? = nil,
         for application: Key<Application>
     ) async throws -> Schedule {
-        let (_, checked) = try await builder.check(pushRequest.content, for: pushRequest.target, of: application)
-        var pushRequest = pushRequest
-        pushRequest.target = try await settled(pushRequest.target, of: application)
-        pushRequest.content = try await settled(pushRequest.content, of: application)
-        var schedule = try await store.schedule(pushRequest, at: dueAt, recurring: recurrence, for: application)
-        schedule.tooLarge = checked.tooLarge
+        let (prepared, tooLarge) = try await prepared(pushRequest, of: application)
+        var schedule = try await store.schedule(prepared, at: dueAt, recurring: recurrence, for: application)
+        schedule.tooLarge = tooLarge
         return schedule
+    }
+
+    /// A push request as a schedule stores it, and the types of platform that would refuse it for its size. Throws `InvalidInput` when a
+    /// platform that is selected at present cannot take the content.
+    func prepared(
+        _ pushRequest: PushRequest, of application: Key<Application>
+    ) async throws -> (PushRequest, tooLarge: [InvalidInput]) {
+        let (_, checked) = try await builder.check(pushRequest.content, for: pushRequest.target, of: application)
+        var prepared = pushRequest
+        prepared.target = try await settled(pushRequest.target, of: application)
+        prepared.content = try await settled(pushRequest.content, of: application)
+        return (prepared, checked.tooLarge)
     }
 
     /// Changes a schedule; nil if it does not wait any more. Throws `InvalidInput` as `schedule` does, and `EditConflict`.

@@ -5,22 +5,10 @@ extension Store {
         _ pushRequest: PushRequest, at dueAt: Instant, recurring recurrence: Recurrence?,
         for application: Key<Application>
     ) async throws -> Schedule {
-        let content = pushRequest.content.storedText
-        let target = pushRequest.target.storedText
+        let stored = StoredRequest(pushRequest)
         return try await write { session in
             try session.check(application)
-            try session.check(.schedules, of: application)
-            try session.check(.content, of: application, adding: content.utf8.count + target.utf8.count)
-            session.note(1, .schedules, of: application)
-            session.note(content.utf8.count + target.utf8.count, .content, of: application)
-            let now = session.now
-            let key = try session.insert(
-                ScheduleStatements.insert, application, dueAt, pushRequest.lane?.rawValue,
-                pushRequest.guarantee.rawValue, pushRequest.expiresAt, content, target, now, recurrence?.storedText)
-            session.noteSchedule(at: dueAt, now: now)
-            return Schedule(
-                key: Key(key), applicationKey: application, pushRequest: pushRequest, dueAt: dueAt,
-                createdAt: now, version: 1, recurrence: recurrence, ending: nil)
+            return try session.schedule(stored, at: dueAt, recurring: recurrence, for: application)
         }
     }
 
@@ -183,7 +171,38 @@ private struct Position {
     }
 }
 
+/// A push request with its stored forms, which are made outside transactions.
+struct StoredRequest: Sendable {
+    let pushRequest: PushRequest
+    let content: String
+    let target: String
+
+    init(_ pushRequest: PushRequest) {
+        self.pushRequest = pushRequest
+        (content, target) = (pushRequest.content.storedText, pushRequest.target.storedText)
+    }
+}
+
 extension WriteSession {
+    func schedule(
+        _ stored: StoredRequest, at dueAt: Instant, recurring recurrence: Recurrence?, for application: Key<Application>
+    ) throws -> Schedule {
+        let bytes = stored.content.utf8.count + stored.target.utf8.count
+        let pushRequest = stored.pushRequest
+        try check(.schedules, of: application)
+        try check(.content, of: application, adding: bytes)
+        note(1, .schedules, of: application)
+        note(bytes, .content, of: application)
+        let key = try insert(
+            ScheduleStatements.insert, application, dueAt, pushRequest.lane?.rawValue, pushRequest.guarantee.rawValue,
+            pushRequest.expiresAt, stored.content, stored.target, now, recurrence?.storedText)
+        noteSchedule(at: dueAt, now: now)
+        return Schedule(
+            key: Key(key), applicationKey: application, pushRequest: pushRequest, dueAt: dueAt, createdAt: now,
+            version: 1,
+            recurrence: recurrence, ending: nil)
+    }
+
     /// The number of ended schedules that each end deletes: more than one, so that they do not pile up.
     private static var clearedByEach: Int { 2 }
 
@@ -227,7 +246,7 @@ extension WriteSession {
     }
 
     /// Ends a waiting schedule, whatever its content.
-    fileprivate func cancel(_ key: Key<Schedule>, of application: Key<Application>) throws -> Bool {
+    func cancel(_ key: Key<Schedule>, of application: Key<Application>) throws -> Bool {
         guard try prepared(ScheduleStatements.cancel).run(now, key, application) > 0 else { return false }
         note(-1, .schedules, of: application)
         try clearSchedules(of: application)

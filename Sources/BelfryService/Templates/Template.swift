@@ -50,6 +50,20 @@ package struct TemplateReference: Sendable, Hashable {
     package let name: String
     /// nil for the present one.
     package let version: Int64?
+    /// The campaign whose winning variant is meant, in the place of a template.
+    private(set) var campaign: Key<Campaign>?
+
+    /// The winning variant of a campaign.
+    init(winnerOf campaign: Key<Campaign>) { (name, version, self.campaign) = ("", nil, campaign) }
+
+    /// Reads the stored form.
+    init(stored text: String) throws(InvalidInput) {
+        if text.hasPrefix("@"), let campaign = Int64(text.dropFirst()) {
+            self.init(winnerOf: Key(campaign))
+        } else {
+            try self.init(text, field: "template")
+        }
+    }
 
     package init(_ text: String, field: String) throws(InvalidInput) {
         let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
@@ -64,7 +78,7 @@ package struct TemplateReference: Sendable, Hashable {
         version = number
     }
 
-    package var text: String { version.map { "\(name)@\($0)" } ?? name }
+    package var text: String { campaign.map { "@\($0.rawValue)" } ?? version.map { "\(name)@\($0)" } ?? name }
 }
 
 extension Push.Content {
@@ -126,6 +140,7 @@ extension Store {
     package func templateContent(
         _ reference: TemplateReference, of application: Key<Application>
     ) async throws -> Push.Content? {
+        if let campaign = reference.campaign { return try await winningContent(of: campaign, application) }
         guard let template = try await template(named: reference.name, of: application) else { return nil }
         guard let version = reference.version, version != template.version else { return template.content }
         return try await versions(of: template.key).first { $0.version == version }?.content

@@ -121,7 +121,7 @@ struct TemplatePages {
                                 ],
                                 [.time(version.replacedAt)], [.text(version.content.summary)],
                             ]
-                        })
+                        }, empty: "")
                 })
         }
         return page.saying(visit, ["saved": "Saved."])

@@ -116,6 +116,10 @@ struct AppCommand: AsyncParsableCommand {
                 "The most pushes that a user gets, such as 2/day or marketing:1/week; may be given several times, none removes all.",
                 valueName: "cap"))
         var cap: [String] = []
+        @Option(
+            help: ArgumentHelp(
+                "Whether a second person has to approve a campaign before it starts.", valueName: "true|false"))
+        var campaignApproval: Bool?
 
         func validate() throws {
             guard quietHours != nil || quietThen == nil && quietZone == nil else {
@@ -133,9 +137,10 @@ struct AppCommand: AsyncParsableCommand {
             edit.set("name", try name.map { try Name($0).text })
             edit.set("description", try description.map { try Description($0).text })
             edit["ignores_unknown_fields"] = ignoreUnknownFields.map(JSONValue.bool)
+            edit["campaign_approval"] = campaignApproval.map(JSONValue.bool)
             guard !edit.isEmpty else {
                 throw ValidationError(
-                    "give --name, --description, --ignore-unknown-fields, --quiet-hours or --cap")
+                    "give --name, --description, --ignore-unknown-fields, --quiet-hours, --cap or --campaign-approval")
             }
             let edited: Admin.ApplicationReply = try await backend.withBackend {
                 try await $0.app(app).answer("PATCH", "", edit)
@@ -146,6 +151,7 @@ struct AppCommand: AsyncParsableCommand {
                 ("ignores_unknown_fields", String(edited.ignores_unknown_fields)),
                 ("quiet_hours", edited.quiet_hours?.words ?? ""),
                 ("caps", edited.caps.map(\.words).joined(separator: " ")),
+                ("campaign_approval", String(edited.campaign_approval)),
             ])
         }
 

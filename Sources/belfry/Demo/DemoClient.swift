@@ -10,7 +10,7 @@ struct DemoClient: Sendable {
     let application: CreatedApplication
     let platforms: [PlatformKind: CreatedPlatform]
 
-    private let http = CommandHTTP(connectDeadline: .seconds(10), deadline: .seconds(30))
+    private let http = CommandHTTP(connectDeadline: .seconds(10), deadline: .seconds(120))
 
     private static let registrationsAtOnce = 64
 

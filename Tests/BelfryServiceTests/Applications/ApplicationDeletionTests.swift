@@ -34,6 +34,11 @@ import Testing
         _ = try await store.pace([.sample(1, pacing, devices: [Key(1)])])
         _ = try await store.create("welcome", Push.Content(body: "a"), of: fixture.application.key)
         _ = try await store.change("welcome", of: fixture.application.key, to: Push.Content(body: "b"))
+        let campaign = try await store.create(
+            "spring", .sample(), of: fixture.application.key, by: CampaignPerson(name: "emma", person: nil))
+        let request = PushRequest(content: Push.Content(body: "hello"), target: .everyone)
+        try await store.start(
+            campaign, [NewCampaignPart(place: 0, request: StoredRequest(request), dueAt: fixture.clock.now)])
         return fixture
     }
 

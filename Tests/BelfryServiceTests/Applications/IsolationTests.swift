@@ -27,6 +27,8 @@ import Testing
         "POST apps/:app_uuid/templates": #"{"name":"taken","message":{"body":"taken"}}"#,
         "PATCH apps/:app_uuid/templates/:template": #"{"message":{"body":"taken"}}"#,
         "POST apps/:app_uuid/templates/:template/preview": #"{"where":"everyone"}"#,
+        "POST apps/:app_uuid/campaigns": #"{"name":"taken","message":{"body":"taken"},"target":{"everyone":true}}"#,
+        "PATCH apps/:app_uuid/campaigns/:campaign": #"{"labels":["taken"]}"#,
         "PATCH apps/:app_uuid/topics/:topic": #"{"expires_at":null}"#,
         "PATCH apps/:app_uuid/devices/:device_uuid": #"{"device_alias":"taken"}"#,
         "POST apps/:app_uuid/devices": #"{"platform_uuid":"PLATFORM","registration_token":"ab"}"#,

@@ -264,6 +264,9 @@ private struct ExpressionWorld {
             return kinds.contains(member.kind) || kinds.contains(.android) && member.kind == .androidFCM
         case .imported: return member.isImported
         case .segment, .sent: return false
+        case .share(let share):
+            let holder = member.user.map { "u\($0)" } ?? "d\(member.device.key.rawValue)"
+            return share.from..<share.to ~= AudienceShare.percent(of: holder, share.seed)
         case .reported(let report, let receipts):
             return receipts.contains { reports.contains("\(report) \($0.lowercased) \(member.token)") }
         case .geofences(let keys):

@@ -169,7 +169,7 @@ extension AudienceExpression {
     private static func term(_ dice: inout SplitMix64, _ named: Named) -> AudienceTerm {
         let comparison = dice.pick(PropertyTest.Comparison.allCases)
         let devices = named.devices
-        switch dice.below(20) {
+        switch dice.below(21) {
         case 0: return .everyone
         case 1, 2: return .topics(some(topics, &dice))
         case 3: return .users(some(users, &dice))
@@ -192,6 +192,10 @@ extension AudienceExpression {
             return .property(dice.chance(0.5) ? .created : .lastSeen, .within(span))
         case 16: return .reported(dice.pick(PushReport.allCases), some(named.pushes, &dice))
         case 17: return .geofences(some(named.geofences, &dice))
+        case 18:
+            let from = dice.below(100)
+            return .share(
+                AudienceShare(seed: dice.pick(["a b", "spring"]), from: from, to: dice.draw((from + 1)...100)))
         default:
             let (name, values) = dice.pick(attributes)
             let property = dice.chance(0.3) ? DeviceProperty.userAttribute(name) : .attribute(name)

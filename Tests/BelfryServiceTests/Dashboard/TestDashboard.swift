@@ -164,6 +164,7 @@ struct TestContents {
     let geofence: Geofence
     let segment: Segment
     let template: Template
+    let campaign: Campaign
     let importJob: ImportJob
     let tenant: UUID
 
@@ -198,6 +199,12 @@ struct TestContents {
         segment = try await dashboard.services.segments.create(
             try Segment.checked(name: text), .term(.topics([text.lowercased()])), of: application, by: author)
         template = try await store.create(text.replacing("@", with: ""), Push.Content(body: text), of: application.key)
+        campaign = try await dashboard.services.campaigns.create(
+            text,
+            try CampaignPlan([
+                "labels": .array([.string(text)]), "message": .object(["body": .string(text)]),
+                "target": .object(["everyone": .bool(true)]),
+            ]), of: application, by: author)
         importJob = try await store.createImport(
             .timeOrdered(), of: application.key,
             from: ImportJob.Source(format: .csv, mapping: text, platform: nil, isDryRun: false), position: 0, by: text)
@@ -215,6 +222,7 @@ struct TestContents {
             ("topic", device.topics[0].percentEncoded), ("person_id", "\(person.key)"), ("key_id", key),
             ("session_id", "999"), ("import_id", importJob.uuid.lowercased),
             ("tenant_uuid", tenant.lowercased), ("template", template.name.percentEncoded),
+            ("campaign", campaign.name.percentEncoded),
         ]
         return names.reduce(path.isEmpty ? "" : "/" + path) { $0.replacing(":\($1.0)", with: $1.1) }
     }

@@ -53,6 +53,8 @@ import Testing
         "cap_use": .derived("device"),
         "template": .perRow("application", Template.countMax),
         "template_version": .perRow("template", Template.versionsMax),
+        "campaign": .perRow("application", Campaign.countMax),
+        "campaign_part": .perRow("campaign", CampaignPlan.variantsMax + 1),
         "location": .quota(.locations), "location_group": .quota(.locationGroups),
         "location_group_member": .perRow("location_group", LocationGroupPlan.locationsMax),
         "geofence": .quota(.geofences), "geofence_location": .derived("geofence"),

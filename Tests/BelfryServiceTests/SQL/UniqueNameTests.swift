@@ -6,6 +6,7 @@ import Testing
     private static let owners: Set<String> = [
         "tenant_id", "application_id", "platform_id", "device_id", "push_id", "batch_id", "person_id", "topic_id",
         "geofence_id", "group_id", "job_id", "segment_id", "template_id",
+        "campaign_id",
     ]
 
     /// Why an index over all tenants harms none.

@@ -147,6 +147,8 @@ struct TestAdminServer {
             ).channel
             _ = try await store.create("loyal", .term(.everyone), of: application.key)
             _ = try await store.create("welcome", Push.Content(body: "Hi"), of: application.key)
+            _ = try await store.create(
+                "spring", .sample(), of: application.key, by: CampaignPerson(name: "emma", person: nil))
             user = try await store.setUser("emma", of: application.key) { $0 }
             endpoint = try await store.create(
                 try NewOpenEndpoint(kind: .genero, application: application.key, keyHash: Array(name.utf8)))
@@ -185,6 +187,7 @@ struct TestAdminServer {
             [
                 "tenant_uuid": tenant.uuid.lowercased, "app_uuid": application.uuid.lowercased,
                 "platform_uuid": platform.uuid.lowercased, "segment": "loyal", "template": "welcome",
+                "campaign": "spring",
                 "device_uuid": device.uuid.lowercased,
                 "receipt_id": push.receiptID.lowercased, "key_id": key.id, "topic": "news",
                 "person_id": "\(person.key)",

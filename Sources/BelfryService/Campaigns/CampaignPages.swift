@@ -1,0 +1,390 @@
+import FoundationEssentials
+
+/// Campaigns: the list, a form for a new one, and each with its plan, its report, and what can be done with it.
+struct CampaignPages {
+    let make: RouteMaker
+
+    var routes: [PageRoute] {
+        [
+            make.application(.get, "campaigns", .read, list),
+            make.application(.post, "campaigns", .change, create).taking(bytes: ComposePages.bodyBytesMax),
+            make.application(.get, "campaigns/:campaign", .read, show),
+            make.application(.post, "campaigns/:campaign", .change, change).taking(bytes: ComposePages.bodyBytesMax),
+            make.application(.post, "campaigns/:campaign/test", .send, test),
+            make.application(.post, "campaigns/:campaign/approve", .send, approve),
+            make.application(.post, "campaigns/:campaign/start", .send, start),
+            make.application(.post, "campaigns/:campaign/stop", .send, stop),
+            make.application(.post, "campaigns/:campaign/delete", .change, delete),
+        ]
+    }
+
+    private static let letters = ["a", "b", "c", "d"]
+
+    // MARK: The list
+
+    @Sendable private func list(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        .page(try await page(visit, application, Self.newForm(application)))
+    }
+
+    private func page(_ visit: DashboardRequest, _ application: Application, _ form: Form) async throws -> PageView {
+        let campaigns = try await visit.services.store.campaigns(of: application.key)
+        var page = PageView(
+            "Campaigns", in: application,
+            lead: "Pushes under one name: variants of a message, their shares of the audience, and one report."
+        ) {
+            Section {
+                Table(
+                    "Campaigns", ["Campaign", "State", "Labels", "Variants", "Made by", "Started"],
+                    campaigns.map { campaign in
+                        [
+                            [.link(campaign.name, Self.address(campaign, application))],
+                            [Self.badge(campaign)], [.text(campaign.plan.labels.joined(separator: ", "))],
+                            [.number(campaign.plan.variants.count)], [.text(campaign.maker.name)],
+                            [.time(campaign.startedAt, none: "–")],
+                        ]
+                    }, empty: "No campaign yet.")
+            }
+        }
+        if visit.may(.change, Permission.Subject(application)) {
+            page.sections.append(Section("New campaign") { form })
+        }
+        return page.saying(visit, ["deleted": "Deleted."])
+    }
+
+    private static func badge(_ campaign: Campaign) -> Value {
+        switch campaign.state {
+        case .draft: campaign.approval == nil ? .badge("draft", .calm) : .badge("approved", .good)
+        case .running: .badge("running", .good)
+        case .stopped: .badge("stopped", .warn)
+        }
+    }
+
+    // MARK: The form of a new one
+
+    private static func newForm(_ application: Application) -> Form {
+        var form = Form(
+            Address.of(application, "campaigns"), "Create",
+            [
+                .text("name", "Name", hint: "Up to \(Campaign.nameBytesMax) bytes. It stays.", isRequired: true),
+                .text("labels", "Labels", hint: "With commas between them."),
+                .area(
+                    "where", "To", hint: "An expression, or segment:NAME. Empty: everyone.",
+                    placeholder: "topic:news lang:de version>=5", isMono: true),
+                .area("test_where", "Test audience", hint: "An expression, such as user:emma.", isMono: true),
+            ])
+        form.groups = letters.enumerated().map { place, letter in
+            FieldGroup(
+                place == 0 ? "Message" : "Variant \(letter.uppercased())",
+                [
+                    .text("title-\(letter)", "Title"), .area("body-\(letter)", "Message"),
+                    .text("template-\(letter)", "Or a saved template", hint: "Such as welcome or welcome@3."),
+                    .text("share-\(letter)", "Share in percent", hint: "Empty: equal parts.", type: "number"),
+                ], isFolding: place > 0)
+        }
+        form.lastGroups = [
+            FieldGroup(
+                "When",
+                [
+                    .text("send_at", "Send at", hint: "UTC. Empty: as it is started.", type: "datetime-local"),
+                    .text("hold_out", "Hold out, in percent", hint: "They get nothing, to compare.", type: "number"),
+                    .select(
+                        "winner", "The rest gets the best variant", "",
+                        [
+                            ("", "No: the variants go to all"), ("PT1H", "after an hour"), ("PT4H", "after 4 hours"),
+                            ("P1D", "after a day"), ("P2D", "after two days"),
+                        ], hint: "The shares have to leave a rest then."),
+                    .select(
+                        "winner_by", "The best is", "opened",
+                        [("opened", "opened most"), ("received", "received most")]),
+                ])
+        ]
+        return form
+    }
+
+    /// Names of fields in faults, by those in the form.
+    private static let names: [String: String] = {
+        var names = [
+            "target.where": "where", "target": "where", "test_target.where": "test_where", "test_target": "test_where",
+            "message": "body-a", "message.body": "body-a", "message.title": "title-a", "winner.after": "winner",
+        ]
+        for (place, letter) in letters.enumerated() {
+            names["variants[\(place)].share"] = "share-\(letter)"
+            names["variants[\(place)].template"] = "template-\(letter)"
+            names["variants[\(place)].message.body"] = "body-\(letter)"
+            names["variants[\(place)].message.title"] = "title-\(letter)"
+        }
+        return names
+    }()
+
+    private static func members(_ form: FormData) throws(InvalidInput) -> JSONObject {
+        var members: JSONObject = [:]
+        let labels = form.list("labels")
+        if !labels.isEmpty { members["labels"] = .strings(labels) }
+        members["target"] =
+            form["where"].isEmpty ? .object(["everyone": .bool(true)]) : .object(["where": .string(form["where"])])
+        if !form["test_where"].isEmpty { members["test_target"] = .object(["where": .string(form["test_where"])]) }
+        if let sendAt = try form.instant("send_at") { members["send_at"] = .string(sendAt.text) }
+        if !form["hold_out"].isEmpty { members["hold_out"] = try number("hold_out", form) }
+        if !form["winner"].isEmpty {
+            members["winner"] = .object(["by": .string(form["winner_by"]), "after": .string(form["winner"])])
+        }
+        var variants: [JSONValue] = []
+        for letter in letters {
+            var variant: JSONObject = [:]
+            var message: JSONObject = [:]
+            for name in ["title", "body"] where !form["\(name)-\(letter)"].isEmpty {
+                message[name] = .string(form["\(name)-\(letter)"])
+            }
+            if !message.isEmpty { variant["message"] = .object(message) }
+            if !form["template-\(letter)"].isEmpty { variant["template"] = .string(form["template-\(letter)"]) }
+            guard !variant.isEmpty else { continue }
+            variant["name"] = .string(letter.uppercased())
+            if !form["share-\(letter)"].isEmpty { variant["share"] = try number("share-\(letter)", form) }
+            variants.append(.object(variant))
+        }
+        guard !variants.isEmpty else { throw InvalidInput(field: "body-a", "is empty: what is to be sent?") }
+        members["variants"] = .array(variants)
+        return members
+    }
+
+    private static func number(_ name: String, _ form: FormData) throws(InvalidInput) -> JSONValue {
+        guard let number = Int64(form[name]) else { throw InvalidInput(field: name, "has to be a whole number") }
+        return .integer(number)
+    }
+
+    @Sendable private func create(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let form = Self.newForm(application)
+        return try await visit.trying(form, names: Self.names, on: { try await page(visit, application, $0) }) {
+            guard !visit.form["name"].isEmpty else { throw InvalidInput(field: "name", "is empty") }
+            let campaign = try await visit.services.all.campaigns.create(
+                try Campaign.checked(name: visit.form["name"]), try CampaignPlan(try Self.members(visit.form)),
+                of: application, by: visit.author)
+            return .redirect(Address.query(Self.address(campaign, application), [("done", "created")]))
+        }
+    }
+
+    // MARK: One campaign
+
+    private func campaign(_ visit: DashboardRequest, _ application: Application) async throws -> Campaign {
+        guard
+            let campaign = try await visit.services.store.campaign(
+                named: visit.text("campaign").asName, of: application.key)
+        else { throw APIError.none("campaign") }
+        return campaign
+    }
+
+    @Sendable private func show(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let campaign = try await campaign(visit, application)
+        return .page(try await page(of: campaign, visit, application, Self.planForm(campaign, application)))
+    }
+
+    private func page(
+        of campaign: Campaign, _ visit: DashboardRequest, _ application: Application, _ form: Form
+    ) async throws -> PageView {
+        let report = try await visit.services.all.campaigns.report(of: campaign)
+        var page = Self.page(campaign, application, report)
+        if visit.may(.send, Permission.Subject(application)) {
+            page.sections.insert(
+                Section { ButtonRow(Self.buttons(campaign, application, visit.author)) }, at: 1)
+        }
+        if visit.may(.change, Permission.Subject(application)) {
+            if campaign.state == .draft { page.sections.append(Section("Change it") { form }) }
+            if campaign.state != .running {
+                page.sections.append(
+                    Section("Delete it", text: "Its pushes stay.", style: .danger) {
+                        ButtonRow([
+                            Form.button(Self.address(campaign, application, "delete"), "Delete it", isDanger: true)
+                        ])
+                    })
+            }
+        }
+        return page.saying(
+            visit,
+            [
+                "created": "Created. Nothing is sent before it is started.", "saved": "Saved.", "approved": "Approved.",
+                "started": "Started.", "stopped": "Stopped.", "tested": "Sent to the test audience.",
+            ])
+    }
+
+    private static func page(
+        _ campaign: Campaign, _ application: Application, _ report: [CampaignReportLine]
+    ) -> PageView {
+        PageView(campaign.name, in: application, "Campaigns") {
+            Section {
+                Facts {
+                    Fact("State", badge(campaign))
+                    Fact(
+                        "Labels",
+                        .text(campaign.plan.labels.isEmpty ? "none" : campaign.plan.labels.joined(separator: ", ")))
+                    Fact("Made by", .text(campaign.maker.name))
+                    Fact("Approved by", .text(campaign.approval.map { "\($0.by), \($0.at.text)" } ?? "nobody yet"))
+                    Fact("Started", .time(campaign.startedAt, none: "not yet"))
+                    if campaign.stoppedAt != nil { Fact("Stopped", .time(campaign.stoppedAt)) }
+                    if campaign.plan.holdOut > 0 { Fact("Held out", .text("\(campaign.plan.holdOut) %")) }
+                    if let winner = campaign.plan.winner {
+                        Fact(
+                            "Winner",
+                            .text(
+                                campaign.winner.map { campaign.plan.variants[$0].name }
+                                    ?? "\(winner.by.rawValue) most, \(winner.after.text) after the variants"))
+                    }
+                }
+            }
+            Section("Report", text: "Rates are of the accepted devices; their 95 % intervals stand beside them.") {
+                Table(
+                    "Report",
+                    [
+                        "Variant", "Share", "State", "#Devices", "#Accepted", "#Failed", "#Received", "#Opened",
+                        "Opened of accepted",
+                    ],
+                    report.map { line in row(line, application) }, empty: "")
+            }
+            Section("Plan") { Code("JSON", JSONValue.object(campaign.plan.members).storedText) }
+        }
+    }
+
+    private static func row(_ line: CampaignReportLine, _ application: Application) -> [[Value]] {
+        let figures = line.figures
+        let name = line.name.isEmpty ? "all" : line.name
+        let state: [Value] =
+            line.schedule.map {
+                [.link(figures?.schedule.ending?.how.name ?? "waiting", Address.of(application, "schedules", $0.id))]
+            }
+            ?? [.text("not started")]
+        let rate = figures.flatMap { figures in
+            figures.interval(of: .opened).map {
+                "\(percent(figures.rate(of: .opened))) (\(percent($0.lowerBound)) – \(percent($0.upperBound)))"
+            }
+        }
+        return [
+            line.isWinner ? [.text(name), .badge("winner", .good)] : [.text(name)],
+            [.text("\(line.share.count) %")], state, [.number(figures?.devices ?? 0)],
+            [.number(figures?.accepted ?? 0)], [.number(figures?.failed ?? 0)], [.number(figures?.received ?? 0)],
+            [.number(figures?.opened ?? 0)], [.text(rate ?? "–")],
+        ]
+    }
+
+    private static func percent(_ rate: Double) -> String {
+        let tenths = Int((rate * 1_000).rounded())
+        return "\(tenths / 10).\(tenths % 10) %"
+    }
+
+    private static func buttons(_ campaign: Campaign, _ application: Application, _ author: AuditAuthor) -> [Form] {
+        func button(_ verb: String, _ label: String, isDanger: Bool = false) -> Form {
+            Form.button(address(campaign, application, verb), label, isDanger: isDanger)
+        }
+        var buttons: [Form] = []
+        if campaign.plan.testTarget != nil { buttons.append(button("test", "Send to the test audience")) }
+        switch campaign.state {
+        case .draft:
+            let needsApproval = campaign.approval == nil && application.deliveryRules.approvesCampaigns
+            if campaign.approval == nil, !CampaignPerson(author).isSame(as: campaign.maker) {
+                buttons.append(button("approve", "Approve"))
+            }
+            if !needsApproval { buttons.append(button("start", "Start")) }
+        case .running: buttons.append(button("stop", "Stop it at once", isDanger: true))
+        case .stopped: break
+        }
+        return buttons
+    }
+
+    // MARK: Changes
+
+    private static func planForm(_ campaign: Campaign, _ application: Application) -> Form {
+        Form(
+            address(campaign, application), "Save",
+            [
+                .area(
+                    "plan", "Plan", JSONValue.object(campaign.plan.members).storedText,
+                    hint: "As the admin API takes it: docs/Campaigns.md.", isMono: true)
+            ]
+        ).guarded(by: "\(campaign.version)")
+    }
+
+    @Sendable private func change(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let campaign = try await campaign(visit, application)
+        let form = Self.planForm(campaign, application)
+        return try await visit.trying(form, on: { try await page(of: campaign, visit, application, $0) }) {
+            guard case .object(let given) = try JSONValue(json: visit.form.raw("plan").utf8, field: "plan") else {
+                throw InvalidInput(field: "plan", "has to be a JSON object")
+            }
+            for (name, _) in given where !CampaignPlan.fields.contains(name) {
+                throw InvalidInput.unknown(name, instead: CampaignPlan.fields)
+            }
+            // What the text leaves out goes.
+            var members = given
+            for (name, _) in campaign.plan.members where given[name] == nil { members[name] = .null }
+            do {
+                _ = try await visit.services.all.campaigns.change(
+                    campaign, members, of: application, by: visit.author)
+            } catch let error as InvalidInput {
+                throw InvalidInput(field: "plan", "has a fault: \(error.field) \(error.problem)")
+            }
+            return .redirect(Address.query(Self.address(campaign, application), [("done", "saved")]))
+        }
+    }
+
+    @Sendable private func test(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        try await act(visit, application, "tested") { campaign, service in
+            _ = try await visit.searching(application) {
+                try await service.test(campaign, of: application, by: visit.author)
+            }
+        }
+    }
+
+    @Sendable private func approve(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        try await act(visit, application, "approved") { campaign, service in
+            _ = try await service.approve(campaign, of: application, by: visit.author)
+        }
+    }
+
+    @Sendable private func start(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let campaign = try await campaign(visit, application)
+        let target = try campaign.plan.body().pushRequest(or: Push.Content()).target
+        let size = try await visit.searching(application) {
+            let draft = try await visit.services.pushes.audience(of: target, for: application.key)
+            return try await visit.services.store.size(of: draft, by: .now + .milliseconds(500))
+                .reduce(AudienceSize(devices: 0), +)
+        }
+        let question = visit.question(
+            "Start the campaign “\(campaign.name)”?", "Its audience has \(size.words) now.", [], yes: "Start it",
+            no: Self.address(campaign, application))
+        if let question { return question }
+        return try await act(visit, application, "started") { campaign, service in
+            _ = try await service.start(campaign, of: application, by: visit.author)
+        }
+    }
+
+    @Sendable private func stop(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        try await act(visit, application, "stopped") { campaign, service in
+            _ = try await service.stop(campaign, of: application, by: visit.author)
+        }
+    }
+
+    private func act(
+        _ visit: DashboardRequest, _ application: Application, _ done: String,
+        _ run: (Campaign, CampaignService) async throws -> Void
+    ) async throws -> PageAnswer {
+        let campaign = try await campaign(visit, application)
+        let form = Self.planForm(campaign, application)
+        return try await visit.trying(form, on: { try await page(of: campaign, visit, application, $0) }) {
+            try await run(campaign, visit.services.all.campaigns)
+            return .redirect(Address.query(Self.address(campaign, application), [("done", done)]))
+        }
+    }
+
+    @Sendable private func delete(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let campaign = try await campaign(visit, application)
+        let question = visit.question(
+            "Delete the campaign “\(campaign.name)”?", "Its report goes with it. Its pushes stay.", [],
+            yes: "Delete it", no: Self.address(campaign, application))
+        if let question { return question }
+        try await visit.services.all.campaigns.delete(campaign, of: application, by: visit.author)
+        return .redirect(Address.query(Address.of(application, "campaigns"), [("done", "deleted")]))
+    }
+
+    private static func address(_ campaign: Campaign, _ application: Application, _ verb: String? = nil) -> String {
+        verb.map { Address.of(application, "campaigns", campaign.name, $0) }
+            ?? Address.of(application, "campaigns", campaign.name)
+    }
+}

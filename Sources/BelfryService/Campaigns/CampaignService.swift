@@ -1,0 +1,297 @@
+package import FoundationEssentials
+
+/// Makes, approves, starts and stops the campaigns of applications. Each change has its line in the audit log.
+package struct CampaignService: Sendable {
+    private let store: any Store
+    private let pushes: PushService
+
+    package init(store: any Store, pushes: PushService) { (self.store, self.pushes) = (store, pushes) }
+
+    /// The most devices of a test.
+    package static let testDevicesMax = 1_000
+
+    package func create(
+        _ name: String, _ plan: CampaignPlan, of application: Application, by author: AuditAuthor
+    ) async throws -> Campaign {
+        _ = try await requests(of: plan, named: name, application)
+        return try await store.audited(line(by: author, "create", name, application)) {
+            try await store.create(name, plan, of: application.key, by: CampaignPerson(author))
+        }
+    }
+
+    /// Changes members of the plan of a draft; a null removes one.
+    ///
+    /// - Parameter seen: the version that the caller saw; nil changes any.
+    package func change(
+        _ campaign: Campaign, _ members: JSONObject, of application: Application, seen: Int64? = nil,
+        by author: AuditAuthor
+    ) async throws -> Campaign {
+        try check(campaign, is: .draft, "changed")
+        if let seen, seen != campaign.version { throw EditConflict() }
+        let plan = try CampaignPlan(campaign.plan.members.merging(members) { $1 })
+        _ = try await requests(of: plan, named: campaign.name, application)
+        try await store.audited(line(by: author, "update", campaign.name, application)) {
+            try await store.change(campaign, to: plan, by: CampaignPerson(author))
+        }
+        return try await found(campaign.name, application)
+    }
+
+    /// Approves a draft. Throws where the author is who last changed it.
+    package func approve(
+        _ campaign: Campaign, of application: Application, by author: AuditAuthor
+    ) async throws -> Campaign {
+        try check(campaign, is: .draft, "approved")
+        let person = CampaignPerson(author)
+        guard !person.isSame(as: campaign.maker) else {
+            throw StoreError.conflict("somebody else than \(campaign.maker.name), who made it, has to approve it")
+        }
+        guard campaign.approval == nil else { throw StoreError.conflict("it is approved already") }
+        try await store.audited(line(by: author, "approve", campaign.name, application)) {
+            try await store.approve(campaign, by: person)
+        }
+        return try await found(campaign.name, application)
+    }
+
+    /// Makes its schedules. Throws where it needs an approval that it does not have.
+    package func start(
+        _ campaign: Campaign, of application: Application, by author: AuditAuthor
+    ) async throws -> Campaign {
+        try check(campaign, is: .draft, "started")
+        guard campaign.approval != nil || !application.deliveryRules.approvesCampaigns else {
+            throw StoreError.conflict("somebody else than \(campaign.maker.name), who made it, has to approve it first")
+        }
+        let parts = try await parts(of: campaign, application)
+        try await store.audited(line(by: author, "start", campaign.name, application)) {
+            try await store.start(campaign, parts)
+        }
+        return try await found(campaign.name, application)
+    }
+
+    /// Ends its schedules at once, and cancels what is left of its pushes.
+    package func stop(
+        _ campaign: Campaign, of application: Application, by author: AuditAuthor
+    ) async throws -> Campaign {
+        try check(campaign, is: .running, "stopped")
+        try await store.audited(line(by: author, "stop", campaign.name, application)) {
+            guard try await store.stop(campaign) else { throw StoreError.conflict("it does not run") }
+        }
+        for part in try await store.parts(of: campaign.key) {
+            for receipt in try await store.figures(of: part.schedule, application.key)?.receipts ?? []
+            where receipt.settledAt == nil {
+                _ = try await pushes.cancel(receipt, of: application, by: author)
+            }
+        }
+        return try await found(campaign.name, application)
+    }
+
+    /// Throws while it runs.
+    package func delete(_ campaign: Campaign, of application: Application, by author: AuditAuthor) async throws {
+        try await store.audited(line(by: author, "delete", campaign.name, application)) {
+            guard try await store.delete(campaign) else {
+                throw StoreError.conflict("the campaign runs: stop it first")
+            }
+        }
+    }
+
+    /// Sends each variant to the campaign's test audience, without quiet hours and caps.
+    package func test(
+        _ campaign: Campaign, of application: Application, by author: AuditAuthor
+    ) async throws -> [CampaignTest] {
+        guard let target = campaign.plan.testTarget else {
+            throw InvalidInput(field: "test_target", "is missing: the campaign has no test audience")
+        }
+        let size = try await store.size(
+            of: try await pushes.audience(of: target, for: application.key), by: .now + .seconds(1)
+        ).reduce(AudienceSize(devices: 0), +)
+        guard 1...Self.testDevicesMax ~= size.devices else {
+            throw InvalidInput(
+                field: "test_target",
+                "means \(size.devices) devices, a test goes to 1 to \(Self.testDevicesMax)")
+        }
+        var sent: [CampaignTest] = []
+        for (variant, request) in zip(
+            campaign.plan.variants, try await requests(of: campaign.plan, named: campaign.name, application))
+        {
+            var request = request
+            request.target = target
+            request.expiresAt = nil
+            request.content.pacing = .exempt
+            let push = try await pushes.send(request, for: application, by: author)
+            sent.append(CampaignTest(variant: variant.name, receiptID: push.receiptID))
+        }
+        return sent
+    }
+
+    /// What each part has reached so far, in the order of the variants; the winner's rest is the last.
+    package func report(of campaign: Campaign) async throws -> [CampaignReportLine] {
+        var lines: [CampaignReportLine] = []
+        let parts = try await store.parts(of: campaign.key)
+        let plan = campaign.plan
+        for (place, variant) in plan.variants.enumerated() {
+            let schedule = parts.first { $0.place == place }?.schedule
+            lines.append(
+                CampaignReportLine(
+                    name: variant.name, share: variant.share, isWinner: campaign.winner == place, schedule: schedule,
+                    figures: try await figures(schedule, campaign)))
+        }
+        if plan.winner != nil {
+            let schedule = parts.first { $0.place == CampaignPart.winnerPlace }?.schedule
+            lines.append(
+                CampaignReportLine(
+                    name: "winner", share: plan.rest, isWinner: false, schedule: schedule,
+                    figures: try await figures(schedule, campaign)))
+        }
+        return lines
+    }
+
+    private func figures(_ schedule: Key<Schedule>?, _ campaign: Campaign) async throws -> CampaignFigures? {
+        guard let schedule else { return nil }
+        return try await store.figures(of: schedule, campaign.applicationKey)
+    }
+
+    private func found(_ name: String, _ application: Application) async throws -> Campaign {
+        guard let campaign = try await store.campaign(named: name, of: application.key) else {
+            throw StoreError.unknown("such campaign")
+        }
+        return campaign
+    }
+
+    private func check(_ campaign: Campaign, is state: Campaign.State, _ verb: String) throws(StoreError) {
+        guard campaign.state != state else { return }
+        let now =
+            switch campaign.state {
+            case .draft: "was not started"
+            case .running: "was started"
+            case .stopped: "was stopped"
+            }
+        throw StoreError.conflict("the campaign \(now), so it cannot be \(verb)")
+    }
+
+    private func line(
+        by author: AuditAuthor, _ verb: String, _ name: String, _ application: Application
+    ) -> AuditedChange {
+        AuditedChange(by: author, "campaign.\(verb)", application, ["campaign": name])
+    }
+
+    // MARK: What it sends
+
+    /// The push requests of the variants, as schedules store them. Throws where one of them would be refused today.
+    private func requests(
+        of plan: CampaignPlan, named name: String, _ application: Application
+    ) async throws -> [PushRequest] {
+        let whole = try plan.body().pushRequest(or: Push.Content())
+        try plan.body().checkTimes(at: .distantPast)
+        let base = try await pushes.resolved(whole.content, of: application.key)
+        var requests: [PushRequest] = []
+        for (place, variant) in plan.variants.enumerated() {
+            var request = whole
+            request.target = try plan.target(of: variant.share, whole.target, campaign: name)
+            request.content = base
+            if let own = variant.content {
+                let resolved = try await pushes.resolved(own, of: application.key)
+                do { request.content = try resolved.over(base) } catch {
+                    throw InvalidInput(field: "variants[\(place)].\(error.field)", error.problem)
+                }
+            }
+            request.content.pacing = whole.content.pacing
+            requests.append(try await pushes.prepared(request, of: application.key).0)
+        }
+        return requests
+    }
+
+    private func parts(of campaign: Campaign, _ application: Application) async throws -> [NewCampaignPart] {
+        let (plan, now) = (campaign.plan, store.clock.now)
+        let body = try plan.body()
+        try body.checkTimes(at: now)
+        let local = body.local?.made(at: now)
+        let dueAt: Instant
+        if let local {
+            guard let first = local.next(after: now + .milliseconds(-1)) else {
+                throw InvalidInput(field: "send_at.local", "is past everywhere")
+            }
+            dueAt = first
+        } else {
+            dueAt = try body.recurrence?.firstTime(after: now) ?? max(body.sendAt ?? now, now)
+        }
+        let requests = try await requests(of: plan, named: campaign.name, application)
+        var parts = requests.enumerated().map { place, request in
+            var request = request
+            request.target.local = local
+            return NewCampaignPart(
+                place: place, request: StoredRequest(request), dueAt: dueAt, recurrence: body.recurrence)
+        }
+        for request in requests { try body.recurrence?.check(request) }
+        if let winner = plan.winner, var rest = requests.first {
+            let whole = try body.pushRequest(or: Push.Content())
+            rest.target = try plan.target(of: plan.rest, whole.target, campaign: campaign.name)
+            rest.content = Push.Content()
+            rest.content.template = TemplateReference(winnerOf: campaign.key)
+            rest.content.pacing = whole.content.pacing
+            parts.append(
+                NewCampaignPart(
+                    place: CampaignPart.winnerPlace, request: StoredRequest(rest),
+                    dueAt: dueAt + .milliseconds(winner.after.milliseconds)))
+        }
+        return parts
+    }
+}
+
+/// A push of a test.
+package struct CampaignTest: Sendable {
+    package let variant: String
+    package let receiptID: UUID
+}
+
+/// The sums of a part's pushes.
+package struct CampaignFigures: Sendable {
+    package let schedule: Schedule
+    package private(set) var receipts: [Receipt] = []
+    package private(set) var devices = 0
+    package private(set) var accepted = 0
+    package private(set) var failed = 0
+    package private(set) var pending = 0
+    package private(set) var received = 0
+    package private(set) var opened = 0
+
+    init(schedule: Schedule) { self.schedule = schedule }
+
+    mutating func add(_ receipt: Receipt, _ events: [Key<Platform>: AnalyticsCounts]) {
+        receipts.append(receipt)
+        devices += receipt.devices
+        accepted += receipt.count(.accepted)
+        failed += receipt.count(.failed)
+        pending += receipt.count(.pending)
+        for counts in events.values {
+            received += Int(counts[.received] ?? 0)
+            opened += Int(counts[.opened] ?? 0)
+        }
+    }
+
+    func count(of report: PushReport) -> Int { report == .opened ? opened : received }
+
+    /// The reports by accepted devices, from 0 to 1.
+    func rate(of report: PushReport) -> Double {
+        accepted > 0 ? min(1, Double(count(of: report)) / Double(accepted)) : 0
+    }
+
+    /// The interval that holds the true rate in 95 of 100 cases. Source: E. B. Wilson, 1927.
+    package func interval(of report: PushReport) -> ClosedRange<Double>? {
+        guard accepted > 0 else { return nil }
+        let (count, rate, z) = (Double(accepted), rate(of: report), 1.959_964)
+        let middle = (rate + z * z / (2 * count)) / (1 + z * z / count)
+        let half =
+            z / (1 + z * z / count) * (rate * (1 - rate) / count + z * z / (4 * count * count)).squareRoot()
+        return max(0, middle - half)...min(1, middle + half)
+    }
+}
+
+/// A line of the report: a variant, or the rest that gets the winner.
+package struct CampaignReportLine: Sendable {
+    package let name: String
+    package let share: Range<Int>
+    package let isWinner: Bool
+    /// nil before the start.
+    package let schedule: Key<Schedule>?
+    /// nil before the start, and where its schedule is not kept any more.
+    package let figures: CampaignFigures?
+}

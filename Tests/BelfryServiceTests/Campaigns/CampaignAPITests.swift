@@ -1,0 +1,250 @@
+import BelfryTesting
+import Foundation
+import HTTPTypes
+import Testing
+
+@testable import BelfryService
+
+/// Campaigns through the admin API.
+@Suite struct CampaignAPITests {
+    private struct Fixture {
+        let server: TestAdminServer
+        let application: BelfryService.Application
+        let platform: Platform
+
+        /// - Parameter devices: every second one is of a user who has it alone.
+        init(devices: Int = 0) async throws {
+            server = try await TestAdminServer()
+            application = try await server.admin.createApplication(
+                name: try Name("shop"), by: TestAdminServer.author
+            ).application
+            platform = try await server.store.create(.of(application, kind: .ios))
+            for number in 0..<devices {
+                let registration = try Registration(
+                    token: DeviceToken(
+                        bytes: [UInt8](repeating: UInt8(number >> 8), count: 31) + [UInt8(number & 255)]),
+                    about: Device.About(), customUserID: number.isMultiple(of: 2) ? .set("u\(number)") : .clear,
+                    topics: .replace(number < 3 ? ["testers"] : []))
+                _ = try await server.store.register(registration, as: nil, on: platform)
+            }
+        }
+
+        func send(
+            _ method: HTTPRequest.Method, _ rest: String, _ body: String? = nil, as key: String? = nil
+        ) async throws -> TestAnswer {
+            try await server.send(method, "apps/\(application.uuid.lowercased)/\(rest)", as: key, body)
+        }
+
+        /// Lets schedules that are due become pushes, and delivers those.
+        func run() async throws {
+            let builder = PushBuilder(store: server.store, clock: server.clock)
+            let scheduler = Scheduler(
+                store: server.store, clock: server.clock, poll: .seconds(1), pushObserver: NoPushObserver(),
+                loop: RetryingLoop(clock: server.clock, pause: .seconds(1), logger: CapturedLog().logger))
+            for due in try await server.store.dueSchedules(atMost: 10) { try await scheduler.release(due, by: builder) }
+            try await server.store.deliver { _, _ in .accepted }
+        }
+
+        func line(_ name: String, of campaign: String) async throws -> JSONValue {
+            let shown = try await send(.get, "campaigns/\(campaign)")
+            guard case .array(let lines)? = shown["report"] else { return .null }
+            return lines.first { $0["variant"] == .string(name) } ?? .null
+        }
+
+        /// The devices of a line's pushes.
+        func devices(_ name: String, of campaign: String) async throws -> Set<UUID> {
+            let line = try await line(name, of: campaign)
+            var found: Set<UUID> = []
+            for receipt in try line["receipts"]?.strings("receipts") ?? [] {
+                let push = try #require(try await server.store.receipt(UUID(uuidString: receipt) ?? UUID())).push
+                let page = try await server.store.answers(in: push.key, kind: .all, after: nil, limit: 1_000)
+                found.formUnion(page.answers.map(\.uuid))
+            }
+            return found
+        }
+
+        func open(_ devices: some Sequence<UUID>, _ receipt: String) async throws {
+            let id = try #require(UUID(uuidString: receipt))
+            _ = try await server.store.record(
+                devices.map {
+                    AnalyticsEvent(kind: .opened, time: server.clock.now, device: $0, receiptID: id, geofence: nil)
+                }, on: platform, lateMax: .seconds(3_600))
+        }
+    }
+
+    private static let plan = #"""
+        "labels": ["sale"], "target": {"everyone": true}, "message": {"title": "Spring", "body": "Hi"},
+        "variants": [{"name": "A", "share": 20}, {"name": "B", "share": 30, "message": {"title": "Now"}}],
+        "hold_out": 10, "winner": {"by": "opened", "after": "PT4H"}, "test_target": {"where": "topic:testers"}
+        """#
+
+    @Test func `each device has one variant, and the rest the better`() async throws {
+        let fixture = try await Fixture(devices: 400)
+        let made = try await fixture.send(.post, "campaigns", #"{"name":"spring",\#(Self.plan)}"#)
+        #expect(made.status == 201 && made["state"] == .string("draft"), "\(made)")
+        try await fixture.run()
+        #expect(try await fixture.server.store.allPushes().isEmpty)
+        #expect(try await fixture.send(.post, "campaigns/spring/start")["state"] == .string("running"))
+        #expect(try await fixture.send(.post, "campaigns/spring/start").status == 409)
+        try await fixture.run()
+        let (one, two) = (
+            try await fixture.devices("A", of: "spring"), try await fixture.devices("B", of: "spring")
+        )
+        #expect(one.isDisjoint(with: two) && one.count > 40 && two.count > 70)
+        let titles = try await fixture.server.store.allPushes().map(\.content.shared.title)
+        #expect(Set(titles) == ["Spring", "Now"])
+        let line = try await fixture.line("B", of: "spring")
+        #expect(line["accepted"] == .integer(Int64(two.count)) && line["opened"]?["count"] == .integer(0))
+        guard case .array(let receipts)? = line["receipts"] else { return }
+        try await fixture.open(two.prefix(5), receipts[0].stringValue ?? "")
+        #expect(try await fixture.line("B", of: "spring")["opened"]?["count"] == .integer(5))
+
+        fixture.server.clock.advance(by: .seconds(4 * 3_600 - 1))
+        try await fixture.run()
+        #expect(try await fixture.devices("winner", of: "spring").isEmpty)
+        fixture.server.clock.advance(by: .seconds(1))
+        try await fixture.run()
+        let rest = try await fixture.devices("winner", of: "spring")
+        #expect(rest.isDisjoint(with: one.union(two)) && rest.count > 100)
+        #expect(one.count + two.count + rest.count < 400, "some are held out")
+        let last = try #require(try await fixture.server.store.allPushes().max { $0.key < $1.key })
+        #expect(last.content.shared.title == "Now")
+        #expect(try await fixture.send(.get, "campaigns/spring")["winner"] == .string("B"))
+        #expect(try await fixture.send(.get, "campaigns?label=sale").text.contains("spring"))
+        #expect(try await !fixture.send(.get, "campaigns?label=other").text.contains("spring"))
+    }
+
+    @Test func `a stop ends its schedules and its pushes`() async throws {
+        let fixture = try await Fixture(devices: 10)
+        _ = try await fixture.send(.post, "campaigns", #"{"name":"spring",\#(Self.plan)}"#)
+        #expect(try await fixture.send(.post, "campaigns/spring/stop").status == 409)
+        _ = try await fixture.send(.post, "campaigns/spring/start")
+        let builder = PushBuilder(store: fixture.server.store, clock: fixture.server.clock)
+        let scheduler = Scheduler(
+            store: fixture.server.store, clock: fixture.server.clock, poll: .seconds(1),
+            pushObserver: NoPushObserver(),
+            loop: RetryingLoop(clock: fixture.server.clock, pause: .seconds(1), logger: CapturedLog().logger))
+        let due = try await fixture.server.store.dueSchedules(atMost: 1)
+        try await scheduler.release(try #require(due.first), by: builder)
+        #expect(try await fixture.send(.delete, "campaigns/spring").status == 409)
+        #expect(try await fixture.send(.post, "campaigns/spring/stop")["state"] == .string("stopped"))
+        fixture.server.clock.advance(by: .seconds(86_400))
+        try await fixture.run()
+        let push = try #require(try await fixture.server.store.allPushes().first)
+        let receipt = try #require(try await fixture.server.store.receipt(push.receiptID))
+        #expect(receipt.settledAt != nil && receipt.count(.accepted) == 0)
+        #expect(try await fixture.server.store.allPushes().count == 1)
+        #expect(try await fixture.send(.delete, "campaigns/spring").status == 204)
+        #expect(try await fixture.send(.get, "campaigns/spring").status == 404)
+        #expect(
+            try await fixture.server.audited().filter { $0.hasPrefix("campaign.") }
+                == ["campaign.delete", "campaign.stop", "campaign.start", "campaign.create"])
+    }
+
+    @Test func `a second person approves before the start`() async throws {
+        let fixture = try await Fixture(devices: 1)
+        let server = fixture.server
+        let rule = try await fixture.send(.patch, "", #"{"campaign_approval":true}"#)
+        #expect(rule["campaign_approval"] == .bool(true), "\(rule)")
+        let (emma, noah) = (
+            try await server.key(.operator, .everything), try await server.key(.operator, .everything)
+        )
+        _ = try await fixture.send(.post, "campaigns", #"{"name":"spring",\#(Self.plan)}"#, as: emma)
+        let early = try await fixture.send(.post, "campaigns/spring/start", as: noah)
+        #expect(early.status == 409 && early.message?.contains("has to approve it first") == true, "\(early)")
+        #expect(try await fixture.send(.post, "campaigns/spring/approve", as: emma).status == 409)
+        #expect(try await fixture.send(.post, "campaigns/spring/approve", as: noah).status == 200)
+        // A change ends it, and its author is the maker from then on.
+        _ = try await fixture.send(.patch, "campaigns/spring", #"{"labels":null}"#, as: noah)
+        #expect(try await fixture.send(.post, "campaigns/spring/start", as: emma).status == 409)
+        #expect(try await fixture.send(.post, "campaigns/spring/approve", as: noah).status == 409)
+        #expect(try await fixture.send(.post, "campaigns/spring/approve", as: emma).status == 200)
+        #expect(try await fixture.send(.post, "campaigns/spring/start", as: noah).status == 200)
+    }
+
+    @Test func `a test goes to the test audience alone`() async throws {
+        let fixture = try await Fixture(devices: 10)
+        _ = try await fixture.send(.post, "campaigns", #"{"name":"spring",\#(Self.plan)}"#)
+        let sent = try await fixture.send(.post, "campaigns/spring/test")
+        guard case .array(let pushes)? = sent["pushes"], pushes.count == 2 else {
+            Issue.record("\(sent)")
+            return
+        }
+        try await fixture.run()
+        for push in pushes {
+            let id = try #require(push["receipt_id"]?.stringValue.flatMap { UUID(uuidString: $0) })
+            #expect(try #require(try await fixture.server.store.receipt(id)).devices == 3)
+        }
+        _ = try await fixture.send(.patch, "campaigns/spring", #"{"test_target":{"where":"topic:nobody"}}"#)
+        #expect(try await fixture.send(.post, "campaigns/spring/test").status == 400)
+    }
+
+    @Test(arguments: [
+        (#"{"name":"","message":{"body":"x"},"target":{"everyone":true}}"#, "name"),
+        (#"{"message":{"body":"x"},"target":{"everyone":true}}"#, "name is missing"),
+        (#"{"name":"a","message":{"body":"x"}}"#, "target is missing"),
+        (#"{"name":"a","target":{"everyone":true}}"#, "message is missing"),
+        (#"{"name":"a","message":{"body":"x"},"target":{"where":"segment:none"}}"#, "none"),
+        (#"{"name":"a","template":"none","target":{"everyone":true}}"#, "template names the template 'none'"),
+        (#"{"name":"a","message":{"body":"x"},"target":{"channels":["c"]}}"#, "target.channels"),
+        (#"{"name":"a","message":{"body":"x","colour":1},"target":{"everyone":true}}"#, "message.colour"),
+        (
+            #"{"name":"a","message":{"body":"x"},"variants":[{"name":"A","template":"none"}],"target":{"everyone":true}}"#,
+            "template"
+        ),
+    ])
+    func `a wrong campaign is refused with its field`(body: String, words: String) async throws {
+        let fixture = try await Fixture()
+        let reply = try await fixture.send(.post, "campaigns", body)
+        #expect(reply.status == 400 && reply.message?.contains(words) == true, "\(reply)")
+    }
+
+    @Test func `a change is merged, and refused once started`() async throws {
+        let fixture = try await Fixture(devices: 1)
+        _ = try await fixture.send(.post, "campaigns", #"{"name":"spring",\#(Self.plan)}"#)
+        #expect(try await fixture.send(.post, "campaigns", #"{"name":"spring",\#(Self.plan)}"#).status == 409)
+        let changed = try await fixture.send(.patch, "campaigns/spring", #"{"winner":null,"variants":null}"#)
+        #expect(changed["version"] == .integer(2) && changed["plan"]?["winner"] == nil, "\(changed)")
+        #expect(changed["plan"]?["labels"] == .strings(["sale"]))
+        #expect(try await fixture.send(.patch, "campaigns/spring", "{}").status == 400)
+        #expect(try await fixture.send(.patch, "campaigns/spring", #"{"name":"x"}"#).status == 400)
+        _ = try await fixture.send(.post, "campaigns/spring/start")
+        #expect(try await fixture.send(.patch, "campaigns/spring", #"{"labels":[]}"#).status == 409)
+    }
+}
+
+/// Campaigns on each engine.
+@Suite struct CampaignConformance {
+    @Test(arguments: Engine.allCases)
+    func `one of many starts is the one`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, app) = (fixture.store, fixture.application.key)
+            let campaign = try await store.create(
+                "spring", .sample(), of: app, by: CampaignPerson(name: "emma", person: 7))
+            let request = StoredRequest(PushRequest(content: Push.Content(body: "hello"), target: .everyone))
+            let started = await withTaskGroup(of: Bool.self) { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        let part = NewCampaignPart(place: 0, request: request, dueAt: .zero)
+                        return (try? await store.start(campaign, [part])) != nil
+                    }
+                }
+                return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+            }
+            #expect(started == 1)
+            #expect(try await store.parts(of: campaign.key).count == 1)
+            #expect(try await store.schedules(of: app, after: nil, limit: 10).count == 1)
+            let read = try #require(try await store.campaign(named: "spring", of: app))
+            #expect(read.state == .running && read.plan == campaign.plan && read.maker == campaign.maker)
+            await #expect(throws: EditConflict.self) {
+                try await store.change(campaign, to: .sample(), by: campaign.maker)
+            }
+            #expect(try await store.delete(read) == false)
+            #expect(try await store.stop(read))
+            #expect(try await store.stop(read) == false)
+            #expect(try await store.schedules(of: app, after: nil, limit: 10).isEmpty)
+            #expect(try await store.delete(read))
+            #expect(try await store.campaigns(of: app).isEmpty)
+        }
+    }
+}

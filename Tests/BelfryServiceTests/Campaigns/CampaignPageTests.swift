@@ -1,0 +1,53 @@
+import BelfryTesting
+import FoundationEssentials
+import Testing
+
+@testable import BelfryService
+
+/// The pages of campaigns.
+@Suite struct CampaignPageTests {
+    @Test func `a campaign is made, changed, started, stopped and deleted`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let app = "/apps/\(contents.application.uuid.lowercased)"
+        #expect(try await browser.get("\(app)/campaigns").contains("dairy"))
+        let fields = [
+            ("name", "spring"), ("labels", "sale, eggs"), ("where", "topic:dairy"), ("title-a", "Spring"),
+            ("body-a", "Hi"), ("title-b", "Now"), ("body-b", "Hi"), ("share-a", "20"), ("share-b", "20"),
+            ("winner", "PT4H"), ("winner_by", "received"), ("hold_out", "10"),
+        ]
+        let wrong = try await browser.post(
+            "\(app)/campaigns", fields.map { $0.0 == "share-b" ? ("share-b", "95") : $0 })
+        #expect(wrong.status == .unprocessableContent && wrong.contains("115 percent together"))
+        let nothing = try await browser.post("\(app)/campaigns", [("name", "x")])
+        #expect(nothing.status == .unprocessableContent && nothing.contains("what is to be sent?"))
+        let made = try await browser.post("\(app)/campaigns", fields)
+        #expect(made.location.hasSuffix("/campaigns/spring?done=created"), "\(made.location)")
+        let shown = try await browser.get("\(app)/campaigns/spring")
+        #expect(shown.contains("sale, eggs") && shown.contains("Start") && shown.contains("20 %"))
+        let campaign = try #require(try await dashboard.store.campaign(named: "spring", of: contents.application.key))
+        #expect(campaign.plan.rest == 40..<90 && campaign.plan.winner?.by == .received)
+
+        let broken = try await browser.post("\(app)/campaigns/spring", [("plan", #"{"target":1}"#), ("seen", "1")])
+        #expect(broken.status == .unprocessableContent && broken.contains("has a fault"))
+        let saved = try await browser.post(
+            "\(app)/campaigns/spring",
+            [("plan", #"{"message":{"body":"Only"},"target":{"everyone":true}}"#), ("seen", "1")])
+        #expect(saved.location.hasSuffix("?done=saved"), "\(saved.status)")
+        let late = try await browser.post(
+            "\(app)/campaigns/spring",
+            [("plan", #"{"message":{"body":"Late"},"target":{"everyone":true}}"#), ("seen", "1")])
+        #expect(late.status == .unprocessableContent && late.contains("Somebody else has changed this"))
+
+        let asked = try await browser.post("\(app)/campaigns/spring/start", [])
+        #expect(asked.contains("Start the campaign") && asked.contains("1 device"))
+        let started = try await browser.post("\(app)/campaigns/spring/start", [("confirmed", "yes")])
+        #expect(started.location.hasSuffix("?done=started"))
+        #expect(try await browser.get("\(app)/campaigns/spring").contains("Stop it at once"))
+        #expect(try await browser.post("\(app)/campaigns/spring/stop", []).location.hasSuffix("?done=stopped"))
+        #expect(try await browser.post("\(app)/campaigns/spring/delete", []).contains("Delete the campaign"))
+        let gone = try await browser.post("\(app)/campaigns/spring/delete", [("confirmed", "yes")])
+        #expect(gone.location.hasSuffix("/campaigns?done=deleted"))
+    }
+}
