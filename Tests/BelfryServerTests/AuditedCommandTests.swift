@@ -224,6 +224,23 @@ extension CommandTests.AuditedCommandTests {
         #expect(
             recurring.out.contains("every Monday and Thursday at 09:00, Europe/Vienna, except on 2090-01-02"),
             "\(recurring)")
+        try await runner.run("schedule cancel", weekly, leaves: "schedule.cancel")
+        let local = try id(
+            "schedule_id",
+            try await runner.run(
+                "push", "--app", app, "--body", "Weekly", "--everyone", "--yes", "--every", "TU", "--start",
+                "2090-01-03T09:00", "--local", "--past", "send", "--json", leaves: "schedule.create"))
+        let ofEach = try await runner.installation.run("schedule", "show", local)
+        #expect(ofEach.out.contains("every Tuesday at 09:00 of each recipient, UTC where none"), "\(ofEach)")
+        #expect(ofEach.out.contains("2090-01-03T09:00") && ofEach.out.contains("send"), "\(ofEach)")
+        try await runner.run(
+            "schedule edit", local, "--every", "day", "--start", "2090-01-03T09:00", "--local", "--time-zone",
+            "Europe/Vienna", leaves: "schedule.update")
+        for wrong in [["--local"], ["--past", "send"], ["--every", "day", "--start", "2090-01-03T09:00"]] {
+            let refused = try await runner.installation.run(
+                ["push", "--app", app, "--body", "x", "--everyone", "--yes"] + wrong)
+            #expect(refused.status != 0 && refused.err.contains("--local"), "\(refused)")
+        }
         let unknown = try await runner.installation.run("schedule", "cancel", "0123456789abcdef")
         #expect(unknown.status != 0 && unknown.err.contains("0123456789abcdef"), "\(unknown)")
 

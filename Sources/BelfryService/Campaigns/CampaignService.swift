@@ -211,14 +211,14 @@ package struct CampaignService: Sendable {
             }
             dueAt = first
         } else {
-            dueAt = try body.recurrence?.firstTime(after: now) ?? max(body.sendAt ?? now, now)
+            dueAt = try body.recurrence?.firstTime(after: now, isNew: true) ?? max(body.sendAt ?? now, now)
         }
         let requests = try await requests(of: plan, named: campaign.name, application)
         var parts = requests.enumerated().map { place, request in
             var request = request
             request.target.local = local
             return NewCampaignPart(
-                place: place, request: StoredRequest(request), dueAt: dueAt, recurrence: body.recurrence)
+                place: place, request: WrittenRequest(request), dueAt: dueAt, recurrence: body.recurrence)
         }
         for request in requests { try body.recurrence?.check(request) }
         if let winner = plan.winner, var rest = requests.first {
@@ -229,7 +229,7 @@ package struct CampaignService: Sendable {
             rest.content.pacing = whole.content.pacing
             parts.append(
                 NewCampaignPart(
-                    place: CampaignPart.winnerPlace, request: StoredRequest(rest),
+                    place: CampaignPart.winnerPlace, request: WrittenRequest(rest),
                     dueAt: dueAt + .milliseconds(winner.after.milliseconds)))
         }
         return parts
@@ -252,6 +252,9 @@ package struct CampaignFigures: Sendable {
     package private(set) var pending = 0
     package private(set) var received = 0
     package private(set) var opened = 0
+
+    /// The times by the clocks of each recipient that are looked at, the latest: each has some 40 pushes.
+    static let childrenMax = 10
 
     init(schedule: Schedule) { self.schedule = schedule }
 

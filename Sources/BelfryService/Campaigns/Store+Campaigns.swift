@@ -92,7 +92,12 @@ extension Store {
             let parts = try session.prepared(CampaignStatements.parts).all(
                 campaign.key, CampaignPart.winnerPlace + 1
             ) { Key<Schedule>($0.integer(1)) }
-            for schedule in parts { _ = try session.cancel(schedule, of: campaign.applicationKey) }
+            for schedule in parts {
+                // A recurring one may have ended with a schedule that still goes round the world.
+                if try !session.cancel(schedule, of: campaign.applicationKey) {
+                    try session.cancelChildren(of: schedule, campaign.applicationKey)
+                }
+            }
             return true
         }
     }
@@ -142,8 +147,12 @@ extension Store {
     /// The sums of all pushes of a schedule; nil where it is not kept any more.
     func figures(of key: Key<Schedule>, _ application: Key<Application>) async throws -> CampaignFigures? {
         guard let schedule = try await schedule(key, of: application) else { return nil }
-        var receipts = try await runs(of: key).compactMap(\.how.receiptID)
+        let runs = try await runs(of: key)
+        var receipts = runs.compactMap(\.how.receiptID)
         if receipts.isEmpty, let receipt = schedule.ending?.how.receiptID { receipts = [receipt] }
+        for case .started(let child) in runs.map(\.how).prefix(CampaignFigures.childrenMax) {
+            receipts += try await self.runs(of: child).compactMap(\.how.receiptID)
+        }
         var figures = CampaignFigures(schedule: schedule)
         for id in receipts {
             guard let receipt = try await receipt(id), receipt.push.applicationKey == application else { continue }
@@ -156,7 +165,7 @@ extension Store {
 /// A schedule that a campaign starts with.
 struct NewCampaignPart: Sendable {
     let place: Int
-    let request: StoredRequest
+    let request: WrittenRequest
     let dueAt: Instant
     var recurrence: Recurrence?
 }

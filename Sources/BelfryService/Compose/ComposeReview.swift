@@ -59,7 +59,7 @@ extension ComposeContext {
                     Fact("When", .text(local.words))
                 } else if let recurrence = written.recurrence {
                     Fact("When", .text(recurrence.words))
-                    Fact("Next", recurrence.times(after: now, atMost: 5).map { .time($0) })
+                    Fact("Next", next(recurrence, now))
                 } else {
                     Fact("When", .time(written.sendAt.flatMap { $0 > now ? $0 : nil }, none: "now"))
                 }
@@ -87,6 +87,12 @@ extension ComposeContext {
         ) { Previews(previews) }
         let request = Section("The same by the admin API") { Code("Shell", curl(written.json)) }
         return [before] + (previews.isEmpty ? [] : [looks]) + [request]
+    }
+
+    private func next(_ recurrence: Recurrence, _ now: Instant) -> [Value] {
+        recurrence.times(after: schedule == nil ? recurrence.begin(at: now) : now, atMost: 5).map { time in
+            recurrence.isLocal ? .text(recurrence.localTime(at: time).words) : .time(time)
+        }
     }
 
     private func curl(_ json: JSONValue) -> String {

@@ -30,12 +30,14 @@ struct ComposedPush: Sendable {
     /// - Parameter schedule: the schedule that it changes; nil for a new push.
     func checkTimes(of schedule: Schedule? = nil, at now: Instant) throws(InvalidInput) {
         guard local == nil || recurrence == nil else {
-            throw InvalidInput(field: "recurrence", "and the clock of each recipient exclude each other")
+            throw InvalidInput(
+                field: "recurrence", "and the clock of each recipient exclude each other: Repeat has a field of its own"
+            )
         }
         if let recurrence {
             guard sendAt == nil else { throw InvalidInput(field: "recurrence", "and send_at exclude each other") }
             try recurrence.check(request)
-            _ = try recurrence.firstTime(after: now)
+            _ = try recurrence.firstTime(after: now, isNew: schedule == nil)
         }
         if let sendAt, let schedule, sendAt != schedule.dueAt {
             try PushTimes.check(

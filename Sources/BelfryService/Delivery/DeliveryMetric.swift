@@ -23,7 +23,7 @@ enum DeliveryMetric {
     private static let schedulesLate = Timer(label: "belfry_schedule_late_seconds")
     private static let heartbeatAges = byPlatform { Meter(label: "belfry_heartbeat_age_seconds", dimensions: $0) }
     private static let schedulesEnded = Dictionary(
-        uniqueKeysWithValues: ["sent", "expired", "refused", "missed"].map { ending in
+        uniqueKeysWithValues: ["sent", "expired", "refused", "missed", "started"].map { ending in
             (ending, Counter(label: "belfry_schedules_ended_total", dimensions: [("ending", ending)]))
         })
     private static let geofenceUpdates = Counter(label: "belfry_geofence_updates_total")

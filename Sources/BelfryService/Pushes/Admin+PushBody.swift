@@ -94,6 +94,15 @@ extension Admin {
             return pushRequest(content: try content() ?? other, target: try target.checked(channels: nil))
         }
 
+        /// Throws where broadcast channels would get it by the clocks of each recipient.
+        func checkClocks() throws(InvalidInput) {
+            guard channels == nil || local == nil && recurrence?.isLocal != true else {
+                throw InvalidInput(
+                    field: "target.channels",
+                    "have no clocks: \(local == nil ? "leave recurrence.local out" : "give send_at as one time")")
+            }
+        }
+
         /// The message; nil where there is neither one nor a template.
         func content() throws(InvalidInput) -> Push.Content? {
             guard let template else {
@@ -140,6 +149,7 @@ extension Admin {
                 throw InvalidInput(
                     field: "send_at", "cannot become a local time: cancel the schedule, and make another")
             }
+            try checkClocks()
             return Schedule.Change(
                 content: content, target: try target?.checked(channels: devices), dueAt: sendAt, expiresAt: expiresAt,
                 lane: lane, guarantee: guarantee, recurrence: recurrence, removed: removed, seen: seen)

@@ -38,15 +38,16 @@ extension Admin {
 
         private func create(_ body: PushBody, _ call: Call, _ application: Application) async throws -> Response {
             try body.checkTimes(at: factory.clock.now)
+            try body.checkClocks()
             // Validated before a channel is registered, and once more with the devices that stand for the channels.
             _ = try body.pushRequest(channels: body.channels.map { _ in [] })
             let pushRequest = try body.pushRequest(channels: try await factory.devices(of: body.channels, application))
             if let local = body.local {
                 guard body.recurrence == nil else {
-                    throw InvalidInput(field: "recurrence", "and a local send_at exclude each other")
-                }
-                guard body.channels == nil else {
-                    throw InvalidInput(field: "target.channels", "have no clocks: give send_at as one time")
+                    throw InvalidInput(
+                        field: "recurrence",
+                        "and a local send_at exclude each other: recurrence.local is each time by the clocks of each recipient"
+                    )
                 }
                 let schedule = try await factory.pushes.schedule(
                     pushRequest, at: local.made(at: factory.clock.now), for: application, by: call.author)

@@ -238,7 +238,7 @@ extension Admin {
                 switch schedule.ending?.how {
                 case .sent(let receiptID): (receiptID.lowercased, nil)
                 case .refused(let reason): (nil, reason)
-                case .cancelled, .expired, .missed, nil: (nil, nil)
+                case .cancelled, .expired, .missed, .started, nil: (nil, nil)
                 }
         }
     }
@@ -250,12 +250,15 @@ extension Admin {
         package let time_zone: String
         /// When the last zone of the world comes to it; nil in lists.
         package let ends_at: String?
+        /// The recurring schedule of which it is one time; nil for none.
+        package let recurring_schedule_id: String?
 
         init(_ delivery: LocalDelivery, isWhole: Bool) {
             local = delivery.time.text
             past = delivery.past.rawValue
             time_zone = delivery.zone.name
             ends_at = isWhole ? delivery.steps.last?.text : nil
+            recurring_schedule_id = delivery.parent?.id
         }
     }
 
@@ -266,8 +269,11 @@ extension Admin {
         package let time_zone: String
         package let except: [String]
         package let missed: String
+        /// true where it goes by the clocks of each recipient, else nil.
+        package let local: Bool?
+        package let past: String?
         package let words: String
-        /// The next times; of a paused schedule, those it would have if it was resumed now.
+        /// The next times; of a paused schedule, those it would have if it was resumed now. By the clocks of each recipient they are local times.
         package let next: [String]
 
         private static let nextMax = 5
@@ -279,8 +285,11 @@ extension Admin {
             time_zone = recurrence.zone.name
             except = recurrence.exceptions
             missed = recurrence.missed.rawValue
+            (local, past) = (recurrence.isLocal ? true : nil, recurrence.past?.rawValue)
             words = recurrence.words
-            next = schedule.times(atMost: Self.nextMax, now: now).map(\.text)
+            next = schedule.times(atMost: Self.nextMax, now: now).map {
+                recurrence.isLocal ? recurrence.localTime(at: $0).text : $0.text
+            }
         }
     }
 
@@ -288,10 +297,13 @@ extension Admin {
     package struct ScheduleRunReply: Codable, Sendable {
         package let due_at: String
         package let at: String
-        /// `sent`, `expired`, `refused` or `missed`.
+        /// `sent`, `expired`, `refused`, `missed` or `started`.
         package let result: String
         package let receipt_id: String?
         package let reason: String?
+        /// The schedule that was started, and its state; nil for none, and where that is gone.
+        package let schedule_id: String?
+        package let state: String?
 
         init(_ run: ScheduleRun) {
             due_at = run.dueAt.text
@@ -299,6 +311,7 @@ extension Admin {
             result = run.how.name
             receipt_id = run.how.receiptID?.lowercased
             reason = run.how.reason
+            (schedule_id, state) = (run.how.child?.id, run.childState)
         }
     }
 

@@ -64,7 +64,8 @@ package struct PushService: Sendable {
         try await schedule(pushRequest, at: dueAt, recurring: nil, for: application, by: author)
     }
 
-    /// As `schedule`, again and again: first at the next time of the recurrence. Throws `InvalidInput` where that has none left, or the push
+    /// As `schedule`, again and again: first at the next time of the recurrence, which by the clocks of each recipient may have come to some of
+    /// them. Throws `InvalidInput` where that has none left, or the push
     /// an expiry. Writes a line in the audit log.
     package func schedule(
         _ pushRequest: PushRequest, recurring recurrence: Recurrence, for application: Application,
@@ -72,8 +73,8 @@ package struct PushService: Sendable {
     ) async throws -> Schedule {
         try recurrence.check(pushRequest)
         return try await schedule(
-            pushRequest, at: try recurrence.firstTime(after: store.clock.now), recurring: recurrence, for: application,
-            by: author)
+            pushRequest, at: try recurrence.firstTime(after: store.clock.now, isNew: true), recurring: recurrence,
+            for: application, by: author)
     }
 
     /// As `schedule`, at a time by the clocks of each recipient. Throws `InvalidInput` where that is past everywhere, or the push names

@@ -144,7 +144,7 @@ package protocol PushStore: Sendable {
     func change(
         _ key: Key<Schedule>, of application: Key<Application>, _ change: Schedule.Change
     ) async throws -> Schedule?
-    /// Returns false if it does not wait any more. After true it is never sent.
+    /// Returns false if it does not wait any more. After true it is never sent, and neither are the schedules that it started.
     func cancel(_ key: Key<Schedule>, of application: Key<Application>) async throws -> Bool
 
     /// Due schedules, the longest due first.
@@ -159,6 +159,11 @@ package protocol PushStore: Sendable {
     func end(_ schedule: Schedule, _ how: Schedule.How) async throws -> Bool
     /// Moves a schedule on to its next time, of which nothing is noted; returns false if it was changed or has ended since it was read.
     func pass(_ schedule: Schedule) async throws -> Bool
+    /// Moves a recurring schedule on to the time after an occurrence, or ends it, and makes a schedule of the occurrence, both or neither;
+    /// returns false, and does nothing, if it was changed or has ended since it was read.
+    ///
+    /// No quota refuses the new schedule, which was promised; it counts for them.
+    func start(_ occurrence: Schedule.Occurrence, of schedule: Schedule) async throws -> Bool
     /// The last times of a schedule that has several, the latest first.
     func runs(of schedule: Key<Schedule>) async throws -> [ScheduleRun]
     /// The time zones that devices have, with case folded.

@@ -11,6 +11,11 @@ package struct LocalDelivery: Sendable, Hashable {
     package let zone: ZoneInfo
     /// When the schedule was made: zones where the time had come by then are past.
     package let madeAt: Instant
+    /// The recurring schedule of which it is one time; nil for none.
+    package let parent: Key<Schedule>?
+
+    /// The time from the first clocks of the world that come to a time, `ZoneInfo.earliest`, to the last, which are at UTC-12.
+    package static let spread = Duration.seconds(26 * 3_600)
 
     /// The treatment of devices where the time is past when the schedule is made.
     package enum Past: String, Sendable, Hashable, CaseIterable {
@@ -18,8 +23,8 @@ package struct LocalDelivery: Sendable, Hashable {
         case nextDay = "next_day"
     }
 
-    package init(time: LocalTime, past: Past, zone: ZoneInfo, madeAt: Instant) {
-        (self.time, self.past, self.zone, self.madeAt) = (time, past, zone, madeAt)
+    package init(time: LocalTime, past: Past, zone: ZoneInfo, madeAt: Instant, parent: Key<Schedule>? = nil) {
+        (self.time, self.past, self.zone, self.madeAt, self.parent) = (time, past, zone, madeAt, parent)
     }
 
     /// When the clocks of a zone come to the time; nil where it is past and skipped.
@@ -138,10 +143,12 @@ extension LocalDelivery {
 
     /// The stored form.
     var storedText: String {
-        JSONValue.object([
+        var members: JSONObject = [
             "local": .string(time.text), "past": .string(past.rawValue), "zone": .string(zone.name),
             "made": .integer(madeAt.milliseconds),
-        ]).storedText
+        ]
+        members["parent"] = parent.map { .integer($0.rawValue) }
+        return JSONValue.object(members).storedText
     }
 
     /// Decodes the stored form. Throws `InvalidInput` if it is malformed.
@@ -152,6 +159,6 @@ extension LocalDelivery {
         else { throw InvalidInput(field: "local", "is malformed") }
         self.init(
             time: try LocalTime(time, field: "local"), past: past, zone: try ZoneInfo(zone, field: "local"),
-            madeAt: Instant(milliseconds: made))
+            madeAt: Instant(milliseconds: made), parent: value["parent"]?.wholeNumber.map { Key($0) })
     }
 }

@@ -41,6 +41,9 @@ package struct LocalTime: Sendable, Hashable, Comparable {
         return String(text.prefix(seconds % 60 == 0 ? 16 : 19))
     }
 
+    /// `2026-12-07 09:00`, as pages have it.
+    var words: String { "\(dayText) \(timeText)" }
+
     /// `2026-12-07`.
     var dayText: String { String(text.prefix(10)) }
     /// `09:00`, with seconds where there are any.

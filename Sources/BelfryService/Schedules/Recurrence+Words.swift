@@ -1,8 +1,11 @@
 extension Recurrence {
-    /// A sentence for people: `every Monday and Thursday at 09:00, Europe/Vienna`.
+    /// A sentence for people: `every Monday and Thursday at 09:00, Europe/Vienna`, or `every Tuesday at 09:00 of each recipient`.
     package var words: String { ([when] + [endWords, exceptionWords].compactMap(\.self)).joined(separator: ", ") }
 
-    private var when: String { "\(dayWords) at \(start.timeText), \(zone.name)" }
+    private var when: String {
+        "\(dayWords) at \(start.timeText)"
+            + (isLocal ? " of each recipient, \(zone.name) where none is known" : ", \(zone.name)")
+    }
 
     private var dayWords: String {
         switch rule.days {

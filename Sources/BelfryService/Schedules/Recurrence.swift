@@ -2,10 +2,17 @@
 ///
 /// Each day of the rule has one time. A time that the clocks skip is the first instant after the gap; one that they show twice is the
 /// first of the two. Days of the rule before the start do not count, and the start itself only where the rule names its day.
+///
+/// By the clocks of each recipient, its times are those at which the first clocks of the world come to the day and time. Each of them is
+/// then a schedule of its own, which goes round the world; see `Schedule.Occurrence`.
 package struct Recurrence: Sendable, Hashable {
     package let rule: RecurrenceRule
     package let start: LocalTime
+    /// By the clocks of each recipient that of devices where none is known.
     package let zone: ZoneInfo
+    /// The treatment of devices whose clocks are past a time when the schedule is made; nil where it goes by the clocks of `zone`, not by
+    /// those of each recipient.
+    package let past: LocalDelivery.Past?
     /// Ascending.
     package let except: [Exception]
     package let missed: Missed
@@ -35,9 +42,13 @@ package struct Recurrence: Sendable, Hashable {
 
     /// Throws where no day fits the rule, and where an exception is at another time of day.
     package init(
-        rule: RecurrenceRule, start: LocalTime, zone: ZoneInfo, except: [String] = [], missed: Missed = .runOnce,
-        field: String = "recurrence"
+        rule: RecurrenceRule, start: LocalTime, zone: ZoneInfo, past: LocalDelivery.Past? = nil, except: [String] = [],
+        missed: Missed = .runOnce, field: String = "recurrence"
     ) throws(InvalidInput) {
+        if past != nil, case .instant? = rule.end {
+            throw InvalidInput(
+                field: "\(field).rule", "has UNTIL in UTC: by the clocks of each recipient it is written without Z")
+        }
         guard except.count <= Self.exceptionsMax else {
             throw InvalidInput(
                 field: "\(field).except", "has \(except.count) times, the limit is \(Self.exceptionsMax)")
@@ -46,14 +57,15 @@ package struct Recurrence: Sendable, Hashable {
         for (index, text) in except.enumerated() {
             exceptions.insert(try Exception(text, at: start, field: "\(field).except[\(index)]"))
         }
-        try self.init(rule, start, zone, exceptions.sorted(), missed, field)
+        try self.init(rule, start, zone, past, exceptions.sorted(), missed, field)
     }
 
     private init(
-        _ rule: RecurrenceRule, _ start: LocalTime, _ zone: ZoneInfo, _ except: [Exception], _ missed: Missed,
-        _ field: String
+        _ rule: RecurrenceRule, _ start: LocalTime, _ zone: ZoneInfo, _ past: LocalDelivery.Past?,
+        _ except: [Exception], _ missed: Missed, _ field: String
     ) throws(InvalidInput) {
-        (self.rule, self.start, self.zone, self.except, self.missed) = (rule, start, zone, except, missed)
+        (self.rule, self.start, self.zone, self.past) = (rule, start, zone, past)
+        (self.except, self.missed) = (except, missed)
         var days = RuleDays(rule, start: start, from: start.day)
         var last = days.next()
         guard last != nil else {
@@ -77,12 +89,35 @@ package struct Recurrence: Sendable, Hashable {
 
     // MARK: Times
 
+    /// Whether it goes by the clocks of each recipient.
+    package var isLocal: Bool { past != nil }
+    /// The clocks by which its times come.
+    private var clocks: ZoneInfo { isLocal ? .earliest : zone }
+
     /// The first time after an instant; throws where none is left.
-    package func firstTime(after instant: Instant) throws(InvalidInput) -> Instant {
-        guard let next = next(after: instant) else {
+    ///
+    /// - Parameter isNew: whether a time counts that has come, but not yet to the clocks of all recipients.
+    package func firstTime(after instant: Instant, isNew: Bool = false) throws(InvalidInput) -> Instant {
+        guard let next = next(after: isNew ? begin(at: instant) : instant) else {
             throw InvalidInput(field: "recurrence", "has no time after \(instant.text): cancel the schedule")
         }
         return next
+    }
+
+    /// The instant after which the times of a schedule are that is made at an instant: by the clocks of each recipient a time counts that is
+    /// still to come somewhere.
+    package func begin(at instant: Instant) -> Instant {
+        isLocal ? instant + (.zero - LocalDelivery.spread) : instant
+    }
+
+    /// The last time of a recurrence by the clocks of each recipient up to an instant; nil where it has none in the two days before.
+    func last(through instant: Instant) -> Instant? {
+        times(after: instant + .seconds(-2 * 86_400), atMost: 3).last { $0 <= instant }
+    }
+
+    /// The day and time that the clocks of each recipient show.
+    package func localTime(at time: Instant) -> LocalTime {
+        LocalTime(day: clocks.local(at: time).day, second: start.second)
     }
 
     /// The first time after an instant; nil if none is left.
@@ -92,10 +127,10 @@ package struct Recurrence: Sendable, Hashable {
     package func times(after instant: Instant, atMost limit: Int) -> [Instant] {
         var times: [Instant] = []
         // A day that the clocks skip has its time a day later.
-        var days = RuleDays(rule, start: start, from: zone.local(at: instant).day - 2)
+        var days = RuleDays(rule, start: start, from: clocks.local(at: instant).day - 2)
         while times.count < limit, let day = days.next() {
             let local = LocalTime(day: day, second: start.second)
-            let time = zone.instant(of: local)
+            let time = clocks.instant(of: local)
             guard isBeforeEnd(local, time) else { break }
             if time > max(instant, times.last ?? instant), !isExcepted(day) { times.append(time) }
         }
@@ -124,9 +159,9 @@ package struct Recurrence: Sendable, Hashable {
     /// The recurrence without one of its times. Exceptions that have passed make room for it.
     package func skipping(_ time: Instant) throws(InvalidInput) -> Recurrence {
         // The day whose time it is; after a gap that may be an earlier one.
-        let today = zone.local(at: time).day
+        let today = clocks.local(at: time).day
         let days = (-2...0).map { today + $0 }.filter {
-            zone.instant(of: LocalTime(day: $0, second: start.second)) == time
+            clocks.instant(of: LocalTime(day: $0, second: start.second)) == time
         }
         var kept = except.filter { exception in !days.contains(exception.day) }
         if kept.count + days.count > Self.exceptionsMax { kept = kept.filter { $0.day >= today - 2 } }
@@ -135,7 +170,8 @@ package struct Recurrence: Sendable, Hashable {
                 field: "recurrence.except", "has \(kept.count) times, the limit is \(Self.exceptionsMax)")
         }
         return try Recurrence(
-            rule, start, zone, (kept + days.map { Exception(day: $0, hasTime: false) }).sorted(), missed, "recurrence")
+            rule, start, zone, past, (kept + days.map { Exception(day: $0, hasTime: false) }).sorted(), missed,
+            "recurrence")
     }
 }
 

@@ -1,7 +1,9 @@
 /// The fields of Compose for a push that is sent again and again: a plain choice, or a rule.
 enum RecurrenceForm {
     static let group = FieldGroup(
-        "Repeat", text: "By the clocks of a time zone. Each time goes to those who are in the audience by then.",
+        "Repeat",
+        text:
+            "By the clocks of a time zone or of each recipient. Each time goes to those who are in the audience by then.",
         [
             .select(
                 "repeat", "It is sent", "",
@@ -12,6 +14,15 @@ enum RecurrenceForm {
             .text(
                 "start", "First day, and the time of each day", hint: "In the time zone below.", type: "datetime-local"),
             .text("time_zone", "Time zone", hint: "Such as Europe/Vienna, or UTC."),
+            .check(
+                "repeat_local", "By the clock of each recipient",
+                hint:
+                    "Each time goes round the world in up to 26 hours. The time zone is that of devices where none is known."
+            ),
+            .select(
+                "repeat_past", "Where the first time is past", "",
+                [("", "Do not send it"), ("send", "Send it at once"), ("next_day", "Send it the next day")],
+                hint: "By the clock of each recipient."),
             .text("interval", "Every … days, weeks or months", hint: "Empty: each.", type: "number"),
         ]
             + zip(RecurrenceRule.weekdays, weekdays).map { Field.check("day-\($0)", "On \($1)s") }
@@ -36,7 +47,7 @@ enum RecurrenceForm {
     /// The fields of the form for fields that errors name.
     static let names = [
         "recurrence": "repeat", "recurrence.rule": "rule", "recurrence.start": "start",
-        "recurrence.time_zone": "time_zone", "recurrence.except": "except",
+        "recurrence.time_zone": "time_zone", "recurrence.except": "except", "recurrence.past": "repeat_past",
     ]
 
     /// The recurrence as the admin API takes it; nil for once. Throws where a field is filled in that the choice leaves out.
@@ -47,7 +58,10 @@ enum RecurrenceForm {
         var members: JSONObject = ["rule": .string(choice == "rule" ? form["rule"] : try rule(form, choice))]
         let start = form["start"]
         members["start"] = .string(start.utf8.count == 19 && start.hasSuffix(":00") ? String(start.dropLast(3)) : start)
-        members["time_zone"] = .string(form["time_zone"])
+        let isLocal = form.isChecked("repeat_local")
+        if isLocal { members["local"] = .bool(true) }
+        if !isLocal || !form["time_zone"].isEmpty { members["time_zone"] = .string(form["time_zone"]) }
+        if !form["repeat_past"].isEmpty { members["past"] = .string(form["repeat_past"]) }
         let except = form.list("except")
         if !except.isEmpty { members["except"] = .strings(except) }
         if !form["missed"].isEmpty { members["missed"] = .string(form["missed"]) }
@@ -56,9 +70,9 @@ enum RecurrenceForm {
 
     private static func check(_ form: FormData, _ choice: String) throws(InvalidInput) {
         let days = RecurrenceRule.weekdays.map { "day-\($0)" }
-        let all = ["start", "time_zone", "interval", "month_day", "until", "except", "missed", "rule"] + days
-        let common = ["start", "time_zone", "except", "missed"]
+        let common = ["start", "time_zone", "repeat_local", "repeat_past", "except", "missed"]
         let plain = common + ["interval", "until"]
+        let all = plain + ["month_day", "rule"] + days
         let taken: [String: [String]] = [
             "": [], "daily": plain, "weekly": plain + days, "monthly": plain + ["month_day"], "rule": common + ["rule"],
         ]
@@ -106,6 +120,8 @@ enum RecurrenceForm {
             filled.put("except", days.compactMap(\.stringValue).joined(separator: "\n"))
         }
         if recurrence["missed"]?.stringValue == "skip" { filled.put("missed", "skip") }
+        if recurrence["local"] == .bool(true) { filled.put("repeat_local", "yes") }
+        if let past = recurrence["past"]?.stringValue, past != "skip" { filled.put("repeat_past", past) }
         data = plain(text, filled) ?? filled
         guard data["repeat"].isEmpty else { return }
         data.put("repeat", "rule")

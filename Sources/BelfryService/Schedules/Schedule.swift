@@ -49,6 +49,8 @@ package struct Schedule: Sendable, Hashable {
         case refused(String)
         /// A time of a recurring schedule passed while no server ran, and it skips those.
         case missed
+        /// A time of a recurring schedule by the clocks of each recipient has come to the first of them: this schedule takes it round the world.
+        case started(Key<Schedule>)
 
         /// The name that lists use.
         package var name: String {
@@ -58,8 +60,18 @@ package struct Schedule: Sendable, Hashable {
             case .expired: "expired"
             case .refused: "refused"
             case .missed: "missed"
+            case .started: "started"
             }
         }
+    }
+
+    /// A time of a recurring schedule that has come to the first clocks of the world: what becomes a schedule of its own.
+    package struct Occurrence: Sendable, Hashable {
+        /// The time, as its recurrence has it.
+        package let at: Instant
+        package let local: LocalDelivery
+        /// When the first recipients get it.
+        package let dueAt: Instant
     }
 
     /// The fields that a caller wants changed; nil leaves one as it is.
@@ -204,6 +216,38 @@ package struct Schedule: Sendable, Hashable {
         recurrence?.missed == .skip && dueAt + Self.missedAfter < now
     }
 
+    /// The time that has come, of a recurring schedule by the clocks of each recipient; nil where no recipient is to get it any more.
+    ///
+    /// Times that have come to all recipients meanwhile, and later ones that have come to some, are one. Recipients whose clocks came to it
+    /// while no server ran get it at once, or not where it skips missed times.
+    package func occurrence(at now: Instant) -> Occurrence? {
+        // The due time may be later than the time itself: a node that cannot read the schedule sets it aside.
+        guard let recurrence, let past = recurrence.past, var time = recurrence.last(through: dueAt) else { return nil }
+        while time + LocalDelivery.spread <= now, let next = recurrence.next(after: time), next <= now { time = next }
+        let isMissed = recurrence.missed == .skip && max(time, createdAt) + Self.missedAfter < now
+        let local = LocalDelivery(
+            time: recurrence.localTime(at: time), past: isMissed ? .skip : past, zone: recurrence.zone,
+            madeAt: isMissed ? now : max(createdAt, time + .milliseconds(-1)), parent: key)
+        guard let first = local.next(after: local.madeAt + .milliseconds(-1)) else { return nil }
+        return Occurrence(at: time, local: local, dueAt: first)
+    }
+
+    /// The push request of the schedule that takes an occurrence round the world.
+    package func pushRequest(of occurrence: Occurrence) -> PushRequest {
+        var pushRequest = pushRequest
+        pushRequest.target.local = occurrence.local
+        return pushRequest
+    }
+
+    /// This schedule in its next version, waiting for the time after an occurrence; nil where that is the last.
+    package func moved(past occurrence: Occurrence) -> Schedule? {
+        guard let next = recurrence?.next(after: occurrence.at) else { return nil }
+        var moved = self
+        moved.version += 1
+        moved.dueAt = next
+        return moved
+    }
+
     /// This schedule after its time: ended, or waiting for its next time in its next version. However many times have passed meanwhile, it is one.
     package func finished(_ how: How, at now: Instant) -> Schedule {
         guard how != .cancelled, let next = next(after: max(dueAt, now)) else { return ended(how, at: now) }
@@ -262,6 +306,8 @@ package struct ScheduleRun: Sendable, Hashable {
     /// When it was sent, or not.
     package let at: Instant
     package let how: Schedule.How
+    /// The state of the schedule that it started: `waiting`, or the name of its ending; nil where that is gone.
+    package var childState: String?
 
     /// The most that are kept of a schedule, the latest.
     package static let keptMax = 100

@@ -133,6 +133,8 @@ struct SchedulePages {
         case nil where schedule.pausedAt != nil: [.badge("paused", .warn), .text(schedule.recurrence?.words ?? "")]
         case nil: [.badge("waiting", .calm)] + (schedule.recurrence.map { [.text($0.words)] } ?? [])
         case .missed?: [.badge("missed", .warn)]
+        case .started(let child)?:
+            [.badge("started", .good), .link("its last time", Address.of(application, "schedules", child.id))]
         case .sent(let id)?:
             [.badge("sent", .good), .link("its push", Address.of(application, "pushes", id.lowercased))]
         case .cancelled?: [.badge("cancelled", .calm)]
@@ -166,13 +168,28 @@ struct SchedulePages {
             schedule, application, receipt, platforms, maySend: visit.may(.send, Permission.Subject(application)))
         if let recurrence = schedule.recurrence {
             let times = schedule.times(atMost: 5, now: visit.services.clock.now)
-            page.sections[0...0] = [page.sections[0], Self.times(recurrence, times), Self.history(runs, application)]
+            page.sections.insert(Self.times(recurrence, times), at: 1)
+        }
+        if schedule.isRepeated {
+            page.sections.insert(Self.history(runs, application), at: schedule.recurrence == nil ? 1 : 2)
         }
         return page
     }
 
     private static func times(_ recurrence: Recurrence, _ times: [Instant]) -> Section {
-        Section("Next times") {
+        guard !recurrence.isLocal else {
+            return Section("Next times") {
+                Table(
+                    "Next times", ["By the clock of each recipient", "First", "Last"],
+                    times.map { time in
+                        [
+                            [.text(recurrence.localTime(at: time).words)], [.time(time)],
+                            [.time(time + LocalDelivery.spread)],
+                        ]
+                    }, empty: "None.")
+            }
+        }
+        return Section("Next times") {
             Table(
                 "Next times", ["Time", "By the clocks of \(recurrence.zone.name)"],
                 times.map { [[.time($0)], [.text(recurrence.zone.local(at: $0).text.replacing("T", with: " "))]] },
@@ -184,18 +201,32 @@ struct SchedulePages {
         Section("History", text: "The last \(ScheduleRun.keptMax) times.") {
             Table(
                 "History", ["Due", "At", "Result"],
-                runs.map { run in [[.time(run.dueAt)], [.time(run.at)], result(run.how, application)] },
+                runs.map { run in [[.time(run.dueAt)], [.time(run.at)], result(run, application)] },
                 empty: "None of its times has come.")
         }
     }
 
-    private static func result(_ how: Schedule.How, _ application: Application) -> [Value] {
-        switch how {
+    private static func result(_ run: ScheduleRun, _ application: Application) -> [Value] {
+        switch run.how {
         case .sent(let id):
             [.badge("sent", .good), .link("its push", Address.of(application, "pushes", id.lowercased))]
         case .refused(let words): [.badge("refused", .bad), .text(words)]
-        case .cancelled, .expired, .missed: [.badge(how.name, .warn)]
+        case .started(let child): started(child, run, application)
+        case .cancelled, .expired, .missed: [.badge(run.how.name, .warn)]
         }
+    }
+
+    /// The schedule that a time started, with its state; without a link once it is gone.
+    private static func started(_ child: Key<Schedule>, _ run: ScheduleRun, _ application: Application) -> [Value] {
+        let time = "\(ZoneInfo.earliest.local(at: run.dueAt).words) of each recipient"
+        guard let state = run.childState else { return [.badge("ended", .calm), .text(time)] }
+        let badge: Value =
+            switch state {
+            case "waiting": .badge("on its way", .calm)
+            case "sent": .badge(state, .good)
+            default: .badge(state, .warn)
+            }
+        return [badge, .link(time, Address.of(application, "schedules", child.id))]
     }
 
     /// Pauses or resumes the schedule, or skips its next time.
@@ -246,6 +277,9 @@ struct SchedulePages {
                 Fact("State", state(schedule, application))
                 Fact("Due", .time(schedule.nextAt, none: "paused"))
                 schedule.local.map { Fact("Local time", .text($0.words)) }
+                schedule.local?.parent.map { parent in
+                    Fact("Time of", .link("a recurring schedule", Address.of(application, "schedules", parent.id)))
+                }
                 schedule.recurrence.map { Fact("Repeats", .text($0.words)) }
                 schedule.recurrence.map { Fact("Rule", .code($0.rule.text)) }
                 schedule.recurrence.map {
@@ -290,7 +324,10 @@ struct SchedulePages {
             }
         }
         return visit.question(
-            "Cancel “\(request.content.summary)”?", "It is never sent then. It can be copied into a new one.",
+            "Cancel “\(request.content.summary)”?",
+            (schedule.recurrence?.isLocal == true
+                ? "It is never sent then, and recipients whose time is still to come do not get what is on its way."
+                : "It is never sent then.") + " It can be copied into a new one.",
             [
                 Fact("Would go to", .badge(devices, .warn), .text(request.target.words)),
                 Fact("Due", .time(schedule.nextAt, none: "paused")),
@@ -316,7 +353,7 @@ extension Schedule {
         let tone: Value.Tone =
             switch ending?.how {
             case nil, .cancelled?: .calm
-            case .sent?: .good
+            case .sent?, .started?: .good
             case .expired?, .missed?: .warn
             case .refused?: .bad
             }

@@ -35,6 +35,7 @@ struct Scheduler: Sendable {
     }
 
     func release(_ schedule: Schedule, by builder: PushBuilder) async throws {
+        if schedule.recurrence?.isLocal == true { return try await start(schedule) }
         if schedule.isMissed(at: clock.now) { return try await end(schedule, .missed) }
         if let expiresAt = schedule.pushRequest.expiresAt, expiresAt <= clock.now {
             return try await end(schedule, .expired)
@@ -59,6 +60,13 @@ struct Scheduler: Sendable {
                 "schedule was not sent", metadata: ["schedule": "\(schedule.key.id)", "reason": "\(error)"])
             try await end(schedule, .refused("\(error)"))
         }
+    }
+
+    /// Makes a schedule of the time that has come to the first clocks of the world, which is due at once.
+    private func start(_ schedule: Schedule) async throws {
+        guard let occurrence = schedule.occurrence(at: clock.now) else { return try await end(schedule, .missed) }
+        guard try await store.start(occurrence, of: schedule) else { return }
+        DeliveryMetric.scheduleEnded("started", after: clock.now - schedule.dueAt)
     }
 
     /// The devices whose clocks have come to the time, without those that an earlier step went to.

@@ -5,11 +5,16 @@ extension Store {
         _ pushRequest: PushRequest, at dueAt: Instant, recurring recurrence: Recurrence?,
         for application: Key<Application>
     ) async throws -> Schedule {
-        let stored = StoredRequest(pushRequest)
+        let written = WrittenRequest(pushRequest)
         return try await write { session in
             try session.check(application)
-            return try session.schedule(stored, at: dueAt, recurring: recurrence, for: application)
+            return try session.schedule(written, at: dueAt, recurring: recurrence, for: application)
         }
+    }
+
+    package func start(_ occurrence: Schedule.Occurrence, of schedule: Schedule) async throws -> Bool {
+        let written = WrittenRequest(schedule.pushRequest(of: occurrence))
+        return try await write { session in try session.start(occurrence, of: schedule, as: written) }
     }
 
     package func schedule(_ key: Key<Schedule>, of application: Key<Application>) async throws -> Schedule? {
@@ -146,10 +151,26 @@ extension Store {
             try db.prepared(ScheduleStatements.runs).all(schedule, ScheduleRun.keptMax) { row in
                 ScheduleRun(
                     dueAt: Instant(milliseconds: row.integer(0)), at: Instant(milliseconds: row.integer(1)),
-                    how: Schedule.How(row.text(2), receiptID: row.uuid(3), reason: row.textIfAny(4)))
+                    how: Schedule.How(
+                        row.text(2), receiptID: row.uuid(3), reason: row.textIfAny(4), child: row.integerIfAny(5)),
+                    childState: row.textIfAny(6))
             }
         }
     }
+}
+
+/// A push request with its stored form, which is made outside transactions.
+struct WrittenRequest: Sendable {
+    let pushRequest: PushRequest
+    let content: String
+    let target: String
+
+    init(_ pushRequest: PushRequest) {
+        self.pushRequest = pushRequest
+        (content, target) = (pushRequest.content.storedText, pushRequest.target.storedText)
+    }
+
+    var bytes: Int { content.utf8.count + target.utf8.count }
 }
 
 /// The position in a list of schedules.
@@ -171,40 +192,53 @@ private struct Position {
     }
 }
 
-/// A push request with its stored forms, which are made outside transactions.
-struct StoredRequest: Sendable {
-    let pushRequest: PushRequest
-    let content: String
-    let target: String
-
-    init(_ pushRequest: PushRequest) {
-        self.pushRequest = pushRequest
-        (content, target) = (pushRequest.content.storedText, pushRequest.target.storedText)
-    }
-}
-
 extension WriteSession {
+    /// The number of ended schedules that each end deletes: more than one, so that they do not pile up.
+    private static var clearedByEach: Int { 2 }
+
+    /// As `insert`, within the application's quotas.
     func schedule(
-        _ stored: StoredRequest, at dueAt: Instant, recurring recurrence: Recurrence?, for application: Key<Application>
+        _ written: WrittenRequest, at dueAt: Instant, recurring recurrence: Recurrence? = nil,
+        for application: Key<Application>
     ) throws -> Schedule {
-        let bytes = stored.content.utf8.count + stored.target.utf8.count
-        let pushRequest = stored.pushRequest
         try check(.schedules, of: application)
-        try check(.content, of: application, adding: bytes)
+        try check(.content, of: application, adding: written.bytes)
+        return try insert(written, at: dueAt, recurring: recurrence, for: application)
+    }
+
+    fileprivate func insert(
+        _ written: WrittenRequest, at dueAt: Instant, recurring recurrence: Recurrence? = nil,
+        for application: Key<Application>
+    ) throws -> Schedule {
         note(1, .schedules, of: application)
-        note(bytes, .content, of: application)
+        note(written.bytes, .content, of: application)
+        let (now, pushRequest) = (self.now, written.pushRequest)
         let key = try insert(
             ScheduleStatements.insert, application, dueAt, pushRequest.lane?.rawValue, pushRequest.guarantee.rawValue,
-            pushRequest.expiresAt, stored.content, stored.target, now, recurrence?.storedText)
+            pushRequest.expiresAt, written.content, written.target, now, recurrence?.storedText)
         noteSchedule(at: dueAt, now: now)
         return Schedule(
             key: Key(key), applicationKey: application, pushRequest: pushRequest, dueAt: dueAt, createdAt: now,
-            version: 1,
-            recurrence: recurrence, ending: nil)
+            version: 1, recurrence: recurrence, ending: nil)
     }
 
-    /// The number of ended schedules that each end deletes: more than one, so that they do not pile up.
-    private static var clearedByEach: Int { 2 }
+    /// The version binds the schedule's move to the new schedule, as in `finish`.
+    fileprivate func start(
+        _ occurrence: Schedule.Occurrence, of schedule: Schedule, as written: WrittenRequest
+    ) throws -> Bool {
+        let moved = schedule.moved(past: occurrence)
+        // The last time is claimed as the others are, and then ended with the key of the new schedule.
+        let claimed = try prepared(ScheduleStatements.move).run(
+            moved?.dueAt ?? schedule.dueAt, schedule.version + 1, schedule.key, schedule.version)
+        guard claimed > 0 else { return false }
+        let child = try insert(written, at: occurrence.dueAt, for: schedule.applicationKey)
+        try note(.started(child.key), of: schedule, at: occurrence.at)
+        if let moved {
+            noteSchedule(at: moved.dueAt, now: now)
+            return true
+        }
+        return try end(schedule, .started(child.key), version: schedule.version + 1)
+    }
 
     fileprivate func noteSchedule(at dueAt: Instant, now: Instant) {
         if dueAt < now + Schedule.soon { effects.due.insert(.schedules) }
@@ -217,40 +251,49 @@ extension WriteSession {
     fileprivate func finish(_ schedule: Schedule, _ how: Schedule.How) throws -> Bool {
         let finished = schedule.finished(how, at: now)
         guard finished.ending == nil else {
-            guard let ending = finished.ending, try end(schedule, ending.how) else { return false }
-            if schedule.isRepeated, how != .cancelled { try note(how, of: schedule) }
+            guard let ending = finished.ending, try end(schedule, ending.how, version: schedule.version) else {
+                return false
+            }
+            if schedule.isRepeated, how != .cancelled { try note(how, of: schedule, at: schedule.dueAt) }
             return true
         }
         let moved = try prepared(ScheduleStatements.move).run(
             finished.dueAt, finished.version, schedule.key, schedule.version)
         guard moved > 0 else { return false }
-        try note(how, of: schedule)
+        try note(how, of: schedule, at: schedule.dueAt)
         noteSchedule(at: finished.dueAt, now: now)
         return true
     }
 
     /// Writes a line of the history, which replaces the oldest of many.
-    private func note(_ how: Schedule.How, of schedule: Schedule) throws {
+    private func note(_ how: Schedule.How, of schedule: Schedule, at time: Instant) throws {
         try prepared(ScheduleStatements.note).send(
-            schedule.key, schedule.dueAt, now, how.name, how.receiptID, how.reason)
+            schedule.key, time, now, how.storedName, how.receiptID, how.reason, how.child)
         try prepared(ScheduleStatements.clearRuns).send(schedule.key, ScheduleRun.keptMax)
     }
 
-    private func end(_ schedule: Schedule, _ how: Schedule.How) throws -> Bool {
+    private func end(_ schedule: Schedule, _ how: Schedule.How, version: Int64) throws -> Bool {
         let ended = try prepared(ScheduleStatements.end).run(
-            now, how.name, how.receiptID, how.reason, schedule.key, schedule.version)
+            now, how.storedName, how.receiptID, how.reason, how.child, schedule.key, version)
         guard ended > 0 else { return false }
         note(-1, .schedules, of: schedule.applicationKey)
         try clearSchedules(of: schedule.applicationKey)
         return true
     }
 
-    /// Ends a waiting schedule, whatever its content.
+    /// Ends a waiting schedule, whatever its content, with those that it started.
     func cancel(_ key: Key<Schedule>, of application: Key<Application>) throws -> Bool {
         guard try prepared(ScheduleStatements.cancel).run(now, key, application) > 0 else { return false }
         note(-1, .schedules, of: application)
+        try cancelChildren(of: key, application)
         try clearSchedules(of: application)
         return true
+    }
+
+    /// Ends the waiting schedules that a recurring one started.
+    func cancelChildren(of key: Key<Schedule>, _ application: Key<Application>) throws {
+        let children = try prepared(ScheduleStatements.cancelChildren).run(now, key)
+        if children > 0 { note(-children, .schedules, of: application) }
     }
 
     private func clearSchedules(of application: Key<Application>) throws {
@@ -301,6 +344,10 @@ extension Schedule {
 extension Schedule.Ending {
     fileprivate init?(_ row: some SQLRow) throws {
         guard let at = row.instantIfAny(10) else { return nil }
+        if let child = row.integerIfAny(16) {
+            self.init(.started(Key(child)), at: at)
+            return
+        }
         switch row.text(11) {
         case "cancelled": self.init(.cancelled, at: at)
         case "expired": self.init(.expired, at: at)
@@ -313,16 +360,22 @@ extension Schedule.Ending {
 }
 
 extension Schedule.How {
-    fileprivate init(_ name: String, receiptID: UUID?, reason: String?) {
+    fileprivate init(_ name: String, receiptID: UUID?, reason: String?, child: Int64?) {
         self =
-            switch (name, receiptID) {
-            case ("sent", let receiptID?): .sent(receiptID: receiptID)
-            case ("missed", _): .missed
-            case ("expired", _): .expired
+            switch (name, receiptID, child) {
+            case ("sent", let receiptID?, _): .sent(receiptID: receiptID)
+            case (_, _, let child?): .started(Key(child))
+            case ("missed", _, _): .missed
+            case ("expired", _, _): .expired
             default: .refused(reason ?? "")
             }
     }
 
+    /// The name in the database, whose endings are older than schedules that start others: the child's key tells them.
+    fileprivate var storedName: String { child == nil ? name : "expired" }
+
+    /// The schedule that was started.
+    package var child: Key<Schedule>? { if case .started(let child) = self { child } else { nil } }
     var receiptID: UUID? { if case .sent(let receiptID) = self { receiptID } else { nil } }
     var reason: String? { if case .refused(let words) = self { words } else { nil } }
 }
@@ -337,7 +390,7 @@ enum ScheduleStatements {
 
     static let byKey: SQLText = """
         SELECT id, application_id, due_at_ms, version, lane, guarantee, expires_at_ms, content, target, created_at_ms,
-               ended_at_ms, ending, receipt_id, reason, recurrence, paused_at_ms /* schedules.by_key */
+               ended_at_ms, ending, receipt_id, reason, recurrence, paused_at_ms, child_id /* schedules.by_key */
           FROM schedule
          WHERE id = $1 AND application_id = $2
         """
@@ -349,7 +402,7 @@ enum ScheduleStatements {
     /// Scans `schedule_application`.
     static let waiting: SQLText = """
         SELECT id, application_id, due_at_ms, version, lane, guarantee, expires_at_ms, content, target, created_at_ms,
-               ended_at_ms, ending, receipt_id, reason, recurrence, paused_at_ms /* schedules.waiting */
+               ended_at_ms, ending, receipt_id, reason, recurrence, paused_at_ms, child_id /* schedules.waiting */
           FROM schedule
          WHERE application_id = $1 AND ended_at_ms IS NULL AND (due_at_ms, id) > ($2, coalesce($3, 0))
          ORDER BY ended_at_ms, due_at_ms, id
@@ -359,7 +412,7 @@ enum ScheduleStatements {
     /// Scans `schedule_application` backwards.
     static let ended: SQLText = """
         SELECT id, application_id, due_at_ms, version, lane, guarantee, expires_at_ms, content, target, created_at_ms,
-               ended_at_ms, ending, receipt_id, reason, recurrence, paused_at_ms /* schedules.ended */
+               ended_at_ms, ending, receipt_id, reason, recurrence, paused_at_ms, child_id /* schedules.ended */
           FROM schedule
          WHERE application_id = $1 AND ended_at_ms IS NOT NULL
            AND (ended_at_ms, due_at_ms, id) < ($2, coalesce($3, 0), coalesce($4, 0))
@@ -380,8 +433,9 @@ enum ScheduleStatements {
         """
 
     static let note: SQLText = """
-        INSERT INTO schedule_run /* schedules.note */ (schedule_id, due_at_ms, at_ms, ending, receipt_id, reason)
-        VALUES ($1, $2, $3, $4, $5, $6)
+        INSERT INTO schedule_run /* schedules.note */ (
+            schedule_id, due_at_ms, at_ms, ending, receipt_id, reason, child_id)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
         """
 
     /// Scans `schedule_run_schedule`.
@@ -393,7 +447,10 @@ enum ScheduleStatements {
 
     /// Scans `schedule_run_schedule` backwards.
     static let runs: SQLText = """
-        SELECT due_at_ms, at_ms, ending, receipt_id, reason /* schedules.runs */ FROM schedule_run
+        SELECT due_at_ms, at_ms, ending, receipt_id, reason, child_id,
+               (SELECT coalesce(child.ending, 'waiting') FROM schedule AS child WHERE child.id = schedule_run.child_id)
+               /* schedules.runs */
+          FROM schedule_run
          WHERE schedule_id = $1
          ORDER BY id DESC
          LIMIT $2
@@ -401,13 +458,20 @@ enum ScheduleStatements {
 
     static let end: SQLText = """
         UPDATE schedule /* schedules.end */
-           SET ended_at_ms = $1, ending = $2, receipt_id = $3, reason = $4
-         WHERE id = $5 AND version = $6 AND ended_at_ms IS NULL
+           SET ended_at_ms = $1, ending = $2, receipt_id = $3, reason = $4, child_id = $5
+         WHERE id = $6 AND version = $7 AND ended_at_ms IS NULL
         """
 
     static let cancel: SQLText = """
         UPDATE schedule /* schedules.cancel */ SET ended_at_ms = $1, ending = 'cancelled'
          WHERE id = $2 AND application_id = $3 AND ended_at_ms IS NULL
+        """
+
+    /// Ends the schedules that one started. They are among the last of its history: no more than a few wait.
+    static let cancelChildren: SQLText = """
+        UPDATE schedule /* schedules.cancel_children */ SET ended_at_ms = $1, ending = 'cancelled'
+         WHERE id IN (SELECT schedule_run.child_id FROM schedule_run WHERE schedule_run.schedule_id = $2)
+           AND ended_at_ms IS NULL
         """
 
     /// Unless it was ended or changed since.
@@ -427,7 +491,7 @@ enum ScheduleStatements {
     /// Scans `schedule_due`.
     static let due: SQLText = """
         SELECT id, application_id, due_at_ms, version, lane, guarantee, expires_at_ms, content, target, created_at_ms,
-               ended_at_ms, ending, receipt_id, reason, recurrence, paused_at_ms /* schedules.due */
+               ended_at_ms, ending, receipt_id, reason, recurrence, paused_at_ms, child_id /* schedules.due */
           FROM schedule
          WHERE ended_at_ms IS NULL AND due_at_ms <= $1
            AND EXISTS (SELECT 1 FROM application WHERE application.id = application_id AND NOT is_being_deleted)
@@ -501,6 +565,23 @@ enum RecurrenceMigration: SchemaMigration {
                     CHECK ((reason IS NOT NULL) = (ending = 'refused'))
                 ) \(.byID);
                 CREATE INDEX schedule_run_schedule ON schedule_run (schedule_id\(postgres: ", id"));
+                """)
+    }
+}
+
+/// Adds the schedules that a recurring one by the clocks of each recipient started, to its history and to its end; see `Schedule.How`. They
+/// may be gone.
+///
+/// The previous release cannot read such a recurring schedule: it leaves it out of lists, and sets it aside for an hour when it is due.
+/// Recipients whose time comes meanwhile get it late, none twice or not at all.
+enum StartedScheduleMigration: SchemaMigration {
+    static let identifier = "0018 schedules that start schedules (additive)"
+
+    static func run(in db: some SQLConnection) throws {
+        try db.run(
+            script: """
+                ALTER TABLE schedule ADD COLUMN child_id \(.bigint);
+                ALTER TABLE schedule_run ADD COLUMN child_id \(.bigint);
                 """)
     }
 }

@@ -73,14 +73,16 @@ package struct ZoneInfo: Sendable, Hashable {
 
     /// UTC, which needs no file.
     static let utc = ZoneInfo(kept: "UTC")
+    /// The clocks that are ahead of all others of the world.
+    static let earliest = ZoneInfo(kept: "Etc/GMT-14", offset: 14 * 3_600)
 
     /// A zone that was stored under its name. Where this system does not know it any more, its clocks show UTC.
     init(stored name: String) {
         if let known = try? ZoneInfo(name, field: "") { self = known } else { self.init(kept: name) }
     }
 
-    private init(kept name: String) {
-        (self.name, changes, firstOffset, footer) = (name, [], 0, nil)
+    private init(kept name: String, offset: Int64 = 0) {
+        (self.name, changes, firstOffset, footer) = (name, [], offset, nil)
     }
 
     /// Throws where the system has no such zone.

@@ -76,7 +76,10 @@ struct PushCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "When to send it by the clocks of each recipient, such as 2026-12-24T09:00.", valueName: "local time"))
     var sendAtLocal: String?
-    @Option(help: "What devices get whose clocks are past --send-at-local: send, skip or next_day. [default: send]")
+    @Option(
+        help: ArgumentHelp(
+            "What devices get whose clocks are past --send-at-local, or past the first time of --local: send, skip or next_day. [default: send, with --local skip]"
+        ))
     var past: String?
     @Option(help: ArgumentHelp("Of devices whose time zone is not known. [default: UTC]", valueName: "zone"))
     var defaultZone: String?
@@ -111,11 +114,13 @@ struct PushCommand: AsyncParsableCommand {
                 "--platform narrows --everyone, --topic and --user; a device and a channel have one platform, and --where has a "
                     + "term for it: platform:ios")
         }
-        guard sendAtLocal != nil || past == nil && defaultZone == nil else {
-            throw ValidationError("--past and --default-zone go with --send-at-local")
+        guard sendAtLocal != nil || defaultZone == nil && (past == nil || recurrence.local) else {
+            throw ValidationError("--past and --default-zone go with --send-at-local; --past goes with --local too")
         }
         guard sendAtLocal == nil || sendAt == nil && recurrence.every == nil && !follow else {
-            throw ValidationError("--send-at-local goes with neither --send-at nor --every nor --follow")
+            throw ValidationError(
+                "--send-at-local goes with neither --send-at nor --every nor --follow; --every --local goes by the clocks of each recipient"
+            )
         }
         guard !follow || sendAt == nil && recurrence.every == nil else {
             throw ValidationError("--follow follows a push that is sent now; --send-at and --every make a schedule")
@@ -174,7 +179,7 @@ struct PushCommand: AsyncParsableCommand {
         var draft: JSONObject = ["message": .object(message), "target": .object(target)]
         draft["template"] = fromTemplate.map(JSONValue.string)
         draft["send_at"] = sendAt.map(JSONValue.string)
-        draft["recurrence"] = recurrence.value
+        draft["recurrence"] = recurrence.value(past: past)
         if let sendAtLocal {
             var local: JSONObject = ["local": .string(sendAtLocal)]
             local["past"] = past.map(JSONValue.string)

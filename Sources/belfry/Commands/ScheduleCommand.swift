@@ -45,7 +45,7 @@ struct ScheduleCommand: AsyncParsableCommand {
 
         func validate() throws {
             guard (sendAt == nil) != (recurrence.every == nil) else {
-                throw ValidationError("give --send-at, or --every with --start and --time-zone")
+                throw ValidationError("give --send-at, or --every with --start and --time-zone or --local")
             }
             guard push.isAimed else { throw ValidationError("give --topic, --device, --user or --everyone") }
             guard push.saysSomething else { throw ValidationError("give --body or --message") }
@@ -54,7 +54,7 @@ struct ScheduleCommand: AsyncParsableCommand {
         func run() async throws {
             var body = try push.members()
             body.set("send_at", sendAt)
-            body["recurrence"] = recurrence.value
+            body["recurrence"] = recurrence.value()
             try options.show(try await options.ask("POST", ["pushes"], body))
         }
     }
@@ -72,7 +72,7 @@ struct ScheduleCommand: AsyncParsableCommand {
         func run() async throws {
             var body = try push.members()
             body.set("send_at", sendAt)
-            body["recurrence"] = once ? .null : recurrence.value
+            body["recurrence"] = once ? .null : recurrence.value()
             try options.show(try await options.ask("PATCH", body))
         }
     }
@@ -145,8 +145,10 @@ struct ScheduleOptions: ParsableArguments {
         if case .array(let runs)? = members["history"] {
             members["history"] = .strings(
                 runs.map { run in
-                    ["due_at", "result", "receipt_id", "reason"].compactMap { run[$0]?.stringValue }
-                        .joined(separator: " ")
+                    ["due_at", "result", "receipt_id", "reason", "schedule_id", "state"].compactMap {
+                        run[$0]?.stringValue
+                    }
+                    .joined(separator: " ")
                 })
         }
         try output.show(.object(members))
@@ -183,27 +185,36 @@ struct RecurrenceOptions: ParsableArguments {
             "With --every: the first day, and the time of each, such as 2027-02-01T09:00.", valueName: "local time"))
     var start: String?
     @Option(help: "With --every: the time zone of --start, such as Europe/Vienna.") var timeZone: String?
+    @Flag(
+        help:
+            "With --every: by the clocks of each recipient. --time-zone is that of devices where none is known. [default: UTC]"
+    )
+    var local = false
     @Option(help: "With --every: a day on which it is not sent, such as 2026-12-24; may be given several times.")
     var except: [String] = []
     @Option(help: "With --every, for times that pass while no server runs: run_once, or skip. [default: run_once]")
     var missed: String?
 
     func validate() throws {
-        let isGiven = start != nil || timeZone != nil || !except.isEmpty || missed != nil
+        let isGiven = start != nil || timeZone != nil || local || !except.isEmpty || missed != nil
         guard every != nil || !isGiven else {
-            throw ValidationError("--start, --time-zone, --except and --missed go with --every")
+            throw ValidationError("--start, --time-zone, --local, --except and --missed go with --every")
         }
-        guard every == nil || start != nil && timeZone != nil else {
-            throw ValidationError("--every needs --start and --time-zone")
+        guard every == nil || start != nil && (timeZone != nil || local) else {
+            throw ValidationError("--every needs --start and --time-zone, or --start and --local")
         }
     }
 
     /// The member of the admin API's push; nil where it is sent once.
-    var value: JSONValue? {
+    ///
+    /// - Parameter past: what devices get whose clocks are past the first time of --local.
+    func value(past: String? = nil) -> JSONValue? {
         guard let every else { return nil }
         var members: JSONObject = ["rule": .string(Self.rule(every))]
         members.set("start", start)
         members.set("time_zone", timeZone)
+        if local { members["local"] = .bool(true) }
+        members.set("past", past)
         members.set("except", except)
         members.set("missed", missed)
         return .object(members)

@@ -38,7 +38,7 @@ import Testing
             "spring", .sample(), of: fixture.application.key, by: CampaignPerson(name: "emma", person: nil))
         let request = PushRequest(content: Push.Content(body: "hello"), target: .everyone)
         try await store.start(
-            campaign, [NewCampaignPart(place: 0, request: StoredRequest(request), dueAt: fixture.clock.now)])
+            campaign, [NewCampaignPart(place: 0, request: WrittenRequest(request), dueAt: fixture.clock.now)])
         return fixture
     }
 

@@ -221,7 +221,7 @@ import Testing
             let (store, app) = (fixture.store, fixture.application.key)
             let campaign = try await store.create(
                 "spring", .sample(), of: app, by: CampaignPerson(name: "emma", person: 7))
-            let request = StoredRequest(PushRequest(content: Push.Content(body: "hello"), target: .everyone))
+            let request = WrittenRequest(PushRequest(content: Push.Content(body: "hello"), target: .everyone))
             let started = await withTaskGroup(of: Bool.self) { group in
                 for _ in 0..<8 {
                     group.addTask {

@@ -101,6 +101,8 @@ import Testing
         Plan(
             ScheduleStatements.clear, "USING COVERING INDEX schedule_application (application_id=? AND ended_at_ms<?)"),
         Plan(ScheduleStatements.runs, "USING INDEX schedule_run_schedule (schedule_id=?)"),
+        Plan(ScheduleStatements.cancelChildren, "USING INDEX schedule_run_schedule (schedule_id=?)"),
+        Plan(ScheduleStatements.cancelChildren, "SEARCH schedule USING INTEGER PRIMARY KEY (rowid=?)"),
         Plan(ScheduleStatements.clearRuns, "USING COVERING INDEX schedule_run_schedule (schedule_id=?)"),
         Plan(ReceiptStatements.newest, "USING INDEX push_application (application_id=? AND rowid<?)"),
         Plan(ReceiptStatements.open, "SCAN push_progress USING INDEX push_progress_open"),

@@ -113,6 +113,8 @@ import Testing
             "Index Scan Backward using schedule_application"),
         Plan(ScheduleStatements.clear, "bigint, bigint, bigint", "using schedule_application"),
         Plan(ScheduleStatements.runs, "bigint, bigint", "using schedule_run_schedule"),
+        Plan(ScheduleStatements.cancelChildren, "bigint, bigint", "using schedule_run_schedule", sorts: true),
+        Plan(ScheduleStatements.cancelChildren, "bigint, bigint", "using schedule_pkey", sorts: true),
         Plan(ScheduleStatements.clearRuns, "bigint, bigint", "using schedule_run_schedule"),
         Plan(RetentionStatements.withAnswers, "bigint, bigint", "using push_progress_settled"),
         Plan(RetentionStatements.withoutAnswers, "bigint, bigint", "using push_progress_settled"),

@@ -86,6 +86,55 @@ import Testing
         #expect(shown["due_at"] == .string("2023-11-23T08:00:00.000Z"))
     }
 
+    private static let local = #"{"rule":"FREQ=WEEKLY;BYDAY=TH","start":"2023-11-14T09:00","local":true}"#
+
+    @Test func `by the clocks of each recipient it shows local times`() async throws {
+        let server = try await TestAdminServer()
+        let (_, id) = try await made(server, Self.body(Self.local))
+        let shown = try await server.send(.get, id)
+        #expect(shown["due_at"] == .string("2023-11-15T19:00:00.000Z"), "\(shown)")
+        let expected = try JSONValue(
+            json: """
+                {"rule":"FREQ=WEEKLY;BYDAY=TH","start":"2023-11-14T09:00","time_zone":"UTC","except":[],
+                "missed":"run_once","local":true,"past":"skip",
+                "words":"every Thursday at 09:00 of each recipient, UTC where none is known",
+                "next":["2023-11-16T09:00","2023-11-23T09:00","2023-11-30T09:00","2023-12-07T09:00","2023-12-14T09:00"]}
+                """.utf8)
+        #expect(shown["recurrence"] == expected, "\(shown)")
+        let zoned =
+            #"{"rule":"FREQ=DAILY","start":"2023-11-01T18:30","local":"true","time_zone":"Europe/Vienna","past":"send"}"#
+        let changed = try await server.send(.patch, id, #"{"recurrence":\#(zoned)}"#)
+        // The 14th has come to some already, so it begins with the 15th.
+        #expect(changed["due_at"] == .string("2023-11-15T04:30:00.000Z"), "\(changed)")
+        #expect(changed["recurrence"]?["past"] == .string("send"))
+    }
+
+    @Test func `its history leads to the schedules of its times`() async throws {
+        let server = try await TestAdminServer()
+        let (app, id) = try await made(server, Self.body(Self.local))
+        server.clock.advance(by: .seconds(86_400))
+        let due = try await server.store.dueSchedules(atMost: 9).filter { $0.recurrence != nil }
+        let schedule = try #require(due.first)
+        let occurrence = try #require(schedule.occurrence(at: server.clock.now))
+        #expect(try await server.store.start(occurrence, of: schedule))
+        let shown = try await server.send(.get, id)
+        let child = try #require(try await server.store.runs(of: schedule.key).first?.how.child)
+        let expected = try JSONValue(
+            json: """
+                [{"due_at":"2023-11-15T19:00:00.000Z","at":"\(server.clock.now.text)","result":"started",
+                "schedule_id":"\(child.id)","state":"waiting"}]
+                """.utf8)
+        #expect(shown["history"] == expected, "\(shown)")
+        #expect(shown["due_at"] == .string("2023-11-22T19:00:00.000Z"))
+        let time = try await server.send(.get, "\(app)/schedules/\(child.id)")
+        #expect(time["local"]?["local"] == .string("2023-11-16T09:00"), "\(time)")
+        #expect(time["local"]?["recurring_schedule_id"] == .string(schedule.key.id))
+        #expect(time["message"] == shown["message"] && time["target"] == shown["target"])
+        #expect(try await server.send(.delete, id).status == 204)
+        #expect(try await server.send(.get, "\(app)/schedules/\(child.id)")["state"] == .string("cancelled"))
+        #expect(try await server.audited().prefix(2) == ["schedule.cancel", "schedule.create"])
+    }
+
     @Test func `a change gives it another recurrence, or takes it away`() async throws {
         let server = try await TestAdminServer()
         let (_, id) = try await made(server)
@@ -136,6 +185,23 @@ import Testing
         (
             #"{"rule":"FREQ=DAILY","start":"2023-11-15T09:00","time_zone":"UTC","missed":"all"}"#, "",
             "recurrence.missed is 'all'"
+        ),
+        (
+            #"{"rule":"FREQ=DAILY","start":"2023-11-15T09:00","time_zone":"UTC","past":"skip"}"#, "",
+            "recurrence.past goes with local"
+        ),
+        (
+            #"{"rule":"FREQ=DAILY;UNTIL=20240101T000000Z","start":"2023-11-15T09:00","local":true}"#, "",
+            "recurrence.rule has UNTIL in UTC"
+        ),
+        (#"{"rule":"FREQ=DAILY","start":"2023-11-15T09:00","local":false}"#, "", "recurrence.time_zone is missing"),
+        (
+            #"{"rule":"FREQ=DAILY","start":"2023-11-15T09:00","local":true}"#,
+            #","send_at":{"local":"2023-11-15T09:00"}"#, "recurrence and a local send_at exclude"
+        ),
+        (
+            #"{"rule":"FREQ=DAILY;COUNT=1","start":"2023-11-13T09:00","local":true}"#, "",
+            "recurrence has no time after"
         ),
     ])
     func `a recurrence not understood sends nothing`(recurrence: String, more: String, words: String) async throws {

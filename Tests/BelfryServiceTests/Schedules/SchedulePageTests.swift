@@ -131,6 +131,52 @@ import Testing
         #expect(missing.status == .unprocessableContent && missing.contains("leaves it out"))
     }
 
+    @Test func `each recipient's time has a schedule in the history`() async throws {
+        let (dashboard, browser, contents, path) = try await begin()
+        let compose = "/apps/\(contents.application.uuid.lowercased)/compose"
+        let fields = [
+            ("body", "Weekly milk"), ("audience", "everyone"), ("repeat", "weekly"), ("day-TU", "yes"),
+            ("start", "2199-01-08T09:00"), ("repeat_local", "yes"),
+        ]
+        let review = try await browser.post(compose, fields)
+        #expect(review.contains("every Tuesday at 09:00 of each recipient, UTC where none is known"))
+        #expect(review.contains("2199-01-08 09:00") && review.contains("Schedule it for 1 device"))
+        let send = fields + [("action", "send"), ("reviewed", "1")]
+        #expect(try await browser.post(compose, send).location.hasSuffix("?done=scheduled"))
+        let schedules = try await dashboard.store.schedules(of: contents.application.key, after: nil, limit: 9)
+        let schedule = try #require(schedules.first { $0.recurrence != nil })
+        let page = "\(path)/\(schedule.key.id)"
+        let before = try await browser.get(page)
+        #expect(before.contains("By the clock of each recipient") && before.contains("2199-01-15 09:00"))
+        #expect(before.contains("2199-01-07 19:00 UTC") && before.contains("2199-01-08 21:00 UTC"))
+        #expect(try await browser.get("\(page)/edit").contains("name=\"repeat_local\" value=\"yes\" checked"))
+        let occurrence = try #require(schedule.occurrence(at: schedule.dueAt))
+        #expect(try await dashboard.store.start(occurrence, of: schedule))
+        let child = try #require(try await dashboard.store.runs(of: schedule.key).first?.how.child)
+        let shown = try await browser.get(page)
+        #expect(shown.contains("on its way") && shown.contains("2199-01-08 09:00 of each recipient"))
+        #expect(shown.contains("/schedules/\(child.id)\""))
+        let time = try await browser.get("\(path)/\(child.id)")
+        #expect(time.contains("a recurring schedule") && time.contains("/schedules/\(schedule.key.id)\""))
+        #expect(time.contains("None of its times has come."))
+        #expect(
+            try await browser.post("\(page)/cancel", [(DashboardRequest.confirmed, "yes")]).location.hasSuffix(
+                "?done=cancelled"))
+        #expect(try await browser.get("\(path)?state=ended").contains("/schedules/\(child.id)\""))
+    }
+
+    @Test(arguments: LocalDelivery.Past.allCases)
+    func `the form of each recipient's clock gives it again`(past: LocalDelivery.Past) throws {
+        let recurrence = try Recurrence(
+            rule: RecurrenceRule("FREQ=DAILY", field: "rule"), start: LocalTime("2026-12-14T09:00", field: "start"),
+            zone: ZoneInfo("Europe/Vienna", field: "zone"), past: past)
+        var data = FormData()
+        RecurrenceForm.show(recurrence.json, in: &data)
+        let again = try #require(try RecurrenceForm.recurrence(data))
+        var reader = JSONReader(Array(again.storedText.utf8))
+        #expect(try Recurrence("recurrence", from: &reader) == recurrence)
+    }
+
     @Test(arguments: [
         "FREQ=DAILY", "FREQ=DAILY;INTERVAL=3;UNTIL=20301231", "FREQ=WEEKLY", "FREQ=WEEKLY;BYDAY=TU,SU", "FREQ=MONTHLY",
         "FREQ=MONTHLY;BYMONTHDAY=-1", "FREQ=MONTHLY;INTERVAL=2;BYDAY=2MO", "FREQ=MONTHLY;BYDAY=-1MO",

@@ -41,6 +41,9 @@ extension ForwardedPorts {
         try await base.devices(named: names, on: platforms)
     }
     package func pass(_ schedule: Schedule) async throws -> Bool { try await base.pass(schedule) }
+    package func start(_ occurrence: Schedule.Occurrence, of schedule: Schedule) async throws -> Bool {
+        try await base.start(occurrence, of: schedule)
+    }
     package func runs(of schedule: Key<Schedule>) async throws -> [ScheduleRun] { try await base.runs(of: schedule) }
     package func timeZones(of application: Key<Application>) async throws -> [String] {
         try await base.timeZones(of: application)

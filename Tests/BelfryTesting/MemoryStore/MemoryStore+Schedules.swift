@@ -41,7 +41,11 @@ extension MemoryStore {
         let now = clock.now
         return transaction { contents in
             guard let schedule = contents.schedule(key, of: application) else { return false }
-            return contents.end(schedule, .cancelled, now: now)
+            guard contents.end(schedule, .cancelled, now: now) else { return false }
+            for child in contents.waiting where child.local?.parent == key {
+                _ = contents.end(child, .cancelled, now: now)
+            }
+            return true
         }
     }
 
@@ -69,6 +73,23 @@ extension MemoryStore {
         let now = clock.now
         return transaction { $0.end(schedule, how, now: now) }
     }
+
+    package func start(_ occurrence: Schedule.Occurrence, of schedule: Schedule) async throws -> Bool {
+        let now = clock.now
+        let isStarted = transaction { contents in
+            guard contents.isCurrent(schedule) else { return false }
+            let child = Schedule(
+                key: contents.nextKey(), applicationKey: schedule.applicationKey,
+                pushRequest: schedule.pushRequest(of: occurrence), dueAt: occurrence.dueAt, createdAt: now, version: 1,
+                ending: nil)
+            contents.schedules[child.key] = child
+            contents.schedules[schedule.key] =
+                schedule.moved(past: occurrence) ?? schedule.ended(.started(child.key), at: now)
+            return true
+        }
+        if isStarted { signals.fire(.all) }
+        return isStarted
+    }
 }
 
 extension Contents {
@@ -81,10 +102,13 @@ extension Contents {
         schedules[key].flatMap { $0.applicationKey == application ? $0 : nil }
     }
 
+    /// Whether it waits, in the version that was read.
+    fileprivate func isCurrent(_ schedule: Schedule) -> Bool {
+        schedules[schedule.key].map { $0.ending == nil && $0.version == schedule.version } ?? false
+    }
+
     fileprivate mutating func end(_ schedule: Schedule, _ how: Schedule.How, now: Instant) -> Bool {
-        guard let current = schedules[schedule.key], current.ending == nil, current.version == schedule.version else {
-            return false
-        }
+        guard isCurrent(schedule), let current = schedules[schedule.key] else { return false }
         schedules[schedule.key] = current.finished(how, at: now)
         schedules = schedules.filter { entry in entry.value.ending.map { $0.at + Schedule.keptFor >= now } ?? true }
         return true

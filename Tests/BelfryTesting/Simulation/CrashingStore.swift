@@ -144,6 +144,10 @@ package final class CrashingStore: ForwardedPorts {
         try await call { try await base.end(schedule, how) }
     }
 
+    package func start(_ occurrence: Schedule.Occurrence, of schedule: Schedule) async throws -> Bool {
+        try await call { try await base.start(occurrence, of: schedule) }
+    }
+
     package func nextDue() async throws -> Instant? { try await call { try await base.nextDue() } }
 
     /// Hints may be missing.

@@ -178,7 +178,7 @@ struct Verdict {
             return "schedule \(key): ended as expired before its push does"
         case .cancelled where !history.cancelled.contains(key): return "schedule \(key): no client cancelled it"
         case .refused(let words): return "schedule \(key): was refused: \(words)"
-        case .sent, .expired, .cancelled, .missed: return nil
+        case .sent, .expired, .cancelled, .missed, .started: return nil
         }
     }
 
