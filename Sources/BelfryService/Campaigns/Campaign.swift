@@ -71,7 +71,7 @@ package struct CampaignPart: Sendable, Hashable {
     package static let winnerPlace = CampaignPlan.variantsMax
 }
 
-/// What a campaign sends, to whom and when: the members of its request, checked.
+/// The messages, audience and times of a campaign: the members of its request, checked.
 package struct CampaignPlan: Sendable, Hashable {
     /// As the request has them, without the name.
     package let members: JSONObject

@@ -122,7 +122,7 @@ package struct CampaignService: Sendable {
         return sent
     }
 
-    /// What each part has reached so far, in the order of the variants; the winner's rest is the last.
+    /// The figures of each part so far, in the order of the variants; the winner's rest is the last.
     package func report(of campaign: Campaign) async throws -> [CampaignReportLine] {
         var lines: [CampaignReportLine] = []
         let parts = try await store.parts(of: campaign.key)

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension Store {
-    /// Those of an application, the newest first.
+    /// The campaigns of an application, the newest first.
     package func campaigns(of application: Key<Application>) async throws -> [Campaign] {
         try await readCommitted { db in
             try db.prepared(CampaignStatements.list).all(application, Campaign.countMax, as: Campaign.init)
