@@ -89,6 +89,7 @@ open class UNUserNotificationCenter: NSObject {
     open func setNotificationCategories(_ categories: Set<UNNotificationCategory>) {}
     open func requestAuthorization(options: UNAuthorizationOptions = []) async throws -> Bool { false }
     open func add(_ request: UNNotificationRequest) async throws {}
+    open func removeDeliveredNotifications(withIdentifiers identifiers: [String]) {}
 }
 
 @MainActor public protocol UNUserNotificationCenterDelegate: NSObjectProtocol {

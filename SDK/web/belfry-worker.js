@@ -36,10 +36,19 @@ const report = (type, receipt_id) => alone(async (record) => {
   await kept("events", {})
 })
 
+// The receipt of what the worker closed: some browsers tell of that too.
+let closed
+const close = async (receipt) => {
+  closed = receipt
+  for (const one of await registration.getNotifications()) if (one.data?.receipt === receipt) one.close()
+}
+
 const show = async (source, receipt = source.data?.receiptId) => {
   const { title = location.host, navigate, actions, data } = source
   const options = { data: { receipt, navigate, actions, data } }
   for (const name of "body icon image badge lang dir tag silent requireInteraction actions".split(" ")) options[name] = source[name]
+  // An update has the receipt of the first push as its tag.
+  if (source.tag) await close(source.tag)
   await registration.showNotification(title, options).catch(() => registration.showNotification(title))
   await report("received", receipt)
 }
@@ -52,15 +61,17 @@ on.push = async ({ data, notification }) => {
     if (welcome || !(await pages()).some((page) => page.visibilityState === "visible")) await show(welcome ?? { body: "Notifications are on" })
     return register(message.proof)
   }
+  const tag = message.belfry?.retract
+  // Safari takes the permission away for a push that shows nothing.
+  if (tag) return registration.showNotification(location.host, { tag, silent: true, data: { receipt: tag } }).then(() => close(tag))
   if (message.app_badge >= 0) quietly(navigator.setAppBadge?.(message.app_badge))
   tell({ message })
   await show(notification ?? message.notification ?? message, message.receiptId)
 }
 
-let clicked
 on.notificationclick = async ({ notification, action }) => {
   const { receipt, navigate, actions } = notification.data ?? {}
-  clicked = receipt
+  closed = receipt
   notification.close()
   const told = quietly(report("opened", receipt))
   const { href } = new URL(actions?.find((one) => one.action === action)?.navigate ?? navigate ?? "", registration.scope)
@@ -69,8 +80,7 @@ on.notificationclick = async ({ notification, action }) => {
   await told
 }
 
-// Some browsers tell it of what was clicked too.
-on.notificationclose = ({ notification: { data } }) => data?.receipt === clicked || report("dismissed", data?.receipt)
+on.notificationclose = ({ notification: { data } }) => data?.receipt === closed || report("dismissed", data?.receipt)
 
 on.pushsubscriptionchange = async ({ newSubscription }) => {
   const record = await kept("record")

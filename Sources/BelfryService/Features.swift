@@ -12,7 +12,7 @@ extension Schema {
         CredentialFactsMigration.self, LinkAndKeyAuthors.self, PlainEndpointMigration.self, NormalizedNames.self,
         UnknownFieldsMigration.self, ProbesMigration.self, NamesWithoutBlanks.self, ComposeDraftMigration.self,
         RecurrenceMigration.self, SegmentMigration.self, TemplateMigration.self, DeviceReportMigration.self,
-        PacingMigration.self, CampaignMigration.self, StartedScheduleMigration.self,
+        PacingMigration.self, CampaignMigration.self, StartedScheduleMigration.self, FollowUpMigration.self,
     ]
 }
 

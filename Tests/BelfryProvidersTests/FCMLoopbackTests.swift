@@ -95,6 +95,17 @@ import Testing
         }
     }
 
+    @Test func `an update has the tag of its first push`() async throws {
+        try await Self.with { simulator, fixture in
+            let first = UUID()
+            let content = Push.Content(body: "Fresh bread").following(receipt: first)
+            #expect(await fixture.send(["t"], content: content) == [.accepted])
+            let payload = try #require(simulator.ledger.token(Array("t".utf8))?.lastRequest?.payload)
+            #expect(payload.contains(#""notification":{"tag":"\#(first.lowercased)"}"#), "\(payload)")
+            #expect(!payload.contains("collapse_key") && payload.contains(#""belfry.replaces":"\#(first.lowercased)""#))
+        }
+    }
+
     @Test func `a word to the SDK goes as data alone`() async throws {
         try await Self.with { simulator, fixture in
             #expect(await fixture.send(["t"], content: .geofenceUpdate) == [.accepted])

@@ -71,3 +71,12 @@ struct TestProvider: Sendable {
         return await provider.send(push, to: recipients)
     }
 }
+
+extension Push.Content {
+    /// The message as an update of an earlier push, which had no collapse key.
+    func following(receipt: UUID) -> Push.Content {
+        var content = self
+        content.follows = FollowedPush(receipt, Push.Content(body: "earlier"))
+        return content
+    }
+}

@@ -80,6 +80,7 @@ extension CommandTests.AuditedCommandTests {
         let push: [String: String] = try await runner.run(
             "push", "--app", app.app_uuid, "--everyone", "--yes", "--body", "Hello", "--json", leaves: "push.create"
         ).decoded()
+        try await runner.run("retract", try #require(push["receipt_id"]), leaves: "push.cancel")
         try await runner.run("cancel", try #require(push["receipt_id"]), leaves: "push.cancel")
         try await runner.run("write-off", try #require(push["receipt_id"]), leaves: "push.write_off")
         let key: [String: String] = try await runner.run("admin create", "--json", leaves: "key.create").decoded()

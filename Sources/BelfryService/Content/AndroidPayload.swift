@@ -54,7 +54,14 @@ package struct AndroidPayload: Sendable, Hashable {
             try Self.texts(shared.data, "message.data", in: form)
                 + Self.texts(members.filter { $0.key != "collapse_key" }, field, in: form))
         shared.fill(&data)
-        shown = Notice(content, members)
+        var shown = Notice(content, members)
+        let ownKey = members.own("collapse_key") ?? shared.collapseKey
+        collapseKey = content.follows?.key(on: kind) ?? ownKey
+        if let followed = content.follows {
+            shown.collapseKey = collapseKey
+            if !followed.isRetraction { data[FollowedPush.replaceKey] = .string(followed.id(on: kind)) }
+        }
+        self.shown = shown
         isPassive = content.pacing.isPassive
         if data["message"] == nil { data["message"] = content.body.map(JSONValue.string) }
         if data[HeartbeatPush.sentAtKey] != nil {
@@ -62,7 +69,6 @@ package struct AndroidPayload: Sendable, Hashable {
         }
         data["receiptId"] = receiptID.map { .string($0.lowercased) }
         self.data = data
-        collapseKey = members.own("collapse_key") ?? shared.collapseKey
         ownCategory = members.own("category")
         isSentHigh = AndroidPart.isHigh(members["priority"])
         dataBytes = data.texts.reduce(0) { $0 + $1.key.utf8.count + $1.text.utf8.count }
@@ -148,7 +154,7 @@ extension SharedFields {
 
 extension JSONObject {
     /// A member as a text; nil where it is missing or null.
-    fileprivate func own(_ name: String) -> String? { self[name].flatMap { $0.isNull ? nil : $0.flat } }
+    func own(_ name: String) -> String? { self[name].flatMap { $0.isNull ? nil : $0.flat } }
 }
 
 extension Push.Content {

@@ -60,20 +60,26 @@ package struct SharedFields: Sendable, Hashable {
         return fields
     }
 
-    /// The collapse key for a service with a shorter limit: the key itself where it fits, or else a hash of it.
+    /// The collapse key for a service with a shorter limit; see `String.asKey`.
+    package func collapseKey(of bytesMax: Int, takingSigns: Bool) -> String? {
+        collapseKey?.asKey(of: bytesMax, takingSigns: takingSigns)
+    }
+}
+
+extension String {
+    /// A collapse key for a service with a shorter limit: the key itself where it fits, or else a hash of it.
     ///
     /// - Parameter bytesMax: at least 16.
-    package func collapseKey(of bytesMax: Int, takingSigns: Bool) -> String? {
-        guard let collapseKey else { return nil }
-        let isPlain = collapseKey.utf8.allSatisfy { byte in
+    package func asKey(of bytesMax: Int, takingSigns: Bool) -> String {
+        let isPlain = utf8.allSatisfy { byte in
             switch byte {
             case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
             case UInt8(ascii: "-"), UInt8(ascii: "_"): takingSigns
             default: false
             }
         }
-        if isPlain, collapseKey.utf8.count <= bytesMax { return collapseKey }
-        let digits = String(SipHash(key0: 0, key1: 0).hash(Array(collapseKey.utf8)), radix: 16)
+        if isPlain, utf8.count <= bytesMax { return self }
+        let digits = String(SipHash(key0: 0, key1: 0).hash(Array(utf8)), radix: 16)
         return String(repeating: "0", count: 16 - digits.utf8.count) + digits
     }
 }

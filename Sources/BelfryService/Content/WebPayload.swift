@@ -37,6 +37,7 @@ package struct WebPayload: Sendable, Hashable {
         content.shared.fill(&members)
         if content.pacing.isPassive { members["silent"] = .bool(true) }
         if members["app_badge"] == nil { members["app_badge"] = content.badge?.inPayload }
+        if let followed = content.follows, !followed.isRetraction { members["tag"] = .string(followed.id(on: .web)) }
         return members
     }
 
@@ -53,7 +54,7 @@ package struct WebPayload: Sendable, Hashable {
         if content.pacing.isPassive { notification["silent"] = .bool(true) }
         // A declarative message has to have a target. Source: W3C Push API, "Declarative push message parser".
         if notification["navigate"] == nil { notification["navigate"] = .string("/") }
-        if let topic = message.topic { notification["tag"] = .string(topic) }
+        if let tag = content.follows?.id(on: .web) ?? message.topic { notification["tag"] = .string(tag) }
         notification["requireInteraction"] = notification.removeValue(forKey: "require_interaction")
         var members: JSONObject = [
             "web_push": .integer(declarativeMark), "mutable": .bool(true), "notification": .object(notification),

@@ -44,6 +44,7 @@ extension Push.Content {
                 return text.firstLine
             }
         }
+        if follows?.isRetraction == true { return "[retraction]" }
         return template.map { "Template \($0.text)" } ?? "[custom message]"
     }
 }

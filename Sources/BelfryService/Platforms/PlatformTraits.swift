@@ -10,6 +10,8 @@ package struct PlatformTraits: Sendable {
     var hasModes = false
     let tokens: TokenForm
     package let payload: PayloadForm
+    /// Whether a later push takes the place of one that its devices show.
+    var replacing = Replacing.never
     /// The first version of its system whose users act on a notice without opening the app.
     var interactiveSince: OSVersion?
     /// Its system, by the name that PCF's SDKs register with; nil where devices of several systems register.
@@ -44,6 +46,15 @@ package struct PlatformTraits: Sendable {
         case subscription
         /// Chosen freely.
         case printable
+    }
+
+    /// When a later push takes the place of one that is shown.
+    enum Replacing: Sendable {
+        case never
+        /// Where the sender gave a key.
+        case byKey
+        /// Every push is shown under an id, by which the SDKs remove it too.
+        case always
     }
 
     /// The form in which devices get a push.

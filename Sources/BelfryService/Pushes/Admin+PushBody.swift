@@ -103,6 +103,12 @@ extension Admin {
             }
         }
 
+        /// The push to another target than that of the body.
+        func pushRequest(to target: Target) throws(InvalidInput) -> PushRequest {
+            guard let content = try self.content() else { throw InvalidInput.missing("message") }
+            return pushRequest(content: content, target: target)
+        }
+
         /// The message; nil where there is neither one nor a template.
         func content() throws(InvalidInput) -> Push.Content? {
             guard let template else {
@@ -189,6 +195,19 @@ extension Admin {
             }
             content.custom = JSONObject(parts)
             return content
+        }
+    }
+
+    /// The body of an update: a push request without target and time.
+    struct UpdateBody: Body {
+        static let fields = [
+            "message", "template", "expires_at", "urgency", "at_most_once", "kind", "throttle_per_minute",
+        ]
+        static let sends = true
+        private(set) var push = PushBody()
+
+        mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
+            try push.read(field, from: &reader)
         }
     }
 

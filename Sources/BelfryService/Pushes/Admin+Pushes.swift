@@ -12,6 +12,8 @@ extension Admin {
                 factory.application(.post, "apps/:app_uuid/pushes", .send, create).repeatable,
                 factory.receipt(.get, "pushes/:receipt_id", .read, show),
                 factory.receipt(.post, "pushes/:receipt_id/cancel", .send, cancel).repeatable,
+                factory.receipt(.post, "pushes/:receipt_id/update", .send, update).repeatable,
+                factory.receipt(.post, "pushes/:receipt_id/retract", .send, retract).repeatable,
                 factory.receipt(.post, "pushes/:receipt_id/write-off", .change, writeOff).repeatable,
                 factory.receipt(.get, "pushes/:receipt_id/platforms", .read, platforms),
                 factory.receipt(.get, "pushes/:receipt_id/devices", .read, devices),
@@ -89,7 +91,10 @@ extension Admin {
                 receipt, of: application, faults: faults, unmatched: unmatched ?? UnresolvedTargets(),
                 words: try await factory.store.providerWords(of: receipt.push.key),
                 waits: try await waits(of: receipt))
-            return try Response(PushReply(receipt: reply, request: pushRequest ?? nil))
+            return try Response(
+                PushReply(
+                    receipt: reply, request: pushRequest ?? nil,
+                    followUps: try await factory.store.followUps(of: receipt.push.key)))
         }
 
         private func waits(of receipt: Receipt) async throws -> [String] {
@@ -104,6 +109,23 @@ extension Admin {
         private func cancel(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
             try Response(
                 CancellationReply(try await factory.pushes.cancel(receipt, of: application, by: call.author)))
+        }
+
+        /// Sends another message in its place.
+        private func update(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
+            let body = try await call.body(as: UpdateBody.self).push
+            try body.checkTimes(at: factory.clock.now)
+            let following = try await factory.pushes.update(
+                receipt, by: try body.pushRequest(to: .everyone), of: application, by: call.author)
+            if let push = following.push { factory.note(push, call) }
+            return try Response.created(FollowingReply(following)).warning(of: body.corrections)
+        }
+
+        /// Cancels the rest of it, and removes it from the devices that it went to.
+        private func retract(_ call: Call, _ receipt: Receipt, _ application: Application) async throws -> Response {
+            let following = try await factory.pushes.retract(receipt, of: application, by: call.author)
+            if let push = following.push { factory.note(push, call) }
+            return try .created(FollowingReply(following))
         }
 
         /// Writes off its unreadable rows, so that it settles.

@@ -23,6 +23,10 @@ extension Push.Content {
                 content.template = try reader.string(key).map { (text) throws(InvalidInput) in
                     try TemplateReference(stored: text)
                 }
+            case "follows":
+                content.follows = try reader.members(key).map { (members) throws(InvalidInput) in
+                    try FollowedPush(stored: members)
+                }
             case "language": content.language = try reader.string(key)
             case "values": content.values = try .init(json: try reader.members(key, bytesMax: .max) ?? [:], field: key)
             default: try reader.skip()
@@ -53,6 +57,7 @@ extension Push.Content {
         members["language"] = language.map(JSONValue.string)
         members["template"] = template.map { .string($0.text) }
         if !values.isEmpty { members["values"] = values.json }
+        members["follows"] = follows?.stored
         return .object(members)
     }
 }

@@ -35,6 +35,8 @@ package struct Push: Sendable, Hashable {
         package var template: TemplateReference?
         /// The values of its placeholders that are the same for all devices.
         package var values: [String: UserAttribute] = [:]
+        /// The push that it updates or retracts; nil for most.
+        package var follows: FollowedPush?
 
         package init(
             body: String? = nil, shared: SharedFields = SharedFields(), custom: JSONObject = [:],

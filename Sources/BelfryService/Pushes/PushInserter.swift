@@ -92,6 +92,7 @@ struct PushInserter<Session: WriteSession> {
         for (new, push) in pushes {
             session.pushes.keep(push, bytes: new.bytes)
             try session.write(new.unknownDevices, of: push.key)
+            try session.write(new.content.follows, of: push.key)
             let placed = try devices(of: new)
             let devices = placed?.filter { !$0.value.isEmpty } ?? [:]
             for (platform, keys) in devices.sorted(by: { $0.key < $1.key }) {

@@ -9,7 +9,7 @@ struct PushPages {
             make.application(.get, "pushes", .read, list), make.receipt(.get, "", .read, show),
             make.receipt(.get, "/devices.csv", .read, csv), make.receipt(.post, "/write-off", .change, writeOff),
             make.receipt(.get, "/cancel", .send, askToCancel), make.receipt(.post, "/cancel", .send, cancel),
-        ]
+        ] + followUpRoutes
     }
 
     private static let perPage = 50
@@ -91,12 +91,14 @@ struct PushPages {
                 faults: try await store.connectionFaults(of: receipt.push.key),
                 words: try await store.providerWords(of: receipt.push.key),
                 devices: try await store.answers(in: receipt.push.key, kind: kind, after: cursor, limit: Self.perPage),
-                kind: kind, times: try await store.answerTimes(of: receipt.push.key))
+                kind: kind, times: try await store.answerTimes(of: receipt.push.key),
+                followUps: try await store.followUps(of: receipt.push.key))
         }
         var page = Self.page(details, application)
         switch visit.query["done"] {
         case "sent": page.notice = "Accepted. The numbers below follow by themselves."
         case "cancelled": page.notice = "Cancelled: what has not left is not sent."
+        case "retracted": page.notice = "Retracted: the devices that it went to are told to remove it."
         case "late": page.problem = "Nothing was left to cancel: it is done."
         default: break
         }
@@ -113,6 +115,8 @@ struct PushPages {
                         "Cancel the rest",
                         Address.of(application, "pushes", receipt.push.receiptID.lowercased, "cancel")))
             }
+            page.actions += Self.followUpLinks(
+                details.request, Address.of(application, "pushes", receipt.push.receiptID.lowercased))
         }
         if receipt.damagedBatches + receipt.damagedFanOuts > 0, visit.may(.change, Permission.Subject(application)) {
             page.sections[0].add {
@@ -140,6 +144,7 @@ struct PushPages {
         let devices: AnswerPage
         let kind: Answer.Kind
         let times: AnswerTimes
+        let followUps: [FollowUp]
     }
 
     static func page(_ details: PushDetails, _ application: Application) -> PageView {
@@ -147,7 +152,7 @@ struct PushPages {
         let address = Address.of(application, "pushes", receipt.push.receiptID.lowercased)
         let opened = details.events.values.reduce(0) { $0 + Int($1[.opened] ?? 0) }
         var page = PageView(details.request?.content.summary ?? "Push", in: application, "Pushes") {
-            facts(details)
+            facts(details, application)
             byPlatform(details)
             byDevice(details, application, address)
         }
@@ -166,7 +171,7 @@ struct PushPages {
         return page
     }
 
-    private static func facts(_ details: PushDetails) -> Section {
+    private static func facts(_ details: PushDetails, _ application: Application) -> Section {
         let receipt = details.receipt
         return Section {
             Facts {
@@ -192,6 +197,7 @@ struct PushPages {
                 for fault in details.faults {
                     Fact("Waits for", .badge("no connection", .warn), .text("\(fault.fault.detail)"))
                 }
+                facts(following: details, application)
                 for words in details.words { Fact("The provider said", .text(words)) }
             }
         }
@@ -329,7 +335,7 @@ struct PushPages {
             Section(
                 text:
                     "These devices are not sent to, and their answer is \u{201c}skipped: cancelled\u{201d}. Batches being sent at this moment "
-                    + "are finished. A push that has left cannot be called back."
+                    + "are finished. What has left is retracted instead, where the platform can."
             ) {
                 Facts {
                     Fact("Target", .text(request?.target.words ?? "not known"))

@@ -104,14 +104,58 @@ extension Admin {
     struct PushReply: Encodable {
         let receipt: ReceiptReply
         let request: PushRequest?
+        let followUps: [FollowUp]
 
-        private enum CodingKeys: String, CodingKey { case message, target }
+        private enum CodingKeys: String, CodingKey { case message, target, follows, followed_by }
 
         func encode(to encoder: any Encoder) throws {
             try receipt.encode(to: encoder)
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(request?.content.json ?? .null, forKey: .message)
             try container.encode(request?.target.json ?? .null, forKey: .target)
+            try container.encodeIfPresent(request?.content.follows.map(FollowUpReply.init), forKey: .follows)
+            try container.encode(followUps.map(FollowUpReply.init), forKey: .followed_by)
+        }
+    }
+
+    /// A push that another updates or retracts, or that does so.
+    struct FollowUpReply: Encodable {
+        let receipt_id: String
+        /// `update` or `retraction`.
+        let kind: String
+        let accepted_at: String?
+
+        init(_ followed: FollowedPush) {
+            (receipt_id, accepted_at) = (followed.receiptID.lowercased, nil)
+            kind = followed.isRetraction ? "retraction" : "update"
+        }
+
+        init(_ followUp: FollowUp) {
+            (receipt_id, accepted_at) = (followUp.receiptID.lowercased, followUp.acceptedAt.text)
+            kind = followUp.isRetraction ? "retraction" : "update"
+        }
+    }
+
+    /// The result of an update or a retraction.
+    package struct FollowingReply: Codable, Sendable {
+        /// null where nothing had been sent that could be removed.
+        @OrNull package var receipt_id: String?
+        /// The devices that the first push went to, and that it is replaced on or removed from.
+        package let devices: Int
+        /// The devices of platforms that cannot do so.
+        package let other_devices: Int
+        /// The part of the first push that was cancelled.
+        package let cancelled: CancellationReply
+        /// The platforms that refuse an update for its size; nil where there are none.
+        package let too_large: [String]?
+
+        init(_ following: PushService.Following) {
+            _receipt_id = OrNull(wrappedValue: following.push?.receiptID.lowercased)
+            devices = following.devices
+            other_devices = following.otherDevices
+            cancelled = CancellationReply(following.cancellation)
+            let tooLarge = following.push?.tooLarge ?? []
+            too_large = tooLarge.isEmpty ? nil : tooLarge.map(\.ofDevices)
         }
     }
 

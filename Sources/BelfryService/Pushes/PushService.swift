@@ -3,7 +3,7 @@ import FoundationEssentials
 /// Turns push requests into pushes, for every API: finds the platforms and the audience, and checks that each platform
 /// supports the content.
 package struct PushService: Sendable {
-    private let store: any Store
+    let store: any Store
     private let pushObserver: any PushObserver
     private var builder: PushBuilder { PushBuilder(store: store, clock: store.clock) }
 
@@ -46,14 +46,17 @@ package struct PushService: Sendable {
         return names
     }
 
-    /// As `send`, with a line in the audit log, which has the receipt id.
+    /// As `send`, with a line in the audit log, which has the receipt id, and that of the push which it updates or retracts.
     package func send(_ pushRequest: PushRequest, for application: Application, by author: AuditAuthor) async throws
         -> Push
     {
         let new = try await builder.build(pushRequest, for: application.key)
+        let followed = pushRequest.content.follows
         var details = ["target": pushRequest.target.summary, "receipt_id": new.receiptID.lowercased]
+        if let followed { details["target"] = "push \(followed.receiptID.lowercased)" }
         details["template"] = pushRequest.content.template?.text
-        let change = AuditedChange(by: author, "push.create", application, details)
+        let action = followed.map { $0.isRetraction ? "push.retract" : "push.update" } ?? "push.create"
+        let change = AuditedChange(by: author, action, application, details)
         return try await store.audited(change) { try await accept(new) }
     }
 

@@ -90,6 +90,7 @@ extension Push.Content {
         var merged = template
         merged.template = nil
         merged.pacing = pacing
+        merged.follows = follows
         if let body { merged.body = body }
         merged.shared = shared.over(template.shared)
         merged.custom = template.custom.merging(custom) { $1 }

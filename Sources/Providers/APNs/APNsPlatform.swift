@@ -5,8 +5,8 @@ extension PlatformTraits {
             title: use == .app ? "iOS, iPadOS, macOS" : "Apple: \(use.rawValue)",
             otherNames: use == .app ? ["apns", "apple", "iphone"] : [], hasModes: true,
             // The token of a channel is its id.
-            tokens: use == .broadcast ? .issued : .hex, payload: .apple(use), interactiveSince: OSVersion(8, 0),
-            systemOfPCF: "ios",
+            tokens: use == .broadcast ? .issued : .hex, payload: .apple(use),
+            replacing: use == .app ? .always : .never, interactiveSince: OSVersion(8, 0), systemOfPCF: "ios",
             credentialsHelp:
                 "developer.apple.com → Certificates, Identifiers & Profiles → Keys: make a key with Apple Push Notifications service and "
                 + "download its .p8 file, which Apple offers once. The key id stands beside it, the team id at the top right under "

@@ -110,7 +110,8 @@ struct APNsProvider: MessageTestedProvider {
             priority: push.content.pacing.isPassive && payload.type == .alert
                 ? .considerate : apple?.priority.map(APNsPriority.init),
             expiration: apple?.isStored == false ? 0 : Self.seconds(push.expiresAt) ?? Self.farFuture,
-            collapseID: apple?.collapseID ?? push.content.shared.collapseKey ?? push.receiptID.lowercased,
+            collapseID: push.content.follows?.id(on: .ios) ?? apple?.collapseID ?? push.content.shared.collapseKey
+                ?? push.receiptID.lowercased,
             payload: payload.bytes)
         let ids = MessageID(push: push.receiptID)
         let own = template.map { PayloadTemplate(payload.bytes, $0) }.flatMap { $0.isConstant ? nil : $0 }

@@ -2,7 +2,7 @@ extension PlatformTraits {
     static let fcm = PlatformTraits(
         name: "android-fcm", title: "Android (Firebase)", otherNames: ["fcm", "firebase"], tokens: .issued,
         payload: .android(AndroidForm(parts: ["android-fcm", "androidFcm"], hasGoogleKeys: true)),
-        interactiveSince: OSVersion(4, 1), systemOfPCF: "android",
+        replacing: .always, interactiveSince: OSVersion(4, 1), systemOfPCF: "android",
         credentialsHelp:
             "console.firebase.google.com → your project → Project settings → Service accounts → Generate new private key. Upload the JSON file.",
         credentials: [

@@ -158,7 +158,7 @@ extension FCMMessage {
         if let notice {
             android.show(notice)
             // A second copy replaces the first. A collapse key would do so too, but FCM limits those.
-            android.tag = notice.collapseKey ?? push.receiptID.lowercased
+            android.tag = notice.collapseKey ?? push.shownID.lowercased
         }
         try self.init(
             notification: notice.map { FCMNotification(title: $0.title, body: $0.body, image: $0.image) },

@@ -1,7 +1,7 @@
 extension PlatformTraits {
     static let hms = PlatformTraits(
         name: "huawei", title: "Huawei (Push Kit)", otherNames: ["hms"], tokens: .issued,
-        payload: .android(AndroidForm(parts: ["huawei"], countedFrameBytes: 120)),
+        payload: .android(AndroidForm(parts: ["huawei"], countedFrameBytes: 120)), replacing: .byKey,
         credentialsHelp:
             "AppGallery Connect → your project → Project settings: the app id and secret; or a service account file for Push Kit v3.",
         credentials: [

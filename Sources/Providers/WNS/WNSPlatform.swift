@@ -1,7 +1,7 @@
 extension PlatformTraits {
     static let wns = PlatformTraits(
         name: "windows8", title: "Windows (WNS)", otherNames: ["wns", "windows"], tokens: .url(schemes: ["https"]),
-        payload: .windows8, systemOfPCF: "windows8",
+        payload: .windows8, replacing: .byKey, systemOfPCF: "windows8",
         credentialsHelp:
             "Partner Center → your app → WNS: the package SID and the secret; or tenant and client id of the app registration.",
         credentials: [

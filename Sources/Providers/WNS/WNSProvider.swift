@@ -30,7 +30,9 @@ struct WNSProvider: PostingProvider {
         guard let payload = try Windows8Payload(push.content) else { return nil }
         let sentAt = clock.now
         let message = try WNSMessage(
-            payload, tag: push.content.shared.collapseKey(of: WNSMessage.tagBytesMax, takingSigns: false),
+            payload,
+            tag: (push.content.follows?.key(on: .windows8) ?? push.content.shared.collapseKey)?
+                .asKey(of: WNSMessage.tagBytesMax, takingSigns: false),
             lifetime: push.lifetime(at: sentAt), isUrgent: push.lane == .urgent)
         let batch = ParsedRecipients(recipients) { try WNSChannel($0.text, domain: domain) }
         let answers = await client.send(

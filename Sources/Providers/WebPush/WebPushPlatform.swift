@@ -1,6 +1,7 @@
 extension PlatformTraits {
     static let webPush = PlatformTraits(
         name: "web", title: "Web Push", otherNames: ["webpush", "browser"], tokens: .subscription, payload: .web,
+        replacing: .always,
         credentialsHelp:
             "Nothing has to be fetched: leave the key empty and a pair is made here. The public half goes into your web app.",
         credentials: [

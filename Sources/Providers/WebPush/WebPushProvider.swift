@@ -40,7 +40,8 @@ struct WebPushProvider: PostingProvider {
         let payload = try WebPayload(template?.content ?? push.content, receiptID: push.receiptID)
         let message = try WebPushMessage(
             payload: payload.bytes, ttl: push.webLifetime(at: sentAt) ?? Self.lifetime, urgency: push.urgency,
-            topic: push.content.web?.topic ?? push.content.shared.collapseKey(of: 32, takingSigns: true) ?? push.topic)
+            topic: (push.content.follows?.key(on: .web) ?? push.content.web?.topic ?? push.content.shared.collapseKey)?
+                .asKey(of: 32, takingSigns: true) ?? push.topic)
         let own = template.map { PayloadTemplate(payload.bytes, $0) }.flatMap { $0.isConstant ? nil : $0 }
         let fitting = RenderedRecipients(recipients, own) {
             $0.payload(for: $1, bytesMax: WebPushMessage.payloadBytesMax)
@@ -98,7 +99,7 @@ extension Push {
 
     /// If a message was sent twice and still waits, the second replaces the first.
     fileprivate var topic: String {
-        withUnsafeBytes(of: receiptID.uuid) { Base64.encode($0) }
+        withUnsafeBytes(of: shownID.uuid) { Base64.encode($0) }
     }
 }
 

@@ -9,6 +9,9 @@ struct PushCommand: AsyncParsableCommand {
             Its recipients are named by exactly one of --everyone, --topic, --user, --device, --channel and --where, which takes an \
             expression such as 'topic:news -topic:sports version>=5'. docs/Pushing.md leads through every kind of push.
 
+            With --update the push takes the place of an earlier one, on the devices that this went to: docs/Pushing.md, "Updating and \
+            retracting".
+
             With --follow the exit status is 0 when every device has its answer, 2 when a platform is parked and the rest waits for \
             a person, and 3 when a name of the target matched nothing.
 
@@ -35,6 +38,10 @@ struct PushCommand: AsyncParsableCommand {
     @Flag(help: "Count the devices that --where means, and send nothing.") var count = false
     @Option(help: "Only on platforms of a type, such as ios; may be given several times.") var platform: [String] = []
     @Flag(help: "Do not ask before a push to everyone; scripts need it.") var yes = false
+    @Option(
+        help: ArgumentHelp("In the place of an earlier push, on its devices.", valueName: "receipt-id"),
+        transform: UUID.parseReceipt)
+    var update: UUID?
 
     @Option(help: "The title.") var title: String?
     @Option(help: "The text.") var body: String?
@@ -105,9 +112,19 @@ struct PushCommand: AsyncParsableCommand {
         }
         let names = [
             everyone, !topic.isEmpty, !user.isEmpty, !device.isEmpty, !channel.isEmpty, expression != nil,
+            update != nil,
         ]
         guard names.count(where: { $0 }) == 1 else {
-            throw ValidationError("give exactly one of --everyone, --topic, --user, --device, --channel and --where")
+            throw ValidationError(
+                "give exactly one of --everyone, --topic, --user, --device, --channel, --where and --update")
+        }
+        guard
+            update == nil
+                || platform.isEmpty && sendAt == nil && sendAtLocal == nil && recurrence.every == nil && !follow
+        else {
+            throw ValidationError(
+                "--update is sent now, to the devices of the first push: it goes with neither --platform nor a time nor --follow"
+            )
         }
         guard platform.isEmpty || device.isEmpty && channel.isEmpty && expression == nil else {
             throw ValidationError(
@@ -133,6 +150,12 @@ struct PushCommand: AsyncParsableCommand {
     func run() async throws {
         let draft = try count ? [:] : draft()
         try await backend.withBackend { backend in
+            if let update {
+                let updated: Admin.FollowingReply = try await backend.answer(
+                    "POST", "pushes/\(update.lowercased)/update", draft)
+                updated.too_large?.forEach(Notice.show)
+                return try output.json ? Output.json(updated) : updated.show("sent the update")
+            }
             let app = try await application.uuid(from: backend)
             if count {
                 let body: JSONObject = ["where": .string(expression ?? "")]
@@ -176,7 +199,8 @@ struct PushCommand: AsyncParsableCommand {
         if template { message["template"] = .bool(true) }
         message["language"] = language.map(JSONValue.string)
         message["values"] = try json(values, "--values")
-        var draft: JSONObject = ["message": .object(message), "target": .object(target)]
+        var draft: JSONObject = ["message": .object(message)]
+        if update == nil { draft["target"] = .object(target) }
         draft["template"] = fromTemplate.map(JSONValue.string)
         draft["send_at"] = sendAt.map(JSONValue.string)
         draft["recurrence"] = recurrence.value(past: past)

@@ -55,6 +55,42 @@ struct CancelCommand: AsyncParsableCommand {
     }
 }
 
+struct RetractCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "retract", abstract: "Remove a push from the devices that it went to.",
+        discussion: """
+            What has not left of it is cancelled. Devices that it went to are told to remove it, without a sound: Apple's devices, Android \
+            by Firebase, and browsers, where the app has the SDK or does what docs/Pushing.md says. `belfry push --update` puts \
+            another message in its place.
+            """)
+
+    @OptionGroup var backend: BackendOptions
+    @OptionGroup var output: OutputOptions
+    @Argument(help: "The receipt's id.", transform: UUID.parseReceipt) var receiptID: UUID
+
+    func run() async throws {
+        let retracted: Admin.FollowingReply = try await backend.withBackend {
+            try await $0.answer("POST", "pushes/\(receiptID.lowercased)/retract")
+        }
+        if output.json { return try Output.json(retracted) }
+        retracted.show("told to remove it")
+        if retracted.cancelled.devices > 0 {
+            print("cancelled: \(retracted.cancelled.devices.grouped) devices are not sent to")
+        }
+    }
+}
+
+extension Admin.FollowingReply {
+    /// - Parameter what: is done with the devices.
+    func show(_ what: String) {
+        if let receipt_id { Output.fields([("receipt_id", receipt_id)]) }
+        print("\(devices.grouped) devices are \(what)")
+        if other_devices > 0 {
+            print("\(other_devices.grouped) devices are left as they are: their platforms cannot")
+        }
+    }
+}
+
 struct WriteOffCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "write-off", abstract: "Write off the unreadable rows of a push.",

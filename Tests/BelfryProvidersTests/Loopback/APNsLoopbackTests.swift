@@ -193,6 +193,8 @@ import Testing
 
     // MARK: Push types
 
+    private static let first = UUID()
+
     private static let types: [(AppleTokenUse, Push.Content?, String, [String: String])] = [
         (.app, hello, bundle, ["apns-push-type": "alert", "apns-priority": "10"]),
         (.app, try? apple("{}", body: "x"), bundle, ["apns-push-type": "alert", "apns-expiration": "2147483647"]),
@@ -200,6 +202,7 @@ import Testing
             .app, try? apple(#"{"type":"alert","priority":1,"collapse_id":"score","store":false}"#, body: "x"), bundle,
             ["apns-priority": "1", "apns-collapse-id": "score", "apns-expiration": "0"]
         ),
+        (.app, hello.following(receipt: first), bundle, ["apns-collapse-id": first.lowercased]),
         (.app, try? apple(#"{"type":"background"}"#), bundle, ["apns-push-type": "background", "apns-priority": "5"]),
         (
             .voip, try? apple(#"{"type":"voip"}"#), "\(bundle).voip",

@@ -18,6 +18,7 @@ import Testing
         "PUT platforms/:platform_uuid/credentials": #"{"credentials":{"topic":"org.example.taken"}}"#,
         "PUT platforms/:platform_uuid/web": #"{"origins":["https://taken.example"]}"#,
         "POST apps/:app_uuid/pushes": #"{"message":{"body":"taken"},"target":{"everyone":true}}"#,
+        "POST pushes/:receipt_id/update": #"{"message":{"body":"taken"}}"#,
         "POST platforms/:platform_uuid/channels": #"{"storage":"latest"}"#,
         "POST apps/:app_uuid/topics": #"{"name":"taken"}"#,
         "POST apps/:app_uuid/audience/count": #"{"where":"everyone"}"#,
@@ -156,6 +157,7 @@ import Testing
                 #expect(
                     try await server.store.change(key, of: resources.application.key, .init(recurrence: daily)) != nil)
             }
+            if name == "POST pushes/:receipt_id/update" { try await server.store.deliver { _, _ in .accepted } }
             let reply = try await server.send(route.method, path, body)
             // A location in use, a geofence of none, the first tenant, web pages of an iPhone: refused for what they are, not
             // for who asks.

@@ -56,6 +56,7 @@ import Testing
         Plan(ReportStatements.deleteExpired, "USING PRIMARY KEY (push_id=?)"),
         Plan(PacingStatements.uses, "USING PRIMARY KEY (application_id=? AND holder=?)"),
         Plan(SegmentStatements.behind, "USING INDEX segment_name (application_id=? AND name>?)"),
+        Plan(FollowUpStatements.ofPush, "USING INDEX follow_up_followed (followed_push_id=?)"),
         Plan(TemplateStatements.list, "USING INDEX template_name (application_id=?)"),
         Plan(CampaignStatements.list, "USING INDEX campaign_name (application_id=?)"),
         Plan(CampaignStatements.parts, "USING PRIMARY KEY (campaign_id=?)"),

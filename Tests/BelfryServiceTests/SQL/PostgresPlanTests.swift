@@ -147,6 +147,7 @@ import Testing
         Plan(GeofenceUpdateStatements.claim, "bigint, bigint, uuid, bigint", "using geofence_update_due"),
         Plan(CountStatements.push, "uuid, bigint", "using push_receipt_id_key"),
         Plan(CountStatements.ofPush, "bigint", "using push_count_pkey"),
+        Plan(FollowUpStatements.ofPush, "bigint, bigint", "using follow_up_followed"),
         Plan(ReportStatements.ofPush, "bigint, bigint, bigint, bigint, bigint", "using push_report_pkey"),
         Plan(ReportStatements.ofGeofence, "bigint, bigint, bigint, bigint, bigint", "using geofence_report_pkey"),
         Plan(CountStatements.onPlatform, "bigint, bigint, bigint", "using platform_count_pkey"),

@@ -75,6 +75,15 @@ def a_push_is_shown_with_all_its_parts_and_the_page_hears_of_it(rig, chromium):
     assert chromium.script("return self.badged", worker) == 3
 
 
+def a_push_is_replaced_by_its_receipt_and_retracted(rig, chromium):
+    first, own = "0190-first", "0190-own"
+    shown(rig, chromium, message(title="Goal", body="1:0", data={"receiptId": first}), lambda one: one["body"] == "1:0")
+    shown(rig, chromium, message(title="Goal", body="2:0", tag=first, data={"receiptId": own}), lambda one: one["body"] == "2:0")
+    rig.until("the first is closed", lambda: "1:0" not in [one["body"] for one in chromium.script(SHOWN)])
+    chromium.deliver(rig.site.origin, {"belfry": {"retract": first}, "receiptId": "0190-retraction"})
+    rig.until("nothing of it is shown", lambda: not [one for one in chromium.script(SHOWN) if one["tag"] == first])
+
+
 def a_later_one_with_its_tag_replaces_it(rig, chromium):
     shown(rig, chromium, message(title="Goal", body="2:0", tag="score"), lambda one: one["body"] == "2:0")
     assert [one["body"] for one in chromium.script(SHOWN)] == ["2:0"]
@@ -109,6 +118,7 @@ TESTS = [
     a_click_goes_as_far_as_the_push_service_and_says_so,
     a_push_is_shown_with_all_its_parts_and_the_page_hears_of_it,
     a_later_one_with_its_tag_replaces_it,
+    a_push_is_replaced_by_its_receipt_and_retracted,
     an_action_opens_its_own_address_and_a_click_that_of_the_push,
     something_is_shown_for_whatever_is_pushed,
 ]

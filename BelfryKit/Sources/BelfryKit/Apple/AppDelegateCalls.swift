@@ -41,6 +41,10 @@ public struct AppDelegateCalls {
             do throws(BelfryError) { try await belfry.updateGeofences() } catch { return .failed }
             return .newData
         }
+        if let retraction = PushRetraction(userInfo) {
+            UNUserNotificationCenter.current().removeDeliveredNotifications(withIdentifiers: [retraction.identifier])
+            return .newData
+        }
         guard let message = PushMessage(userInfo) else { return .noData }
         do throws(BelfryError) {
             try await belfry.received(message)
