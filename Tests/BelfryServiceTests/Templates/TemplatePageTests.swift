@@ -1,5 +1,6 @@
 import BelfryTesting
 import FoundationEssentials
+import HTTPTypes
 import Testing
 
 @testable import BelfryService
