@@ -22,6 +22,8 @@ extension CommandTests.AuditedCommandTests {
         "acrobits app-id list", "acrobits selector", "carma account list", "carma app list", "carma trigger list",
         "genero tokens", "gateway credential list", "audit",
     ]
+    /// They take a second person. `CampaignAPITests` has them.
+    private static let approving: Set = ["campaign approve"]
     /// They are servers, and what is changed through them is audited there.
     private static let serving: Set = ["serve", "demo"]
 
@@ -30,7 +32,7 @@ extension CommandTests.AuditedCommandTests {
             let runner = AuditedCommandRunner(installation: installation)
             let all = try await Self.commands(in: installation.scratch)
             try await Self.change(everythingBy: runner)
-            let known = Self.reading.union(Self.serving).union(runner.done)
+            let known = Self.reading.union(Self.serving).union(Self.approving).union(runner.done)
             #expect(all.subtracting(known).sorted() == [], "a new command: does it change something?")
             #expect(known.subtracting(all).sorted() == [], "no command any more")
         }
@@ -170,6 +172,16 @@ extension CommandTests.AuditedCommandTests {
         try await runner.run("device edit", device, "--app", app, "--user", "ada", leaves: "device.update")
         let shown = try await runner.installation.run("device", "list", "--app", app, "--topic", "NEWS")
         #expect(shown.out.contains(device) && shown.out.contains("ada"), "\(shown)")
+        let plan =
+            #"{"message":{"body":"Hi"},"target":{"everyone":true},"test_target":{"everyone":true},"send_at":"2100-01-01T00:00:00Z"}"#
+        try await runner.run("campaign create", "spring", "--plan", plan, "--app", app, leaves: "campaign.create")
+        try await runner.run("campaign edit", "spring", "--label", "sale", "--app", app, leaves: "campaign.update")
+        try await runner.run("campaign test", "spring", "--app", app, leaves: "push.create")
+        let alone = try await runner.installation.run("campaign", "approve", "spring", "--app", app)
+        #expect(alone.status != 0 && alone.err.contains("somebody else than local:"), "\(alone)")
+        try await runner.run("campaign start", "spring", "--app", app, leaves: "campaign.start")
+        try await runner.run("campaign stop", "spring", "--app", app, leaves: "campaign.stop")
+        try await runner.run("campaign delete", "spring", "--app", app, leaves: "campaign.delete")
         try await runner.run(
             "user set", "emma", "--app", app, "--language", "de-AT", "--attribute", "plan=gold", "--attribute",
             "visits=3", leaves: "user.set")
@@ -188,9 +200,6 @@ extension CommandTests.AuditedCommandTests {
         try await runner.run("template create", "welcome", "--body", "Hi", "--app", app, leaves: "template.create")
         try await runner.run("template edit", "welcome", "--body", "Hello", "--app", app, leaves: "template.update")
         try await runner.run("template delete", "welcome", "--app", app, leaves: "template.delete")
-        let plan = #"{"message":{"body":"Hi"},"target":{"everyone":true},"send_at":"2100-01-01T00:00:00Z"}"#
-        try await runner.run("campaign create", "spring", "--plan", plan, "--app", app, leaves: "campaign.create")
-        try await runner.run("campaign edit", "spring", "--label", "sale", "--app", app, leaves: "campaign.update")
         try await runner.run("topic create", "Größe & mehr", "--app", app, leaves: "topic.create")
         try await runner.run(
             "topic edit", "Größe & mehr", "--app", app, "--expires-at", "2090-01-31T08:30:00Z", leaves: "topic.update")

@@ -214,7 +214,7 @@ extension Store {
 
     /// Returns false when there is none.
     package func deleteSegment(_ name: String, of application: Key<Application>) async throws -> Bool {
-        try await write { session in
+        try await writeIfFound { session in
             guard let old = try session.prepared(SegmentStatements.held).first(application, name, as: Segment.init)
             else { return false }
             for sql in [SegmentStatements.deleteVersions, SegmentStatements.deletePoints, SegmentStatements.delete] {

@@ -217,7 +217,10 @@ struct CampaignPages {
                         "Labels",
                         .text(campaign.plan.labels.isEmpty ? "none" : campaign.plan.labels.joined(separator: ", ")))
                     Fact("Made by", .text(campaign.maker.name))
-                    Fact("Approved by", .text(campaign.approval.map { "\($0.by), \($0.at.text)" } ?? "nobody yet"))
+                    if campaign.approval != nil || application.deliveryRules.approvesCampaigns {
+                        Fact("Approved by", .text(campaign.approval.map { "\($0.by), \($0.at.text)" } ?? "nobody yet"))
+                    }
+                    for fact in audience(campaign) { fact }
                     Fact("Started", .time(campaign.startedAt, none: "not yet"))
                     if campaign.stoppedAt != nil { Fact("Stopped", .time(campaign.stoppedAt)) }
                     if campaign.plan.holdOut > 0 { Fact("Held out", .text("\(campaign.plan.holdOut) %")) }
@@ -241,6 +244,14 @@ struct CampaignPages {
             }
             Section("Plan") { Code("JSON", JSONValue.object(campaign.plan.members).storedText) }
         }
+    }
+
+    private static func audience(_ campaign: Campaign) -> [Fact] {
+        guard let body = try? campaign.plan.body(), let request = try? body.pushRequest(or: Push.Content()) else {
+            return []
+        }
+        let when = body.local?.words ?? body.recurrence?.words ?? body.sendAt.map { "\($0.text)" } ?? "as it is started"
+        return [Fact("To", .text(request.target.words)), Fact("When", .text(when))]
     }
 
     private static func row(_ line: CampaignReportLine, _ application: Application) -> [[Value]] {

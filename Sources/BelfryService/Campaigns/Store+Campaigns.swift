@@ -85,7 +85,7 @@ extension Store {
 
     /// Cancels its schedules. Returns false when it does not run.
     func stop(_ campaign: Campaign) async throws -> Bool {
-        try await write { session in
+        try await writeIfFound { session in
             guard try session.prepared(CampaignStatements.stop).run(session.now, campaign.key) > 0 else {
                 return false
             }
@@ -104,7 +104,7 @@ extension Store {
 
     /// Returns false when it runs, or is not there.
     func delete(_ campaign: Campaign) async throws -> Bool {
-        try await write { session in
+        try await writeIfFound { session in
             guard try session.prepared(CampaignStatements.held).hasRow(campaign.key) else { return false }
             for sql in [CampaignStatements.deleteParts, CampaignStatements.delete] {
                 try session.prepared(sql).send(campaign.key)

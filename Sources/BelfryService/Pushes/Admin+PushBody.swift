@@ -4,7 +4,7 @@ extension Admin {
     /// The body of a push request: content, target and times.
     package struct PushBody: Body {
         package static let fields = [
-            "message", "target", "send_at", "expires_at", "urgency", "at_most_once", "recurrence", "kind",
+            "message", "template", "target", "send_at", "expires_at", "urgency", "at_most_once", "recurrence", "kind",
             "throttle_per_minute",
         ]
         package static let sends = true

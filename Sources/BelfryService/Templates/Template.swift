@@ -199,7 +199,7 @@ extension Store {
 
     /// Returns false when there is none.
     package func deleteTemplate(_ name: String, of application: Key<Application>) async throws -> Bool {
-        try await write { session in
+        try await writeIfFound { session in
             guard let old = try session.prepared(TemplateStatements.held).first(application, name, as: Template.init)
             else { return false }
             for sql in [TemplateStatements.deleteVersions, TemplateStatements.delete] {

@@ -136,9 +136,8 @@ import Testing
         #expect(try await fixture.server.store.allPushes().count == 1)
         #expect(try await fixture.send(.delete, "campaigns/spring").status == 204)
         #expect(try await fixture.send(.get, "campaigns/spring").status == 404)
-        #expect(
-            try await fixture.server.audited().filter { $0.hasPrefix("campaign.") }
-                == ["campaign.delete", "campaign.stop", "campaign.start", "campaign.create"])
+        let lines = try await fixture.server.audited().filter { $0.hasPrefix("campaign.") }
+        #expect(lines == ["campaign.delete", "campaign.stop", "campaign.start", "campaign.create"])
     }
 
     @Test func `a second person approves before the start`() async throws {
