@@ -20,7 +20,10 @@ extension CommandTests.FirstDayCommandTests {
         (["frobnicate"], "There is no command 'belfry frobnicate'"),
         (["push", "--topics", "dairy", "--body", "x"], "Unknown option '--topics'. Did you mean '--topic'?"),
         (["app", "create", "--nam=x"], "Unknown option '--nam'. Did you mean '--name'?"),
-        (["push", "--body", "x"], "give exactly one of --everyone, --topic, --user, --device, --channel, --where and --update"),
+        (
+            ["push", "--body", "x"],
+            "give exactly one of --everyone, --topic, --user, --device, --channel, --where and --update"
+        ),
     ])
     func `a misspelt command or option is named with the nearest`(arguments: [String], words: String) async throws {
         try await Scratch.with { scratch in

@@ -12,7 +12,7 @@ import Testing
         let browser = try await dashboard.browser("root@a.example")
         let contents = try await TestContents(dashboard, text: "dairy")
         let app = "/apps/\(contents.application.uuid.lowercased)"
-        #expect(try await browser.get("\(app)/templates").contains("No template yet."))
+        #expect(try await browser.get("\(app)/templates").contains("dairy"))
         let fields = [
             ("name", "eggs"), ("title", "Dairy"), ("template", "yes"), ("language", "en"),
             ("body", "{{ values.n | plural: one: '# egg', other: '# eggs' }} {{ device.id }}"), ("lang-0", "de"),
@@ -21,7 +21,7 @@ import Testing
         let look = try await browser.post("\(app)/templates", fields + [("action", "preview")])
         #expect(look.status == .ok && look.contains("How it looks") && look.contains(contents.device.uuid.lowercased))
         #expect(look.contains("value=\"Molkerei\""))
-        #expect(try await dashboard.store.templates(of: contents.application.key).isEmpty)
+        #expect(try await dashboard.store.templates(of: contents.application.key).count == 1)
         let wrong = try await browser.post(
             "\(app)/templates", [("name", "eggs"), ("body", "{{x}}"), ("template", "yes")])
         #expect(wrong.status == .unprocessableContent && wrong.contains("names {{x}}"))
