@@ -198,7 +198,7 @@ enum CampaignStatements {
                started_at_ms, stopped_at_ms, winner
         """
 
-    /// Scans `campaign_name` and sorts at most `Campaign.countMax`.
+    /// Scans `campaign_application` backwards.
     static let list: SQLText = """
         SELECT \(columns) /* campaigns.list */ FROM campaign
          WHERE application_id = $1
@@ -307,6 +307,7 @@ enum CampaignMigration: SchemaMigration {
                     CHECK ((approver IS NULL) = (approved_at_ms IS NULL))
                 ) \(.byID);
                 CREATE UNIQUE INDEX campaign_name ON campaign (application_id, name);
+                CREATE INDEX campaign_application ON campaign (application_id\(postgres: ", id"));
 
                 -- `place`: of the variant, or `CampaignPart.winnerPlace`. The schedule may be gone.
                 CREATE TABLE campaign_part (

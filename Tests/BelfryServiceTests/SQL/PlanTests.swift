@@ -58,7 +58,7 @@ import Testing
         Plan(SegmentStatements.behind, "USING INDEX segment_name (application_id=? AND name>?)"),
         Plan(FollowUpStatements.ofPush, "USING INDEX follow_up_followed (followed_push_id=?)"),
         Plan(TemplateStatements.list, "USING INDEX template_name (application_id=?)"),
-        Plan(CampaignStatements.list, "USING INDEX campaign_name (application_id=?)"),
+        Plan(CampaignStatements.list, "USING INDEX campaign_application (application_id=?)"),
         Plan(CampaignStatements.parts, "USING PRIMARY KEY (campaign_id=?)"),
         Plan(TopicDeletionStatements.expired, "USING INDEX topic_expiry (expires_at_ms<?)"),
         Plan(SearchIndexStatements.behind, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
