@@ -10,7 +10,7 @@ import Testing
     private static let message = #"""
         {"template": true, "title": "Dairy", "language": "en", "link": "https://shop.example/{{values.shop}}", "data": {"a": 1},
          "body": "{{ values.count | default: 0 | plural: one: '# egg', other: '# eggs' }} for {{ user.name | default: 'you' }}",
-         "translations": {"de": {"title": "Molkerei", "body": "{{ values.count | plural: one: '# Ei', other: '# Eier' }}"}},
+         "translations": {"de": {"title": "Molkerei", "body": "{{ values.count | default: 0 | plural: one: '# Ei', other: '# Eier' }}"}},
          "custom": {"ios": {"badge": 3}}}
         """#
 
