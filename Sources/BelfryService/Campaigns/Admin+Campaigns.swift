@@ -36,7 +36,7 @@ extension Admin {
             let query = try Query(call, ["label"])
             let label = query.text("label")
             let campaigns = try await factory.store.campaigns(of: application.key)
-                .filter { campaign in label.map { campaign.plan.labels.contains($0.asName) } ?? true }
+                .filter { campaign in label.map { campaign.labels.contains($0.asName) } ?? true }
             return try Response(CampaignsReply(campaigns: campaigns.map { CampaignEntryReply($0) }))
         }
 
@@ -50,7 +50,10 @@ extension Admin {
 
         private func show(_ call: Call, _ application: Application) async throws -> Response {
             let campaign = try await found(call, application)
-            return try Response(CampaignReply(campaign, try await service.report(of: campaign)))
+            let report = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                try await service.report(of: campaign)
+            }
+            return try Response(CampaignReply(campaign, report))
         }
 
         private func update(_ call: Call, _ application: Application) async throws -> Response {
@@ -116,10 +119,10 @@ extension Admin {
         @OrNull var started_at: String?
         @OrNull var stopped_at: String?
 
-        init(_ campaign: Campaign) {
-            (name, state, labels) = (campaign.name, campaign.state.rawValue, campaign.plan.labels)
+        init(_ campaign: CampaignEntry) {
+            (name, state, labels) = (campaign.name, campaign.state.rawValue, campaign.labels)
             (version, created_at) = (campaign.version, campaign.createdAt.text)
-            _approved_by = OrNull(wrappedValue: campaign.approval?.by)
+            _approved_by = OrNull(wrappedValue: campaign.approver)
             _started_at = OrNull(wrappedValue: campaign.startedAt?.text)
             _stopped_at = OrNull(wrappedValue: campaign.stoppedAt?.text)
         }

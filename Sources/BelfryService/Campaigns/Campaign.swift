@@ -29,10 +29,16 @@ package struct Campaign: Sendable, Hashable {
     /// The most campaigns of one application.
     package static let countMax = 500
 
-    package enum State: String, Sendable { case draft, running, stopped }
+    package enum State: String, Sendable {
+        case draft, running, stopped
 
-    /// Running once it was started, whether or not pushes are still to come.
-    package var state: State { stoppedAt != nil ? .stopped : startedAt != nil ? .running : .draft }
+        /// Running once it was started, whether or not pushes are still to come.
+        init(startedAt: Instant?, stoppedAt: Instant?) {
+            self = stoppedAt != nil ? .stopped : startedAt != nil ? .running : .draft
+        }
+    }
+
+    package var state: State { State(startedAt: startedAt, stoppedAt: stoppedAt) }
 
     package static func checked(name: String, field: String = "name") throws(InvalidInput) -> String {
         let name = try name.asName(field: field)
@@ -41,6 +47,21 @@ package struct Campaign: Sendable, Hashable {
         }
         return name
     }
+}
+
+/// A campaign in a list, without its plan.
+package struct CampaignEntry: Sendable, Hashable {
+    package let name: String
+    package let labels: [String]
+    package let variants: Int
+    package let version: Int64
+    package let maker: String
+    package let approver: String?
+    package let createdAt: Instant
+    package let startedAt: Instant?
+    package let stoppedAt: Instant?
+
+    package var state: Campaign.State { Campaign.State(startedAt: startedAt, stoppedAt: stoppedAt) }
 }
 
 /// A person or a key, as far as it matters whether two are one.
@@ -103,6 +124,8 @@ package struct CampaignPlan: Sendable, Hashable {
     package static let variantsMax = 4
     package static let labelsMax = 16
     package static let labelBytesMax = 64
+    /// The most that the plan has as it is stored.
+    package static let bytesMax = 1 << 18
     /// A schedule's content, of which the winner is made, is kept longer than this.
     static let winnerAfterMax = Duration.seconds(14 * 86_400)
 
@@ -131,6 +154,10 @@ extension CampaignPlan {
             return try Admin.TargetBody("test_target", from: &reader).checked(channels: nil)
         }
         try checkPush()
+        let bytes = storedText.utf8.count
+        guard bytes <= Self.bytesMax else {
+            throw InvalidInput(field: "plan", "has \(bytes) bytes as it is stored, the limit is \(Self.bytesMax)")
+        }
     }
 
     /// The request of its pushes, without what is the campaign's own.

@@ -37,9 +37,10 @@ struct CampaignPages {
                     "Campaigns", ["Campaign", "State", "Labels", "Variants", "Made by", "Started"],
                     campaigns.map { campaign in
                         [
-                            [.link(campaign.name, Self.address(campaign, application))],
-                            [Self.badge(campaign)], [.text(campaign.plan.labels.joined(separator: ", "))],
-                            [.number(campaign.plan.variants.count)], [.text(campaign.maker.name)],
+                            [.link(campaign.name, Address.of(application, "campaigns", campaign.name))],
+                            [Self.badge(campaign.state, isApproved: campaign.approver != nil)],
+                            [.text(campaign.labels.joined(separator: ", "))], [.number(campaign.variants)],
+                            [.text(campaign.maker)],
                             [.time(campaign.startedAt, none: "–")],
                         ]
                     }, empty: "No campaign yet.")
@@ -51,9 +52,9 @@ struct CampaignPages {
         return page.saying(visit, ["deleted": "Deleted."])
     }
 
-    private static func badge(_ campaign: Campaign) -> Value {
-        switch campaign.state {
-        case .draft: campaign.approval == nil ? .badge("draft", .calm) : .badge("approved", .good)
+    private static func badge(_ state: Campaign.State, isApproved: Bool) -> Value {
+        switch state {
+        case .draft: isApproved ? .badge("approved", .good) : .badge("draft", .calm)
         case .running: .badge("running", .good)
         case .stopped: .badge("stopped", .warn)
         }
@@ -181,7 +182,9 @@ struct CampaignPages {
     private func page(
         of campaign: Campaign, _ visit: DashboardRequest, _ application: Application, _ form: Form
     ) async throws -> PageView {
-        let report = try await visit.services.all.campaigns.report(of: campaign)
+        let report = try await visit.searching(application) {
+            try await visit.services.all.campaigns.report(of: campaign)
+        }
         var page = Self.page(campaign, application, report)
         if visit.may(.send, Permission.Subject(application)) {
             page.sections.insert(
@@ -212,7 +215,7 @@ struct CampaignPages {
         PageView(campaign.name, in: application, "Campaigns") {
             Section {
                 Facts {
-                    Fact("State", badge(campaign))
+                    Fact("State", badge(campaign.state, isApproved: campaign.approval != nil))
                     Fact(
                         "Labels",
                         .text(campaign.plan.labels.isEmpty ? "none" : campaign.plan.labels.joined(separator: ", ")))

@@ -2,9 +2,9 @@ import FoundationEssentials
 
 extension Store {
     /// The campaigns of an application, the newest first.
-    package func campaigns(of application: Key<Application>) async throws -> [Campaign] {
+    package func campaigns(of application: Key<Application>) async throws -> [CampaignEntry] {
         try await readCommitted { db in
-            try db.prepared(CampaignStatements.list).all(application, Campaign.countMax, as: Campaign.init)
+            try db.prepared(CampaignStatements.list).all(application, Campaign.countMax, as: CampaignEntry.init)
         }
     }
 
@@ -43,7 +43,8 @@ extension Store {
             }
             let now = session.now
             let key = try session.insert(
-                CampaignStatements.insert, application, name, text, maker.name, maker.person, now)
+                CampaignStatements.insert, application, name, text, plan.storedLabels, plan.variants.count, maker.name,
+                maker.person, now)
             return Campaign(
                 key: Key(key), applicationKey: application, name: name, plan: plan, version: 1, maker: maker,
                 createdAt: now, updatedAt: now, approval: nil, startedAt: nil, stoppedAt: nil, winner: nil)
@@ -55,7 +56,8 @@ extension Store {
         let text = plan.storedText
         try await write { session in
             let changed = try session.prepared(CampaignStatements.update).run(
-                text, maker.name, maker.person, session.now, campaign.key, campaign.version)
+                text, plan.storedLabels, plan.variants.count, maker.name, maker.person, session.now, campaign.key,
+                campaign.version)
             guard changed > 0 else { throw EditConflict() }
         }
     }
@@ -172,6 +174,7 @@ struct NewCampaignPart: Sendable {
 
 extension CampaignPlan {
     var storedText: String { JSONValue.object(members).storedText }
+    fileprivate var storedLabels: String { JSONValue.strings(labels).storedText }
 }
 
 extension Campaign {
@@ -192,6 +195,18 @@ extension Campaign {
     }
 }
 
+extension CampaignEntry {
+    fileprivate init(_ row: some SQLRow) throws {
+        let labels = try StoreError.reading("the labels of a campaign") {
+            try JSONValue(json: row.blob(1)).strings("labels")
+        }
+        self.init(
+            name: row.text(0), labels: labels, variants: Int(row.integer(2)), version: row.integer(3),
+            maker: row.text(4), approver: row.textIfAny(5), createdAt: Instant(milliseconds: row.integer(6)),
+            startedAt: row.instantIfAny(7), stoppedAt: row.instantIfAny(8))
+    }
+}
+
 enum CampaignStatements {
     private static let columns = """
         id, application_id, name, plan, version, maker, maker_person_id, created_at_ms, updated_at_ms, approver, approved_at_ms,
@@ -200,7 +215,8 @@ enum CampaignStatements {
 
     /// Scans `campaign_application` backwards.
     static let list: SQLText = """
-        SELECT \(columns) /* campaigns.list */ FROM campaign
+        SELECT name, labels, variants, version, maker, approver, created_at_ms, started_at_ms,
+               stopped_at_ms /* campaigns.list */ FROM campaign
          WHERE application_id = $1
          ORDER BY id DESC
          LIMIT $2
@@ -219,16 +235,16 @@ enum CampaignStatements {
 
     static let insert: SQLText = """
         INSERT INTO campaign /* campaigns.insert */ (
-            application_id, name, plan, version, maker, maker_person_id, created_at_ms, updated_at_ms)
-        VALUES ($1, $2, $3, 1, $4, $5, $6, $6)
+            application_id, name, plan, labels, variants, version, maker, maker_person_id, created_at_ms, updated_at_ms)
+        VALUES ($1, $2, $3, $4, $5, 1, $6, $7, $8, $8)
         RETURNING id
         """
 
     static let update: SQLText = """
         UPDATE campaign /* campaigns.update */
-           SET plan = $1, maker = $2, maker_person_id = $3, updated_at_ms = $4, version = version + 1, approver = NULL,
-               approved_at_ms = NULL
-         WHERE id = $5 AND version = $6 AND started_at_ms IS NULL
+           SET plan = $1, labels = $2, variants = $3, maker = $4, maker_person_id = $5, updated_at_ms = $6,
+               version = version + 1, approver = NULL, approved_at_ms = NULL
+         WHERE id = $7 AND version = $8 AND started_at_ms IS NULL
         """
 
     static let approve: SQLText = """
@@ -288,12 +304,15 @@ enum CampaignMigration: SchemaMigration {
     static func run(in db: some SQLConnection) throws {
         try db.run(
             script: """
-                -- `plan`: see `CampaignPlan`. `maker_person_id` may outlive the person.
+                -- `plan`: see `CampaignPlan`; `labels` (a JSON array) and `variants` repeat a part of it for lists. `maker_person_id` may
+                -- outlive the person.
                 CREATE TABLE campaign (
                     id \(.key),
                     application_id \(.bigint) NOT NULL REFERENCES application (id),
                     name text \(postgres: "COLLATE \"C\"") NOT NULL,
                     plan text NOT NULL,
+                    labels text NOT NULL,
+                    variants \(.bigint) NOT NULL,
                     version \(.bigint) NOT NULL CHECK (version > 0),
                     maker text NOT NULL,
                     maker_person_id \(.bigint),
