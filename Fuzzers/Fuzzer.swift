@@ -46,7 +46,7 @@ struct Fuzzer {
         let isOfRequests = CommandLine.arguments[1] == "Requests"
         let prepare: @Sendable () -> Void = { if isOfRequests { prepareRequests() } }
         Self.judge = CostJudge(
-            nanosecondsPerByte: price, keptByDatabase: isOfRequests ? 1 << 17 : 0, prepare: prepare, target)
+            nanosecondsPerByte: price, keptByDatabase: isOfRequests ? 1 << 18 : 0, prepare: prepare, target)
         var count = CommandLine.argc - 1
         var arguments = CommandLine.unsafeArgv + 1
         _ = runDriver(&count, &arguments, fuzz)
