@@ -129,9 +129,7 @@ package struct CampaignPlan: Sendable, Hashable {
     /// A schedule's content, of which the winner is made, is kept longer than this.
     static let winnerAfterMax = Duration.seconds(14 * 86_400)
 
-    static let fields =
-        ["labels", "variants", "hold_out", "winner", "test_target"]
-        + Admin.PushBody.fields.filter { $0 != "at_most_once" } + ["at_most_once"]
+    static let fields = ["labels", "variants", "hold_out", "winner", "test_target"] + Admin.PushBody.fields
 
     /// The share that the winner gets.
     package var rest: Range<Int> { (variants.last?.share.upperBound ?? 0)..<(100 - holdOut) }
@@ -154,10 +152,7 @@ extension CampaignPlan {
             return try Admin.TargetBody("test_target", from: &reader).checked(channels: nil)
         }
         try checkPush()
-        let bytes = storedText.utf8.count
-        guard bytes <= Self.bytesMax else {
-            throw InvalidInput(field: "plan", "has \(bytes) bytes as it is stored, the limit is \(Self.bytesMax)")
-        }
+        try JSONValue.object(kept).checkStored("plan", bytesMax: Self.bytesMax)
     }
 
     /// The request of its pushes, without what is the campaign's own.
@@ -259,7 +254,10 @@ extension CampaignPlan {
         let (whole, count) = (100 - holdOut, drafts.count)
         let shares = given.isEmpty ? (0..<count).map { whole / count + ($0 < whole % count ? 1 : 0) } : given
         let sum = shares.reduce(0, +)
-        guard hasWinner ? sum < whole : sum == whole, shares.allSatisfy({ $0 > 0 }) else {
+        guard whole >= count else {
+            throw InvalidInput(field: "hold_out", "leaves \(whole) percent, the \(count) variants need one each")
+        }
+        guard hasWinner ? sum < whole : sum == whole else {
             let meant = hasWinner ? "less than \(whole), so that a rest is left for the winner" : "\(whole)"
             throw InvalidInput(field: "variants", "have shares of \(sum) percent together, it has to be \(meant)")
         }
@@ -292,7 +290,10 @@ extension CampaignPlan {
                 content = try Admin.PushBody.content("message", from: &reader)
             } catch { throw InvalidInput(field: "\(field).\(error.field)", error.problem) }
         }
-        if let template = members["template"]?.stringValue {
+        if let value = members["template"], !value.isNull {
+            guard let template = value.stringValue else {
+                throw InvalidInput(field: "\(field).template", "has to be a string, it is \(value.typeName)")
+            }
             var own = content ?? Push.Content()
             own.template = try TemplateReference(template, field: "\(field).template")
             content = own

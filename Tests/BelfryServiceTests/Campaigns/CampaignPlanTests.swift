@@ -46,6 +46,8 @@ extension CampaignPlan {
             (#""variants":[{"name":"A"},{"name":"A"}]"#, "variants[1].name"),
             (#""variants":[{"name":"A","message":{"body":5}}]"#, "variants[0].message.body"),
             (#""variants":[{"name":"A","colour":"red"}]"#, "variants[0].colour"),
+            (#""variants":[{"name":"A","template":5}]"#, "variants[0].template"),
+            (#""variants":[{"name":"A"},{"name":"B"}],"hold_out":99"#, "hold_out"),
             (#""winner":{"after":"PT4H"}"#, "winner"),
             (#""variants":[{"name":"A"}],"winner":{"after":"PT4H"}"#, "variants"),
             (#""variants":[{"name":"A","share":100}],"winner":{"after":"PT4H"}"#, "variants"),
