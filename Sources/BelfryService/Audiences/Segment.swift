@@ -20,11 +20,7 @@ package struct Segment: Sendable, Hashable {
     static let depthMax = 4
 
     package static func checked(name: String, field: String = "name") throws(InvalidInput) -> String {
-        let name = try name.asName(field: field)
-        guard name.utf8.count <= nameBytesMax else {
-            throw InvalidInput(field: field, "is \(name.utf8.count) bytes, the limit is \(nameBytesMax)")
-        }
-        return name
+        try name.asName(field: field, bytesMax: nameBytesMax)
     }
 }
 

@@ -41,11 +41,7 @@ package struct Campaign: Sendable, Hashable {
     package var state: State { State(startedAt: startedAt, stoppedAt: stoppedAt) }
 
     package static func checked(name: String, field: String = "name") throws(InvalidInput) -> String {
-        let name = try name.asName(field: field)
-        guard name.utf8.count <= nameBytesMax else {
-            throw InvalidInput(field: field, "is \(name.utf8.count) bytes, the limit is \(nameBytesMax)")
-        }
-        return name
+        try name.asName(field: field, bytesMax: nameBytesMax)
     }
 }
 
@@ -202,12 +198,7 @@ extension CampaignPlan {
         guard let value else { return [] }
         var labels: [String] = []
         for (index, text) in try value.strings("labels").enumerated() {
-            let label = try text.asName(field: "labels[\(index)]")
-            guard label.utf8.count <= labelBytesMax else {
-                throw InvalidInput(
-                    field: "labels[\(index)]", "is \(label.utf8.count) bytes, the limit is \(labelBytesMax)")
-            }
-            labels.append(label)
+            labels.append(try text.asName(field: "labels[\(index)]", bytesMax: labelBytesMax))
         }
         guard labels.count <= labelsMax else {
             throw InvalidInput(field: "labels", "has \(labels.count) labels, the limit is \(labelsMax)")
@@ -279,10 +270,7 @@ extension CampaignPlan {
             throw InvalidInput.unknown("\(field).\(name)", instead: fields)
         }
         guard let text = members["name"]?.stringValue else { throw InvalidInput.missing("\(field).name") }
-        let name = try text.asName(field: "\(field).name")
-        guard name.utf8.count <= labelBytesMax else {
-            throw InvalidInput(field: "\(field).name", "is \(name.utf8.count) bytes, the limit is \(labelBytesMax)")
-        }
+        let name = try text.asName(field: "\(field).name", bytesMax: labelBytesMax)
         var content: Push.Content?
         if let message = members["message"], !message.isNull {
             var reader = JSONReader(Array(message.storedText.utf8))

@@ -15,6 +15,15 @@ extension String {
         return name
     }
 
+    /// As `asName`; throws where it has more bytes than a limit, too.
+    package func asName(field: String, bytesMax: Int) throws(InvalidInput) -> String {
+        let name = try asName(field: field)
+        guard name.utf8.count <= bytesMax else {
+            throw InvalidInput(field: field, "is \(name.utf8.count) bytes, the limit is \(bytesMax)")
+        }
+        return name
+    }
+
     /// Throws where it contains a control character or the end of a line.
     package func checkControls(field: String) throws(InvalidInput) {
         if isPlainName { return }

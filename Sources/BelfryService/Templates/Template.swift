@@ -18,10 +18,7 @@ package struct Template: Sendable, Hashable {
     static let versionsMax = 20
 
     package static func checked(name: String, field: String = "name") throws(InvalidInput) -> String {
-        let name = try name.asName(field: field)
-        guard name.utf8.count <= nameBytesMax else {
-            throw InvalidInput(field: field, "is \(name.utf8.count) bytes, the limit is \(nameBytesMax)")
-        }
+        let name = try name.asName(field: field, bytesMax: nameBytesMax)
         guard !name.contains("@") else {
             throw InvalidInput(field: field, "has an @, which stands before the number of a version")
         }
