@@ -1,6 +1,6 @@
 /// Reads posting lists of one platform. A store implements it within one read transaction.
 package protocol PostingReader {
-    /// Up to `limit` device keys of the list that are greater than `after`, ascending.
+    /// Device keys of the list that are greater than `after`, ascending: fewer than `limit` at its end alone, or some more.
     func postings(_ list: PostingList, after: Int64, limit: Int) throws -> [Int64]
     var platform: Key<Platform> { get }
     /// The labels of a range that devices have; nil where they are more than `DeviceLabel.listsMax`.
@@ -11,33 +11,111 @@ package protocol PostingReader {
 
 /// Scans an audience in ascending order of devices, each once, with constant memory.
 ///
-/// Any-of is a k-way merge, all-of a galloping intersection; a difference scans its first list.
+/// Devices whose keys are close to one another are read together, as bits: lists are merged, intersected and subtracted by the word. Where
+/// one list of an all-of has a gap, the others skip it.
 package struct AudienceScan {
-    private let root: any PostingCursor
+    private let audience: Audience
+    private let reader: any PostingReader
 
-    package init(_ audience: Audience, reader: any PostingReader) throws {
-        root = try audience.cursor(reader: reader)
-    }
+    /// The keys of a window, which grows while there are devices in each.
+    private static let (keysMin, keysMax) = (256, 8_192)
+
+    package init(_ audience: Audience, reader: any PostingReader) { (self.audience, self.reader) = (audience, reader) }
 
     /// Up to `limit` devices greater than `after`.
     package func devices(after: Key<Device>?, limit: Int) throws -> [Key<Device>] {
         var found: [Key<Device>] = []
         found.reserveCapacity(min(limit, 4_096))
         // The cursor comes from a row, and so may be any number.
-        guard var target = (after?.rawValue ?? 0).successor else { return [] }
-        while found.count < limit, let device = try root.seek(target) {
-            found.append(Key(device))
-            guard let next = device.successor else { break }
+        guard limit > 0, var target = (after?.rawValue ?? 0).successor else { return [] }
+        let root = try audience.cursor(reader: reader)
+        var keys = Self.keysMin
+        while let first = try root.seek(target) {
+            if first - target > keys { keys = Self.keysMin }
+            var window = DeviceWindow(from: first, keys: min(keys, max(Self.keysMin, limit - found.count)))
+            try root.narrow(&window)
+            for device in window.devices {
+                found.append(Key(device))
+                if found.count == limit { return found }
+            }
+            guard let next = window.last.successor else { break }
             target = next
+            keys = min(2 * keys, Self.keysMax)
         }
         return found
     }
 }
 
+/// Devices with keys next to one another: a bit for each key tells whether its device is meant.
+private struct DeviceWindow {
+    let first: Int64
+    private var words: [UInt64]
+
+    /// All devices of so many keys, or some more.
+    init(from first: Int64, keys: Int) {
+        self.first = first
+        words = [UInt64](repeating: .max, count: (keys + 63) / 64)
+    }
+
+    /// The last key.
+    var last: Int64 {
+        let (last, overflow) = first.addingReportingOverflow(Int64(words.count * 64 - 1))
+        return overflow ? .max : last
+    }
+
+    var isEmpty: Bool { words.allSatisfy { $0 == 0 } }
+
+    var devices: [Int64] {
+        var devices: [Int64] = []
+        for (place, word) in words.enumerated() {
+            var rest = word
+            while rest != 0 {
+                devices.append(first + Int64(place * 64 + rest.trailingZeroBitCount))
+                rest &= rest - 1
+            }
+        }
+        return devices
+    }
+
+    /// The window with no devices.
+    var emptied: DeviceWindow {
+        var window = self
+        window.words = [UInt64](repeating: 0, count: words.count)
+        return window
+    }
+
+    /// Inserts devices in ascending order up to the last key, and returns the place of the first that is behind it.
+    ///
+    /// - Parameter start: the place of the first that is in the window.
+    mutating func insert(_ devices: [Int64], from start: Int) -> Int {
+        let (first, last) = (first, last)
+        var place = start
+        words.withUnsafeMutableBufferPointer { words in
+            while place < devices.count, devices[place] <= last {
+                let key = UInt64(bitPattern: devices[place] &- first)
+                // A damaged list may descend.
+                if key < words.count * 64 { words[Int(key >> 6)] |= 1 << (key & 63) }
+                place += 1
+            }
+        }
+        return place
+    }
+
+    mutating func formUnion(_ other: DeviceWindow) { combine(other) { $0 | $1 } }
+    mutating func formIntersection(_ other: DeviceWindow) { combine(other) { $0 & $1 } }
+    mutating func subtract(_ other: DeviceWindow) { combine(other) { $0 & ~$1 } }
+
+    private mutating func combine(_ other: DeviceWindow, _ body: (UInt64, UInt64) -> UInt64) {
+        for place in words.indices { words[place] = body(words[place], other.words[place]) }
+    }
+}
+
 /// A position in an ascending list that only moves forward.
 private protocol PostingCursor: AnyObject {
-    /// The first device at or after `target`; nil at the end. Targets never decrease.
+    /// A device at or after `target` that no device of the list is before; nil at the end. Targets never decrease.
     func seek(_ target: Int64) throws -> Int64?
+    /// Leaves the devices that are in the list. Targets are behind the window from then on.
+    func narrow(_ window: inout DeviceWindow) throws
 }
 
 extension Audience {
@@ -89,8 +167,8 @@ extension Audience {
     }
 }
 
-/// Reads a list in chunks that start small, for a gallop that needs few, and double while all of them are used: with a
-/// thousand lists each gives a step of the fan-out few devices, and the next step reads any surplus again.
+/// Reads a list in chunks that start small, for a list that others skip much of, and double while less is skipped between them than they
+/// hold: with a thousand lists each gives a step of the fan-out few devices, and the next step reads any surplus again.
 private final class ListCursor: PostingCursor {
     private let list: PostingList
     private let reader: any PostingReader
@@ -108,75 +186,61 @@ private final class ListCursor: PostingCursor {
 
     func seek(_ target: Int64) throws -> Int64? {
         while true {
-            while position < chunk.count {
-                if chunk[position] >= target { return chunk[position] }
-                position += 1
-                if let last = chunk.last, last < target { position = chunk.count }
+            if let last = chunk.last, last >= target {
+                while chunk[position] < target { position += 1 }
+                return chunk[position]
             }
             if isAtEnd { return nil }
             try read(from: target)
         }
     }
 
+    func narrow(_ window: inout DeviceWindow) throws {
+        var own = window.emptied
+        var target = window.first
+        while let device = try seek(target), device <= window.last {
+            position = own.insert(chunk, from: position)
+            guard position == chunk.count, let next = chunk.last?.successor else { break }
+            target = next
+        }
+        window.formIntersection(own)
+    }
+
     private func read(from target: Int64) throws {
-        let wasContiguous = chunk.last.map { $0 >= target - 1 } ?? false
-        if wasContiguous { chunkSize = min(chunkSize * 2, Self.chunkSizeMax) }
+        if let first = chunk.first, let last = chunk.last, target - last <= max(1, last - first) {
+            chunkSize = min(chunkSize * 2, Self.chunkSizeMax)
+        }
         chunk = try reader.postings(list, after: target - 1, limit: chunkSize)
         position = 0
         isAtEnd = chunk.count < chunkSize
     }
 }
 
-/// A k-way merge over a binary heap of the parts' positions.
 private final class AnyCursor: PostingCursor {
     private let parts: [any PostingCursor]
-    private var heap: [(device: Int64, part: Int)] = []
-    private var isStarted = false
 
     init(_ parts: [any PostingCursor]) { self.parts = parts }
 
     func seek(_ target: Int64) throws -> Int64? {
-        if !isStarted { try start(target) }
-        while let top = heap.first, top.device < target {
-            if let device = try parts[top.part].seek(target) {
-                heap[0].device = device
-            } else {
-                heap.swapAt(0, heap.count - 1)
-                heap.removeLast()
-            }
-            siftDown(0)
-        }
-        return heap.first?.device
-    }
-
-    private func start(_ target: Int64) throws {
-        isStarted = true
-        for (index, part) in parts.enumerated() {
+        var nearest: Int64?
+        for part in parts {
             guard let device = try part.seek(target) else { continue }
-            heap.append((device, index))
+            nearest = min(device, nearest ?? device)
         }
-        for index in stride(from: heap.count / 2 - 1, through: 0, by: -1) { siftDown(index) }
+        return nearest
     }
 
-    /// Runs once for each posting: the entry moves only at the end, into the hole that the smaller ones left.
-    private func siftDown(_ start: Int) {
-        guard start < heap.count else { return }
-        heap.withUnsafeMutableBufferPointer { heap in
-            let moving = heap[start]
-            var hole = start
-            while 2 * hole + 1 < heap.count {
-                var child = 2 * hole + 1
-                if child + 1 < heap.count, heap[child + 1].device < heap[child].device { child += 1 }
-                guard heap[child].device < moving.device else { break }
-                heap[hole] = heap[child]
-                hole = child
-            }
-            heap[hole] = moving
+    func narrow(_ window: inout DeviceWindow) throws {
+        var all = window.emptied
+        for part in parts {
+            var own = window
+            try part.narrow(&own)
+            all.formUnion(own)
         }
+        window = all
     }
 }
 
-/// A galloping intersection: the lists skip ahead to one another until all are at the same device.
 private final class AllCursor: PostingCursor {
     private let parts: [any PostingCursor]
 
@@ -186,54 +250,41 @@ private final class AllCursor: PostingCursor {
     }
 
     func seek(_ target: Int64) throws -> Int64? {
-        var candidate = target
-        var agreeing = 0
-        var index = 0
-        while agreeing < parts.count {
-            guard let device = try parts[index].seek(candidate) else { return nil }
-            agreeing = device == candidate ? agreeing + 1 : 1
-            candidate = device
-            index = (index + 1) % parts.count
+        var device = target
+        for part in parts {
+            guard let next = try part.seek(device) else { return nil }
+            device = next
         }
-        return candidate
+        return device
+    }
+
+    func narrow(_ window: inout DeviceWindow) throws {
+        for part in parts where !window.isEmpty { try part.narrow(&window) }
     }
 }
 
-/// Looks up devices of another cursor, some at a time: more while all of them are used.
+/// Looks up the devices of another cursor in their rows.
 private final class CheckedCursor: PostingCursor {
     private let whole: any PostingCursor
     private let checks: [DeviceCheck]
     private let reader: any PostingReader
-    private var found: ArraySlice<Int64> = []
-    /// The first device that has not been looked up.
-    private var next: Int64? = .min
-    private var chunkSize = 16
 
-    private static let chunkSizeMax = 1_024
+    private static let devicesAtOnce = 1_024
 
     init(_ whole: any PostingCursor, _ checks: [DeviceCheck], reader: any PostingReader) {
         (self.whole, self.checks, self.reader) = (whole, checks, reader)
     }
 
-    func seek(_ target: Int64) throws -> Int64? {
-        while true {
-            found = found.drop { $0 < target }
-            if let first = found.first { return first }
-            guard let next else { return nil }
-            chunkSize = target > next ? 16 : min(2 * chunkSize, Self.chunkSizeMax)
-            try lookUp(from: max(target, next))
-        }
-    }
+    func seek(_ target: Int64) throws -> Int64? { try whole.seek(target) }
 
-    private func lookUp(from first: Int64) throws {
-        var devices: [Int64] = []
-        var place: Int64? = first
-        while devices.count < chunkSize, let from = place, let device = try whole.seek(from) {
-            devices.append(device)
-            place = device.successor
+    func narrow(_ window: inout DeviceWindow) throws {
+        try whole.narrow(&window)
+        let devices = window.devices
+        window = window.emptied
+        for start in stride(from: 0, to: devices.count, by: Self.devicesAtOnce) {
+            let some = Array(devices[start..<min(start + Self.devicesAtOnce, devices.count)])
+            _ = window.insert(try reader.devices(some, that: checks), from: 0)
         }
-        next = devices.count == chunkSize ? place : nil
-        found = devices.isEmpty ? [] : try reader.devices(devices, that: checks)[...]
     }
 }
 
@@ -246,14 +297,14 @@ private final class ExceptCursor: PostingCursor {
         self.part = part
     }
 
-    func seek(_ target: Int64) throws -> Int64? {
-        var target = target
-        while let device = try whole.seek(target) {
-            guard try part.seek(device) == device else { return device }
-            guard let next = device.successor else { return nil }
-            target = next
-        }
-        return nil
+    func seek(_ target: Int64) throws -> Int64? { try whole.seek(target) }
+
+    func narrow(_ window: inout DeviceWindow) throws {
+        try whole.narrow(&window)
+        guard !window.isEmpty else { return }
+        var other = window
+        try part.narrow(&other)
+        window.subtract(other)
     }
 }
 

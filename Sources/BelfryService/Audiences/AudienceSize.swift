@@ -104,7 +104,7 @@ extension Store {
                     for place in 0..<Int64(room) {
                         let from = last / Int64(room) * place
                         postings.last = from + Self.sampleWidth
-                        let scan = try AudienceScan(draft.audience, reader: postings)
+                        let scan = AudienceScan(draft.audience, reader: postings)
                         if let device = try scan.devices(after: Key(from), limit: 1).first { spread.insert(device) }
                     }
                     keys = (spread + keys.filter { !spread.contains($0) }.prefix(room - spread.count)).sorted()

@@ -23,21 +23,29 @@ package enum DeviceList {
     package static func decode(_ bytes: UnsafeRawBufferPointer) -> [Key<Device>]? {
         var devices: [Key<Device>] = []
         devices.reserveCapacity(bytes.count)
-        var last: Int64 = 0
+        return each(in: bytes) { devices.append(Key($0)) } ? devices : nil
+    }
+
+    /// Calls `body` with each device, and returns false when the bytes are malformed.
+    ///
+    /// - Parameter first: what the first difference is from.
+    @inline(__always)
+    static func each(in bytes: UnsafeRawBufferPointer, behind first: Int64 = 0, _ body: (Int64) -> Void) -> Bool {
+        var last = first
         var difference: UInt64 = 0
         var shift: UInt64 = 0
         for byte in bytes {
-            guard shift <= 63, shift < 63 || byte <= 1 else { return nil }
+            guard shift <= 63, shift < 63 || byte <= 1 else { return false }
             difference |= UInt64(byte & 0x7F) << shift
             shift += 7
             guard byte < 0x80 else { continue }
             let (sum, overflow) = last.addingReportingOverflow(Int64(bitPattern: difference))
-            guard !overflow, sum > last else { return nil }
+            guard !overflow, sum > last else { return false }
             last = sum
-            devices.append(Key(sum))
+            body(sum)
             difference = 0
             shift = 0
         }
-        return shift == 0 ? devices : nil
+        return shift == 0
     }
 }

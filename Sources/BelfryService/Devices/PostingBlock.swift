@@ -36,21 +36,22 @@ struct PostingBlock: Hashable {
 }
 
 extension PostingBlock {
-    /// From the columns of `SQLitePostingBlockStatements.around` and `SQLitePostingStatements.topic`.
     init(_ row: SQLiteRow) throws {
-        let first = row.integer(0)
-        guard let others = row.isNull(1) ? [] : row.withBlob(1, { DeviceList.decode($0) }) else {
+        var devices: [Int64] = []
+        try row.eachPosting { devices.append($0) }
+        self.init(devices)
+    }
+}
+
+extension SQLiteRow {
+    /// Calls `body` with each device of a block: a row of `SQLitePostingBlockStatements.around` or `SQLitePostingStatements.topic`.
+    @inline(__always)
+    func eachPosting(_ body: (Int64) -> Void) throws {
+        let first = integer(0)
+        body(first)
+        guard isNull(1) || withBlob(1, { DeviceList.each(in: $0, behind: first, body) }) else {
             throw StoreError.damaged("a posting list", "at device \(first)")
         }
-        self.init(
-            [first]
-                + (try others.map { other in
-                    let (device, overflow) = first.addingReportingOverflow(other.rawValue)
-                    guard !overflow else {
-                        throw StoreError.unavailable("a posting list is damaged at device \(first)")
-                    }
-                    return device
-                }))
     }
 }
 

@@ -4,9 +4,7 @@ extension Database {
     func merged(_ list: SubscriptionList, after: Int64, limit: Int) throws -> [Int64] {
         var devices: [Int64] = []
         try prepared(SQLitePostingStatements.topic).scan(list.topic, list.platform, after) { row in
-            for device in try PostingBlock(row).devices where device > after && devices.count < limit {
-                devices.append(device)
-            }
+            try row.eachPosting { if $0 > after { devices.append($0) } }
             return devices.count < limit ? .next : .stop
         }
         return devices

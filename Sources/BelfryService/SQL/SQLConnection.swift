@@ -17,7 +17,8 @@ package protocol SQLConnection: SendableMetatype {
     /// The progress of the posting lists of topics.
     func postingMark() throws -> PostingMark
 
-    /// Up to `limit` devices of a posting list that are greater than `after`, ascending; those that are merged into it.
+    /// Devices of a posting list that are greater than `after`, ascending; those that are merged into it. Fewer than `limit` at its end alone,
+    /// or some more, where that costs nothing.
     func merged(_ list: SubscriptionList, after: Int64, limit: Int) throws -> [Int64]
 
     /// Adds devices to a posting list that has none of them yet.

@@ -90,7 +90,7 @@ import Testing
         let lists = Lists(members: [
             .active: Array(1...1_000), .interactive: Array(stride(from: 3, through: 1_000, by: 3)),
         ])
-        let scan = try AudienceScan(.except(.list(.active), .list(.interactive)), reader: lists)
+        let scan = AudienceScan(.except(.list(.active), .list(.interactive)), reader: lists)
         let first = try scan.devices(after: nil, limit: 10)
         let second = try scan.devices(after: first.last, limit: 10)
         #expect((first + second).map(\.rawValue) == (1...29).filter { $0 % 3 != 0 })
