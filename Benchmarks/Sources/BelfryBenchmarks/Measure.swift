@@ -6,7 +6,7 @@ struct Measure: AsyncParsableCommand {
 
     enum Name: String, CaseIterable, ExpressibleByArgument {
         case client, slowAnswers = "slow-answers", wholePath = "whole-path", idle, urgent, registrations, schedules
-        case audience, search, imports
+        case audience, expressions, search, imports
         case smallPushes = "small-pushes", filling
         case gateway, calls
         case fcm, webPush = "web-push", posting, mixed, isolation
@@ -15,6 +15,7 @@ struct Measure: AsyncParsableCommand {
     }
 
     @Flag(help: "100,000 devices instead of 1,000,000, and fewer rounds.") var quick = false
+    @Option(help: "So many devices instead of 1,000,000.") var devices: Int?
     @Option(help: "Measure this row alone; may be given several times.") var only: [Name] = []
     @Option(help: "The program to measure.") var belfry = ".build-release/release/belfry"
     @Option(help: "Where databases and logs go; it has to be on a real disk.") var directory = ".build-bench/stage"
@@ -25,7 +26,9 @@ struct Measure: AsyncParsableCommand {
         signal(SIGPIPE, SIG_IGN)
         let machine = Machine.description
         let environment = try await BenchmarkEnvironment(
-            options: BenchmarkEnvironment.Options(belfry: belfry, quick: quick, keeps: keep), directory: directory)
+            options: BenchmarkEnvironment.Options(
+                belfry: belfry, quick: quick, keeps: keep, count: devices),
+            directory: directory)
         do {
             let table = try await measure(environment)
             try await environment.strike()
@@ -56,6 +59,7 @@ struct Measure: AsyncParsableCommand {
         case .idle: try await LatencyRows(environment: environment, isBusy: false).measure()
         case .urgent: try await LatencyRows(environment: environment, isBusy: true).measure()
         case .audience: try await AudienceRow(environment: environment).measure()
+        case .expressions: try await ExpressionRows(environment: environment).measure()
         case .imports: try await ImportRows(environment: environment).measure()
         case .smallPushes: try await SmallPushRows(environment: environment).measure()
         case .filling: try await FillingRows(environment: environment).measure()

@@ -6,8 +6,9 @@ final class BenchmarkEnvironment {
         let belfry: String
         let quick: Bool
         let keeps: Bool
+        let count: Int?
 
-        var devices: Int { quick ? 100_000 : 1_000_000 }
+        var devices: Int { count ?? (quick ? 100_000 : 1_000_000) }
         var rounds: Int { quick ? 3 : 5 }
         var longRounds: Int { 3 }
     }
@@ -38,6 +39,23 @@ final class BenchmarkEnvironment {
         try await Task.sleep(for: .seconds(3))
         known = (server, crowd)
         return (server, crowd)
+    }
+
+    /// Milliseconds from a push's posting to its first batch and to its last. The provider dawdles meanwhile, so that the fan-out has the
+    /// cores for itself.
+    func fanOut(
+        to count: Int, at server: Server, _ post: () async throws -> Sender.Posted
+    ) async throws -> (first: Double, whole: Double) {
+        let before = (fanOut: try await server.fanOut(), answered: try await server.answered())
+        try await simulator.delay(by: 3_000)
+        let sentAt = try await post().sentAt
+        while try await server.fanOut() == before.fanOut { try await Task.sleep(for: .milliseconds(1)) }
+        let first = WallClock.now - sentAt
+        while try await server.fanOut() < before.fanOut + count { try await Task.sleep(for: .milliseconds(10)) }
+        let whole = WallClock.now - sentAt
+        try await simulator.delay(by: 0)
+        while try await server.answered() < before.answered + count { try await Task.sleep(for: .milliseconds(20)) }
+        return (first, whole)
     }
 
     func mix() async throws -> ProviderMix {

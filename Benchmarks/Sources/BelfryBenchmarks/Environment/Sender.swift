@@ -40,6 +40,16 @@ struct Sender: Sendable {
         return Posted(receipt: receipt, sentAt: sentAt, answeredAt: reply.at)
     }
 
+    /// Posts a push to what an expression means, by the admin API.
+    func push(where expression: String) async throws -> Posted {
+        let key = try server.adminKey
+        let sentAt = WallClock.now
+        let reply = try await http.post(
+            "/admin/v1/apps/\(server.identity.app_uuid)/pushes", key: key,
+            #"{"message":{"body":"news"},"target":{"where":"\#(expression)"}}"#)
+        return Posted(receipt: reply.string("receipt_id") ?? "", sentAt: sentAt, answeredAt: reply.at)
+    }
+
     func push(toDevice uuid: String) async throws -> Posted { try await post(#"{"devices":["\#(uuid)"]}"#) }
 
     /// Posts a push to one device that is due at a moment, in milliseconds since 1970.

@@ -136,6 +136,16 @@ final class HTTPCaller: Sendable {
         return reply
     }
 
+    /// Posts JSON to the admin API.
+    func post(_ path: String, key: String, _ body: String) async throws -> LoadResponse {
+        let fields = "Authorization: Bearer \(key)\r\nContent-Type: application/json\r\n"
+        let reply = try await send("POST", path, nil, body, fields: fields)
+        guard 200..<300 ~= reply.status else {
+            throw BenchmarkFault("POST \(path) was answered \(reply.status): \(reply.text)")
+        }
+        return reply
+    }
+
     /// Posts what a simulator's control port is to do.
     func perform(_ path: String, _ body: String, method: String = "POST") async throws {
         let reply = try await send(method, path, nil, body)

@@ -1,5 +1,5 @@
 /// A push to 1,024 topics, of which each device has ten: how soon its first batch is written, and how fast the whole
-/// audience is scanned. The provider dawdles meanwhile, so that the fan-out has the cores for itself.
+/// audience is scanned.
 struct AudienceRow {
     let environment: BenchmarkEnvironment
 
@@ -8,7 +8,9 @@ struct AudienceRow {
         let sender = try await Sender(server)
         var (firsts, rates): ([Double], [Double]) = ([], [])
         for _ in 0..<environment.options.rounds {
-            let (first, whole) = try await scan(server, sender, crowd)
+            let (first, whole) = try await environment.fanOut(to: crowd.count, at: server) {
+                try await sender.push(toTopics: topics)
+            }
             firsts.append(first)
             rates.append(Double(crowd.count * RegistrationRequests.tagCount) / whole * 1_000)
         }
@@ -20,22 +22,6 @@ struct AudienceRow {
                 what: "its whole scan, in postings", ours: rates.median.perSecond, target: "≥ 1,000,000 /s",
                 isReached: rates.median >= 1_000_000),
         ]
-    }
-
-    /// Milliseconds from the posting to the first batch and to the last.
-    private func scan(_ server: Server, _ sender: Sender, _ crowd: Crowd) async throws -> (Double, Double) {
-        let before = (fanOut: try await server.fanOut(), answered: try await server.answered())
-        try await environment.simulator.delay(by: 3_000)
-        let sentAt = try await sender.push(toTopics: topics).sentAt
-        while try await server.fanOut() == before.fanOut { try await Task.sleep(for: .milliseconds(1)) }
-        let first = WallClock.now - sentAt
-        while try await server.fanOut() < before.fanOut + crowd.count { try await Task.sleep(for: .milliseconds(10)) }
-        let whole = WallClock.now - sentAt
-        try await environment.simulator.delay(by: 0)
-        while try await server.answered() < before.answered + crowd.count {
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        return (first, whole)
     }
 
     /// All topics that devices are drawn to, their marks, and some that nobody has.
