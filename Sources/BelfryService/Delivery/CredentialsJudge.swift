@@ -66,7 +66,9 @@ struct CredentialsJudge: Sendable {
 
     /// Stores a finding. A fault is logged only, as delivery goes on: the probe then lapses, and another worker tries again.
     private func note(_ finding: ProbeFinding, of service: String?, on platform: Platform) async {
-        do { try await store.note(finding, of: service, on: platform) } catch {
+        do { try await store.note(finding, of: service, on: platform) } catch is CancellationError {
+            // The process ends.
+        } catch {
             DeliveryMetric.fault()
             logger.error(
                 "the result of credentials was not stored, and is retried",
