@@ -17,6 +17,7 @@ struct EventCounter<Session: WriteSession> {
     private var onPlatform: [Count<Int64>: Int64] = [:]
     /// The bits of devices that report pushes, by the block that has them.
     private var reports: [PushBlock: Int64] = [:]
+    private var acknowledgements: Acknowledgements<Session>
     /// Most events of a batch are about a few pushes.
     private var pushes: [UUID: PushOfEvent?] = [:]
 
@@ -33,10 +34,11 @@ struct EventCounter<Session: WriteSession> {
     private struct PushBlock: Hashable, Comparable {
         let push: Key<Push>
         let kind: AnalyticsKind
+        let platform: Key<Platform>
         let block: Int64
 
         static func < (left: Self, right: Self) -> Bool {
-            (left.push, left.kind, left.block) < (right.push, right.kind, right.block)
+            (left.push, left.kind, left.platform, left.block) < (right.push, right.kind, right.platform, right.block)
         }
     }
 
@@ -48,6 +50,7 @@ struct EventCounter<Session: WriteSession> {
     init(session: Session, platform: Platform, lateMax: Duration) {
         self.session = session
         self.platform = platform
+        acknowledgements = Acknowledgements(session: session, application: platform.applicationKey)
         self.lateMax = lateMax
     }
 
@@ -77,9 +80,7 @@ struct EventCounter<Session: WriteSession> {
         let block = DeviceBlock(named.device)
         if let push {
             ofPushes[Count(subject: push.key, kind: event.kind), default: 0] += 1
-            if PushReport(event.kind) != nil {
-                reports[PushBlock(push: push.key, kind: event.kind, block: block.number), default: 0] |= block.bits
-            }
+            if let report = PushReport(event.kind) { try note(report, of: push.key, by: named.device) }
         }
         if let geofence = event.geofence {
             try countTrigger(of: geofence, at: event.location, countedAt)
@@ -87,6 +88,23 @@ struct EventCounter<Session: WriteSession> {
                 platform.applicationKey, geofence, platform.key, block.number, block.bits, countedAt)
         }
         if event.kind == .heartbeat { try countBeat(named, of: push, countedAt) }
+    }
+
+    private mutating func note(_ report: PushReport, of push: Key<Push>, by device: Key<Device>) throws {
+        note(report, of: push, by: device, on: platform.key)
+        guard report == .opened, let opened = try acknowledgements.acknowledged(by: device, opening: push) else {
+            return
+        }
+        for other in opened.devices { note(report, of: opened.push, by: other.device, on: other.platform) }
+        note(report, of: opened.push, by: device, on: platform.key)
+    }
+
+    private mutating func note(
+        _ report: PushReport, of push: Key<Push>, by device: Key<Device>, on platform: Key<Platform>
+    ) {
+        let block = DeviceBlock(device)
+        reports[PushBlock(push: push, kind: report.kind, platform: platform, block: block.number), default: 0] |=
+            block.bits
     }
 
     private func isOurs(_ device: Key<Device>) throws -> Bool {
@@ -130,7 +148,7 @@ struct EventCounter<Session: WriteSession> {
         if !reports.isEmpty {
             let addToPush = try session.prepared(ReportStatements.addToPush)
             for (report, bits) in reports.sorted(by: { $0.key < $1.key }) {
-                try addToPush.send(report.push, report.kind.rawValue, platform.key, report.block, bits)
+                try addToPush.send(report.push, report.kind.rawValue, report.platform, report.block, bits)
             }
         }
         let addToPlatform = try session.prepared(CountStatements.addToPlatform)

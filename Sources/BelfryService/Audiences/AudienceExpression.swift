@@ -37,6 +37,8 @@ package enum AudienceTerm: Sendable, Hashable {
     case geofences([Key<Geofence>])
     /// The saved segment of a name.
     case segment(String)
+    /// Devices that pushes of a campaign went to, or whose apps reported so of one.
+    case campaign(PushReport?, String)
     /// A stable part of all users, and of the devices without one.
     case share(AudienceShare)
 }
@@ -169,7 +171,7 @@ extension AudienceTerm {
         case .devices(let uuids), .sent(let uuids), .reported(_, let uuids): uuids.count
         case .geofences(let keys): keys.count
         case .property(_, .equals(let values)): values.count
-        case .platforms, .property, .everyone, .imported, .segment, .share: 1
+        case .platforms, .property, .everyone, .imported, .segment, .campaign, .share: 1
         }
     }
 }
@@ -244,12 +246,15 @@ extension AudienceExpression {
 
 /// Reads terms, for both forms.
 enum AudienceReader {
-    static let terms = [
-        "everyone", "topic", "user", "device", "platform", "language", "time_zone", "country", "app_version",
-        "os_version",
-        "os", "model", "manufacturer", "last_seen", "imported", "segment", "sent", "user_time_zone",
-        "created", "received", "opened", "geofence", "share",
-    ]
+    static let terms =
+        [
+            "everyone", "topic", "user", "device", "platform", "language", "time_zone", "country", "app_version",
+            "os_version",
+            "os", "model", "manufacturer", "last_seen", "imported", "segment", "sent", "user_time_zone",
+            "created", "received", "opened", "geofence", "share",
+        ] + campaignTerms
+    /// Each with a report, or without one for what was sent.
+    static let campaignTerms = ["sent_campaign", "received_campaign", "opened_campaign"]
 
     static func term(_ name: String, _ value: JSONValue, _ field: String) throws(InvalidInput) -> AudienceExpression {
         switch name {
@@ -257,11 +262,13 @@ enum AudienceReader {
             guard case .bool(let flag) = value else { throw InvalidInput(field: field, "has to be true or false") }
             let term = AudienceExpression.term(name == "everyone" ? .everyone : .imported)
             return flag ? term : .not(term)
-        case "segment":
-            guard let segment = value.stringValue else {
-                throw InvalidInput(field: field, "has to be the name of a segment, it is \(value.typeName)")
+        case "segment",
+            _ where campaignTerms.contains(name):
+            guard let text = value.stringValue else {
+                let noun = name == "segment" ? name : "campaign"
+                throw InvalidInput(field: field, "has to be the name of a \(noun), it is \(value.typeName)")
             }
-            return .term(.segment(try segment.asName(field: field)))
+            return .term(try ofName(name, text, field))
         case "topic", "user", "device", "platform", "sent", "received", "opened":
             return .term(try named(name, try texts(value, field), field))
         case "share":
@@ -274,6 +281,15 @@ enum AudienceReader {
             guard let property = DeviceProperty(word: name) else { throw InvalidInput.unknown(field, instead: terms) }
             return try tests(of: property, value, field)
         }
+    }
+
+    static func word(ofCampaign report: PushReport?) -> String { "\(report?.rawValue ?? "sent")_campaign" }
+
+    /// A term that has one name of something saved.
+    static func ofName(_ name: String, _ text: String, _ field: String) throws(InvalidInput) -> AudienceTerm {
+        guard name != "segment" else { return .segment(try text.asName(field: field)) }
+        return .campaign(
+            PushReport(rawValue: String(name.prefix { $0 != "_" })), try Campaign.checked(name: text, field: field))
     }
 
     static func named(_ name: String, _ values: [String], _ field: String) throws(InvalidInput) -> AudienceTerm {
@@ -491,6 +507,7 @@ extension AudienceTerm {
         case .everyone: ["everyone": .bool(true)]
         case .imported: ["imported": .bool(true)]
         case .segment(let name): ["segment": .string(name)]
+        case .campaign(let report, let name): JSONObject([(AudienceReader.word(ofCampaign: report), .string(name))])
         case .share(let share): ["share": .string(share.text)]
         case .topics(let names): ["topic": .oneOrMany(names.map(JSONValue.string))]
         case .users(let ids): ["user": .oneOrMany(ids.map(JSONValue.string))]

@@ -60,6 +60,8 @@ extension AudienceTerm {
         case .everyone: "everyone"
         case .imported: "imported"
         case .segment(let name): "segment:\(name.quotedIfNeeded)"
+        case .campaign(let report, let name):
+            "\(AudienceReader.word(ofCampaign: report)):\(name.quotedIfNeeded)"
         case .share(let share): "share:\(share.text.quotedIfNeeded)"
         case .topics(let names): "topic:\(names.map(\.quotedIfNeeded).joined(separator: ","))"
         case .users(let ids): "user:\(ids.map(\.quotedIfNeeded).joined(separator: ","))"
@@ -194,9 +196,10 @@ private struct AudienceTextParser {
         return try term()
     }
 
-    private static let named = [
-        "topic", "user", "device", "platform", "segment", "sent", "received", "opened", "geofence", "share",
-    ]
+    private static let named =
+        [
+            "topic", "user", "device", "platform", "segment", "sent", "received", "opened", "geofence", "share",
+        ] + AudienceReader.campaignTerms
 
     private mutating func term() throws(InvalidInput) -> AudienceExpression {
         terms += 1
@@ -223,16 +226,17 @@ private struct AudienceTextParser {
             position = start
             throw fault(
                 "`\(name.prefix(64))` is no term; terms are topic, user, device, platform, lang, tz, country, version, osversion, "
-                    + "os, model, maker, seen, created, usertz, imported, sent, received, opened, geofence, everyone, segment, "
-                    + "share, attr.NAME and user.NAME")
+                    + "os, model, maker, seen, created, usertz, imported, sent, received, opened, sent_campaign, received_campaign, opened_campaign, geofence, "
+                    + "everyone, segment, share, attr.NAME and user.NAME")
         }
         let isNot = take("!=")
         guard isNot || take(":") || take("=") else { throw fault("`\(name)` has no value; write \(name):value") }
         let texts = try values().map(\.text)
-        guard texts.count == 1 || name != "segment" && name != "share" else { throw fault("`\(name)` takes one value") }
+        let isSaved = name == "segment" || AudienceReader.campaignTerms.contains(name)
+        guard texts.count == 1 || !isSaved && name != "share" else { throw fault("`\(name)` takes one value") }
         let term: AudienceTerm =
             switch name {
-            case "segment": .segment(try texts[0].asName(field: field))
+            case _ where isSaved: try AudienceReader.ofName(name, texts[0], field)
             case "share": .share(try AudienceShare(texts[0], field: field))
             default: try AudienceReader.named(name, texts, field)
             }

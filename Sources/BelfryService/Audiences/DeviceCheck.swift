@@ -238,7 +238,7 @@ extension AudienceExpression {
             return .lists(.list(.platforms(world.platforms.filter { meant.contains($0.kind) }.map(\.key).sorted())))
         case .imported: return .check(DeviceCheck(.imported))
         case .share(let share): return .check(DeviceCheck(.share(share)))
-        case .segment: return .lists(.any([]))
+        case .segment, .campaign: return .lists(.any([]))
         case .property(let property, let test):
             if let lists = LabelRange.lists(of: property, test) { return .lists(union(lists.map(Audience.list))) }
             // What was meant by a time span stays what it was when the push was made.

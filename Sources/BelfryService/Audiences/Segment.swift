@@ -49,12 +49,16 @@ extension AudienceExpression {
 
     /// The expression with segments in the place of their names.
     func replacing(_ segments: [String: AudienceExpression]) -> AudienceExpression {
+        replacing { term in if case .segment(let name) = term { segments[name] } else { nil } }
+    }
+
+    /// The expression with others in the place of some terms.
+    private func replacing(_ other: (AudienceTerm) -> AudienceExpression?) -> AudienceExpression {
         switch self {
-        case .all(let parts): .all(parts.map { $0.replacing(segments) })
-        case .any(let parts): .any(parts.map { $0.replacing(segments) })
-        case .not(let part): .not(part.replacing(segments))
-        case .term(.segment(let name)): segments[name] ?? self
-        case .term: self
+        case .all(let parts): .all(parts.map { $0.replacing(other) })
+        case .any(let parts): .any(parts.map { $0.replacing(other) })
+        case .not(let part): .not(part.replacing(other))
+        case .term(let term): other(term) ?? self
         }
     }
 
@@ -99,6 +103,32 @@ extension AudienceExpression {
             )
         }
         return resolved
+    }
+}
+
+extension AudienceExpression {
+    /// The expression with the pushes of every campaign written out. Throws where there is no such campaign.
+    ///
+    /// - Parameter find: the receipts of a campaign's pushes.
+    func withCampaigns(_ find: (String) async throws -> [UUID]?) async throws -> AudienceExpression {
+        var receipts: [String: [UUID]] = [:]
+        for case .campaign(_, let name) in terms where receipts[name] == nil {
+            guard let found = try await find(name) else {
+                throw InvalidInput(field: "target.where", "names the campaign '\(name)', which there is not")
+            }
+            receipts[name] = found
+        }
+        let written = replacing { term in
+            guard case .campaign(let report, let name) = term else { return nil }
+            let pushes = receipts[name] ?? []
+            return .term(report.map { .reported($0, pushes) } ?? .sent(pushes))
+        }
+        guard written.valueCount <= Self.resolvedValuesMax else {
+            throw InvalidInput(
+                field: "target.where",
+                "has more than \(Self.resolvedValuesMax) values with the pushes of its campaigns, which is the limit")
+        }
+        return written
     }
 }
 

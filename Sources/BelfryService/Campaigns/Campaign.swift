@@ -166,6 +166,9 @@ extension CampaignPlan {
         guard body.channels == nil else {
             throw InvalidInput(field: "target.channels", "have subscribers that only Apple knows: send a push to them")
         }
+        guard !body.isConditional else {
+            throw InvalidInput(field: "unless_sent", "is for pushes that are scheduled by themselves")
+        }
         let content = try body.content()
         guard content != nil || variants.allSatisfy({ $0.content != nil }) else {
             throw InvalidInput.missing("message")

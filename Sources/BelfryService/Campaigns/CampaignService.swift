@@ -76,8 +76,7 @@ package struct CampaignService: Sendable {
             guard try await store.stop(campaign) else { throw StoreError.conflict("it does not run") }
         }
         for part in try await store.parts(of: campaign.key) {
-            for receipt in try await store.figures(of: part.schedule, application.key)?.receipts ?? []
-            where receipt.settledAt == nil {
+            for receipt in try await store.figures(of: part.schedule, application.key)?.receipts ?? [] {
                 _ = try await pushes.cancel(receipt, of: application, by: author)
             }
         }

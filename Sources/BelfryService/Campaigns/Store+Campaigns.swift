@@ -1,4 +1,4 @@
-import FoundationEssentials
+package import FoundationEssentials
 
 extension Store {
     /// The campaigns of an application, the newest first.
@@ -146,15 +146,31 @@ extension Store {
         return content
     }
 
-    /// The sums of all pushes of a schedule; nil where it is not kept any more.
-    func figures(of key: Key<Schedule>, _ application: Key<Application>) async throws -> CampaignFigures? {
-        guard let schedule = try await schedule(key, of: application) else { return nil }
-        let runs = try await runs(of: key)
+    package func campaignReceipts(_ name: String, of application: Key<Application>) async throws -> [UUID]? {
+        guard let campaign = try await campaign(named: name, of: application) else { return nil }
+        var found: [UUID] = []
+        for part in try await parts(of: campaign.key) {
+            guard let schedule = try await schedule(part.schedule, of: application) else { continue }
+            found += try await receipts(of: schedule)
+        }
+        return Array(found.prefix(AudienceExpression.valuesMax))
+    }
+
+    /// The receipts of its pushes, of those of many the latest.
+    private func receipts(of schedule: Schedule) async throws -> [UUID] {
+        let runs = try await runs(of: schedule.key)
         var receipts = runs.compactMap(\.how.receiptID)
         if receipts.isEmpty, let receipt = schedule.ending?.how.receiptID { receipts = [receipt] }
         for case .started(let child) in runs.map(\.how).prefix(CampaignFigures.childrenMax) {
             receipts += try await self.runs(of: child).compactMap(\.how.receiptID)
         }
+        return receipts
+    }
+
+    /// The sums of all pushes of a schedule; nil where it is not kept any more.
+    func figures(of key: Key<Schedule>, _ application: Key<Application>) async throws -> CampaignFigures? {
+        guard let schedule = try await schedule(key, of: application) else { return nil }
+        let receipts = try await receipts(of: schedule)
         var figures = CampaignFigures(schedule: schedule)
         for id in receipts {
             guard let receipt = try await receipt(id), receipt.push.applicationKey == application else { continue }

@@ -212,6 +212,19 @@ struct ComposeForm: Sendable {
                 ),
                 .text(
                     "throttle", "At most so many devices a minute", hint: "Empty: as fast as it goes.", type: "number"),
+                .text(
+                    "remind_every", "Remind every",
+                    hint:
+                        "Such as PT10M for ten minutes, or P1D for a day: it is sent again to those who have not opened it. Empty: once."
+                ),
+                .text(
+                    "remind_times", "At most so many reminders", hint: "Up to 50, in up to seven days.", type: "number"),
+                .text(
+                    "unless_within", "Only if no other push was sent within",
+                    hint:
+                        "Such as P1D before its time: an alarm for a push that did not come. Needs a time, or a repetition."
+                ),
+                .text("unless_kind", "Of the kind", hint: "Of the push that should have come. Empty: any."),
             ])
     }
 
@@ -248,6 +261,13 @@ struct ComposeForm: Sendable {
         if form.isChecked("at_most_once") { members["at_most_once"] = .bool(true) }
         if !form["kind"].isEmpty { members["kind"] = .string(form["kind"]) }
         if !form["throttle"].isEmpty { members["throttle_per_minute"] = .string(form["throttle"]) }
+        for (name, fields) in Self.paced {
+            var own: JSONObject = [:]
+            for (member, field) in fields where !form[field].isEmpty {
+                own[member] = Int64(form[field]).map(JSONValue.integer) ?? .string(form[field])
+            }
+            if !own.isEmpty { members[name] = .object(own) }
+        }
         let isLocal = form["clock"] == "local" && !form["send_at"].isEmpty
         if isLocal {
             var local: JSONObject = ["local": .string(form["send_at"])]
@@ -261,6 +281,12 @@ struct ComposeForm: Sendable {
         members["recurrence"] = try RecurrenceForm.recurrence(form)
         return .object(members)
     }
+
+    /// The fields of the form for the members of these objects.
+    private static let paced = [
+        ("reminders", [("every", "remind_every"), ("times", "remind_times")]),
+        ("unless_sent", [("within", "unless_within"), ("kind", "unless_kind")]),
+    ]
 
     /// Whether there is nothing in it that devices would get: mostly a message that was forgotten.
     func isBlank(_ form: FormData) -> Bool {
@@ -395,6 +421,9 @@ struct ComposeForm: Sendable {
         if json["at_most_once"] == .bool(true) { data.put("at_most_once", "yes") }
         data.put("kind", json["kind"]?.stringValue ?? "")
         data.put("throttle", json["throttle_per_minute"]?.flat ?? "")
+        for (name, fields) in Self.paced {
+            for (member, field) in fields { data.put(field, json[name]?[member]?.flat ?? "") }
+        }
         for name in ["send_at", "expires_at"] { data.put(name, Self.local(json[name]?.stringValue ?? "")) }
         if let local = json["send_at"]?["local"]?.stringValue {
             data.put("clock", "local")
@@ -454,7 +483,9 @@ struct ComposeForm: Sendable {
             "message.custom": "custom", "target": "audience", "target.platforms": "audience",
             "target.where": "where", "template": saved,
             "send_at.local": "send_at", "send_at.past": "past", "send_at.time_zone": "default_zone",
-            "throttle_per_minute": "throttle",
+            "throttle_per_minute": "throttle", "reminders": "remind_every", "reminders.every": "remind_every",
+            "reminders.times": "remind_times", "unless_sent": "unless_within", "unless_sent.within": "unless_within",
+            "unless_sent.kind": "unless_kind",
         ]) { $1 }
         .merging(RecurrenceForm.names) { $1 }
 }

@@ -141,8 +141,7 @@ extension PushRequest {
         members["template"] = content.template.map { .string($0.text) }
         members["urgency"] = lane.map { .string($0.word) }
         if guarantee == .atMostOnce { members["at_most_once"] = .bool(true) }
-        members["kind"] = content.pacing.kind.map(JSONValue.string)
-        members["throttle_per_minute"] = content.pacing.perMinute.map { .integer(Int64($0)) }
+        for (name, value) in content.pacing.fields { members[name] = value }
         members["expires_at"] = expiresAt.map { .string($0.text) }
         if let local = target.local {
             members["send_at"] = local.json

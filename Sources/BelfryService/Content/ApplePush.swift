@@ -10,7 +10,7 @@ package struct ApplePush: Sendable, Hashable {
     /// Whether APNs keeps it for devices that cannot be reached at once.
     package let isStored: Bool
     /// `aps` and, beside it, the app's own members.
-    package let payload: JSONObject
+    package var payload: JSONObject
     /// Whether the payload is sent as it is, without a receipt id: a sender of Apple's own protocol wrote it.
     package let isVerbatim: Bool
 

@@ -74,6 +74,23 @@ extension Push.Content {
             || appleBadge.isCounting
     }
 
+    /// Without badges that count up: the same message once more counts nothing.
+    var withoutCounting: Push.Content {
+        guard countsBadges else { return self }
+        var content = self
+        if badge.isCounting { content.badge = nil }
+        if (web?.appBadge).isCounting { content.web?.appBadge = nil }
+        if BadgeChange(stored: custom["ios"]?["badge"]).isCounting {
+            content.custom["ios"] = custom["ios"]?.removing(["badge"])
+        }
+        if appleBadge.isCounting,
+            case .object(let payload)? = JSONValue.object(apple?.payload ?? [:]).removing(["aps", "badge"])
+        {
+            content.apple?.payload = payload
+        }
+        return content
+    }
+
     private var appleBadge: BadgeChange? {
         apple.flatMap { $0.isVerbatim ? nil : BadgeChange(stored: $0.payload["aps"]?["badge"]) }
     }

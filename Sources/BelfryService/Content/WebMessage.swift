@@ -5,7 +5,7 @@ package struct WebMessage: Sendable, Hashable {
     /// The members of the notification: `title`, `body`, `icon`, … as `WebNotificationRules` knows them.
     package let notification: JSONObject
     /// The number on the app's icon; 0 takes it away.
-    package let appBadge: BadgeChange?
+    package var appBadge: BadgeChange?
     /// A message that waits at the push service, or is shown already, is replaced by a later one of the same topic.
     package let topic: String?
     package let urgency: Urgency?

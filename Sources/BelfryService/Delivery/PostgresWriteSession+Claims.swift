@@ -9,7 +9,8 @@ extension PostgresWriteSession {
             PostgresArray(pushes.map(\.receiptID)), PostgresArray(pushes.map(\.applicationKey)),
             PostgresArray(pushes.map(\.lane.rawValue)), PostgresArray(pushes.map(\.guarantee.rawValue)),
             PostgresArray(pushes.map(\.expiresAt)), PostgresArray(pushes.map(\.storedContent)),
-            PostgresArray(pushes.map(\.storedAudience)), PostgresArray(pushes.map { $0.platforms?.storedText }), now
+            PostgresArray(pushes.map(\.storedAudience)), PostgresArray(pushes.map { $0.platforms?.storedText }),
+            PostgresArray(pushes.map(\.content.pacing.kind)), now
         ) { row in
             if let receiptID = row.uuid(1) { keys[receiptID] = Key(row.integer(0)) }
         }

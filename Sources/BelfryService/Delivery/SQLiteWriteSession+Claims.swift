@@ -7,7 +7,7 @@ extension SQLiteWriteSession {
         return try pushes.map { push in
             let inserted = try insert.run(
                 push.receiptID, push.applicationKey, push.lane.rawValue, push.guarantee.rawValue, push.expiresAt,
-                push.storedContent, push.storedAudience, push.platforms?.storedText, now)
+                push.storedContent, push.storedAudience, push.platforms?.storedText, push.content.pacing.kind, now)
             return inserted > 0 ? Key(db.lastInsertedRowID) : nil
         }
     }

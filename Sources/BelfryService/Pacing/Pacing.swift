@@ -1,9 +1,13 @@
-/// The brakes of a push: its throttle, and the rules of its application unless its kind is exempt.
+/// When and how often a push goes to its devices: its throttle, its reminders, and the rules of its application unless its kind is exempt.
 package struct Pacing: Sendable, Hashable {
     /// The sender's word for what the push is about, such as `marketing`; nil where it gives none.
     package var kind: String?
     /// The most devices that are told in a minute, retries aside; nil without a limit.
     package var perMinute: Int?
+    /// How often it is sent again until it is opened; nil for once.
+    package var reminders: Reminders?
+    /// The condition of a schedule; nil for none.
+    package var unlessSent: UnlessSent?
     /// The application's rules when the push was accepted. Empty before, and where the kind is exempt.
     package var rules = DeliveryRules()
     /// Whether it is shown without a sound: it came in quiet hours. Never stored.
@@ -13,7 +17,17 @@ package struct Pacing: Sendable, Hashable {
 
     package static let perMinuteRange: ClosedRange<Int64> = 1...10_000_000
 
-    package var isEmpty: Bool { kind == nil && perMinute == nil && rules.isEmpty }
+    package var isEmpty: Bool { fields.isEmpty && rules.isEmpty }
+
+    /// Its fields in a request.
+    var fields: JSONObject {
+        var members: JSONObject = [:]
+        members["kind"] = kind.map(JSONValue.string)
+        members["throttle_per_minute"] = perMinute.map { .integer(Int64($0)) }
+        members["reminders"] = reminders?.json
+        members["unless_sent"] = unlessSent?.json
+        return members
+    }
 
     /// That of calls, tests and what only the app sees.
     static let exempt = Pacing(kind: DeliveryRules.exemptKind)
@@ -45,12 +59,20 @@ extension Pacing {
     init(stored members: JSONObject) throws(InvalidInput) {
         self.init(kind: members["kind"]?.stringValue, perMinute: members["per_minute"]?.wholeNumber.map { Int($0) })
         rules = try DeliveryRules(.object(members))
+        reminders = try members["reminders"].map { (value) throws(InvalidInput) in
+            try Reminders(value, field: "reminders")
+        }
+        unlessSent = try members["unless_sent"].map { (value) throws(InvalidInput) in
+            try UnlessSent(value, field: "unless_sent")
+        }
     }
 
     var json: JSONObject {
         var members = rules.json
         members["kind"] = kind.map(JSONValue.string)
         members["per_minute"] = perMinute.map { .integer(Int64($0)) }
+        members["reminders"] = reminders?.json
+        members["unless_sent"] = unlessSent?.json
         return members
     }
 }

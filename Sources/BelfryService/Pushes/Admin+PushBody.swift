@@ -5,7 +5,7 @@ extension Admin {
     package struct PushBody: Body {
         package static let fields = [
             "message", "template", "target", "send_at", "expires_at", "urgency", "at_most_once", "recurrence", "kind",
-            "throttle_per_minute",
+            "throttle_per_minute", "reminders", "unless_sent",
         ]
         package static let sends = true
         /// The message as it is written: beside a template only what differs from that.
@@ -67,9 +67,26 @@ extension Admin {
                     }
                     return Int(number)
                 }
+            case "reminders":
+                let value = try reader.value(field)
+                if value.isNull {
+                    removed.insert(.reminders)
+                } else {
+                    pacing.reminders = try Reminders(value, field: field)
+                }
+            case "unless_sent":
+                let value = try reader.value(field)
+                if value.isNull {
+                    removed.insert(.condition)
+                } else {
+                    pacing.unlessSent = try UnlessSent(value, field: field)
+                }
             default: isAtMostOnce = try reader.bool(field)
             }
         }
+
+        /// Whether it is sent on a condition.
+        var isConditional: Bool { pacing.unlessSent != nil }
 
         /// Remarks on values that were corrected while reading.
         var corrections: IgnoredFields {
@@ -94,13 +111,26 @@ extension Admin {
             return pushRequest(content: try content() ?? other, target: try target.checked(channels: nil))
         }
 
-        /// Throws where broadcast channels would get it by the clocks of each recipient.
+        /// Throws where broadcast channels would get it by the clocks of each recipient, or be reminded.
         func checkClocks() throws(InvalidInput) {
             guard channels == nil || local == nil && recurrence?.isLocal != true else {
                 throw InvalidInput(
                     field: "target.channels",
                     "have no clocks: \(local == nil ? "leave recurrence.local out" : "give send_at as one time")")
             }
+            guard channels == nil || pacing.reminders == nil else {
+                throw InvalidInput(
+                    field: "reminders",
+                    "need devices that tell what is opened: only Apple knows the subscribers of a channel")
+            }
+        }
+
+        /// Throws where a new push has a condition, and no time of its own at which that is looked at.
+        func checkCondition(at now: Instant) throws(InvalidInput) {
+            guard isConditional, local != nil || recurrence?.isLocal ?? (sendAt ?? now <= now) else { return }
+            throw InvalidInput(
+                field: "unless_sent",
+                "goes with a later send_at or a recurrence, neither by the clocks of each recipient")
         }
 
         /// The push to another target than that of the body.
@@ -146,9 +176,8 @@ extension Admin {
         ///   - seen: the version that the caller saw; nil changes any.
         func change(channels devices: [UUID]?, seen: Int64? = nil) throws(InvalidInput) -> Schedule.Change {
             var content = try self.content()
-            guard pacing.isEmpty || content != nil else {
-                throw InvalidInput(
-                    field: pacing.kind == nil ? "throttle_per_minute" : "kind", "changes with the message: give both")
+            if content == nil, let field = pacing.fields.first?.key {
+                throw InvalidInput(field: field, "changes with the message: give both")
             }
             content?.pacing = pacing
             guard local == nil else {
@@ -201,7 +230,7 @@ extension Admin {
     /// The body of an update: a push request without target and time.
     struct UpdateBody: Body {
         static let fields = [
-            "message", "template", "expires_at", "urgency", "at_most_once", "kind", "throttle_per_minute",
+            "message", "template", "expires_at", "urgency", "at_most_once", "kind", "throttle_per_minute", "reminders",
         ]
         static let sends = true
         private(set) var push = PushBody()

@@ -41,6 +41,7 @@ extension Admin {
         private func create(_ body: PushBody, _ call: Call, _ application: Application) async throws -> Response {
             try body.checkTimes(at: factory.clock.now)
             try body.checkClocks()
+            try body.checkCondition(at: factory.clock.now)
             // Validated before a channel is registered, and once more with the devices that stand for the channels.
             _ = try body.pushRequest(channels: body.channels.map { _ in [] })
             let pushRequest = try body.pushRequest(channels: try await factory.devices(of: body.channels, application))
@@ -94,7 +95,8 @@ extension Admin {
             return try Response(
                 PushReply(
                     receipt: reply, request: pushRequest ?? nil,
-                    followUps: try await factory.store.followUps(of: receipt.push.key)))
+                    followUps: try await factory.store.followUps(of: receipt.push.key),
+                    reminders: try await factory.store.reminders(of: receipt.push.key)?.schedule))
         }
 
         private func waits(of receipt: Receipt) async throws -> [String] {

@@ -11,13 +11,15 @@ package struct FollowedPush: Sendable, Hashable {
     /// The keys of its sender; see `Push.Content.keys`.
     package let keys: [String: String]
     package let isRetraction: Bool
+    /// Whether it is the same message once more; see `Reminders`.
+    package let isReminder: Bool
 
     /// - Parameter content: that of the push.
-    package init(_ receiptID: UUID, _ content: Push.Content, isRetraction: Bool = false) {
+    package init(_ receiptID: UUID, _ content: Push.Content, isRetraction: Bool = false, isReminder: Bool = false) {
         self.receiptID = receiptID
         shownID = content.follows?.shownID ?? receiptID
         keys = content.follows?.keys ?? content.keys
-        self.isRetraction = isRetraction
+        (self.isRetraction, self.isReminder) = (isRetraction, isReminder)
     }
 
     /// The sender's key for devices of a type; nil where there is none.
@@ -80,10 +82,12 @@ extension Push.Content {
 extension FollowedPush {
     /// The stored form.
     var stored: JSONValue {
-        .object([
+        var members: JSONObject = [
             "receipt": .string(receiptID.lowercased), "shown": .string(shownID.lowercased),
             "keys": .object(JSONObject(keys)), "isRetraction": .bool(isRetraction),
-        ])
+        ]
+        if isReminder { members["isReminder"] = .bool(true) }
+        return .object(members)
     }
 
     init(stored members: JSONObject) throws(InvalidInput) {
@@ -95,6 +99,7 @@ extension FollowedPush {
         self.shownID = shownID
         self.keys = Dictionary(keys.map { ($0.key, $0.value.stringValue ?? "") }) { $1 }
         isRetraction = members["isRetraction"] == .bool(true)
+        isReminder = members["isReminder"] == .bool(true)
     }
 }
 

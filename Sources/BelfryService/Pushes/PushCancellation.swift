@@ -42,6 +42,7 @@ struct PushCancellation<Session: WriteSession> {
         if place.isStart {
             cancellation.fanOuts = try session.prepared(PushCancellationStatements.cancelFanOuts).run(session.now, push)
             if cancellation.fanOuts > 0 { session.effects.due.insert(.fanOuts) }
+            try session.endReminders(of: push)
         }
         let found = try session.prepared(PushCancellationStatements.batches).all(
             push, place.platform, place.firstDevice, Self.stride

@@ -67,7 +67,10 @@ struct PushInserter<Session: WriteSession> {
     }
 
     private func check(_ new: NewPush, _ held: Set<Key<Platform>>) throws {
-        if !arePromised { try session.check(.content, of: new.applicationKey, adding: new.bytes) }
+        if !arePromised {
+            try session.check(.content, of: new.applicationKey, adding: new.bytesOfAll)
+            if new.reminders != nil { try session.check(.schedules, of: new.applicationKey) }
+        }
         if new.platformKeys.isEmpty, try !session.exists(new.applicationKey) {
             throw StoreError.unknown("application \(new.applicationKey)")
         }
@@ -93,6 +96,7 @@ struct PushInserter<Session: WriteSession> {
             session.pushes.keep(push, bytes: new.bytes)
             try session.write(new.unknownDevices, of: push.key)
             try session.write(new.content.follows, of: push.key)
+            if let reminders = new.reminders { try session.remind(reminders, of: push) }
             let placed = try devices(of: new)
             let devices = placed?.filter { !$0.value.isEmpty } ?? [:]
             for (platform, keys) in devices.sorted(by: { $0.key < $1.key }) {
@@ -112,7 +116,7 @@ struct PushInserter<Session: WriteSession> {
         var placed: DevicesByPlatform = [:]
         for platform in push.platformKeys {
             let postings = session.db.postings(of: platform, application: push.applicationKey, now: session.now)
-            let scan = try AudienceScan(push.audience, reader: postings)
+            let scan = AudienceScan(push.audience, reader: postings)
             placed[platform] = try scan.devices(after: nil, limit: Batch.devicesMax + 1)
             guard placed.isShort else { return nil }
         }

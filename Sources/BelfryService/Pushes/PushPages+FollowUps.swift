@@ -22,10 +22,14 @@ extension PushPages {
             .link(receiptID.lowercased, Address.of(application, "pushes", receiptID.lowercased))
         }
         let followed = details.request?.content.follows.map {
-            Fact($0.isRetraction ? "Retracts" : "Updates", [link($0.receiptID)])
+            Fact($0.isRetraction ? "Retracts" : $0.isReminder ? "Reminds of" : "Updates", [link($0.receiptID)])
         }
         return [followed].compactMap(\.self)
-            + details.followUps.map { Fact($0.isRetraction ? "Retracted by" : "Updated by", [link($0.receiptID)]) }
+            + details.followUps.map {
+                Fact(
+                    $0.isRetraction ? "Retracted by" : $0.isReminder ? "Reminded by" : "Updated by",
+                    [link($0.receiptID)])
+            }
     }
 
     // MARK: Updating

@@ -92,7 +92,8 @@ struct PushPages {
                 words: try await store.providerWords(of: receipt.push.key),
                 devices: try await store.answers(in: receipt.push.key, kind: kind, after: cursor, limit: Self.perPage),
                 kind: kind, times: try await store.answerTimes(of: receipt.push.key),
-                followUps: try await store.followUps(of: receipt.push.key))
+                followUps: try await store.followUps(of: receipt.push.key),
+                reminders: try await store.reminders(of: receipt.push.key)?.schedule)
         }
         var page = Self.page(details, application)
         switch visit.query["done"] {
@@ -145,6 +146,8 @@ struct PushPages {
         let kind: Answer.Kind
         let times: AnswerTimes
         let followUps: [FollowUp]
+        /// The schedule of its reminders; nil for none.
+        let reminders: Key<Schedule>?
     }
 
     static func page(_ details: PushDetails, _ application: Application) -> PageView {
@@ -193,6 +196,14 @@ struct PushPages {
                 if let pacing = details.request?.content.pacing {
                     if let kind = pacing.kind { Fact("Kind", .text(kind)) }
                     if let rate = pacing.perMinute { Fact("Throttle", .text("\(rate) devices a minute")) }
+                    if let reminders = pacing.reminders, details.request?.content.follows?.isReminder != true {
+                        Fact(
+                            "Reminders",
+                            [.text(reminders.words)]
+                                + (details.reminders.map {
+                                    [.link("their schedule", Address.of(application, "schedules", $0.id))]
+                                } ?? []))
+                    }
                 }
                 for fault in details.faults {
                     Fact("Waits for", .badge("no connection", .warn), .text("\(fault.fault.detail)"))

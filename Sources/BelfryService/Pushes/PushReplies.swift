@@ -105,8 +105,9 @@ extension Admin {
         let receipt: ReceiptReply
         let request: PushRequest?
         let followUps: [FollowUp]
+        let reminders: Key<Schedule>?
 
-        private enum CodingKeys: String, CodingKey { case message, target, follows, followed_by }
+        private enum CodingKeys: String, CodingKey { case message, target, follows, followed_by, reminders }
 
         func encode(to encoder: any Encoder) throws {
             try receipt.encode(to: encoder)
@@ -115,24 +116,47 @@ extension Admin {
             try container.encode(request?.target.json ?? .null, forKey: .target)
             try container.encodeIfPresent(request?.content.follows.map(FollowUpReply.init), forKey: .follows)
             try container.encode(followUps.map(FollowUpReply.init), forKey: .followed_by)
+            let content = request?.content
+            if content?.follows?.isReminder != true, let reminders = content?.pacing.reminders {
+                try container.encode(RemindersReply(reminders, schedule: self.reminders), forKey: .reminders)
+            }
         }
     }
 
-    /// A push that another updates or retracts, or that does so.
+    /// A push that another updates, retracts or reminds of, or that does so.
     struct FollowUpReply: Encodable {
         let receipt_id: String
-        /// `update` or `retraction`.
+        /// `update`, `retraction` or `reminder`.
         let kind: String
         let accepted_at: String?
 
         init(_ followed: FollowedPush) {
             (receipt_id, accepted_at) = (followed.receiptID.lowercased, nil)
-            kind = followed.isRetraction ? "retraction" : "update"
+            kind = Self.kind(followed.isRetraction, followed.isReminder)
         }
 
         init(_ followUp: FollowUp) {
             (receipt_id, accepted_at) = (followUp.receiptID.lowercased, followUp.acceptedAt.text)
-            kind = followUp.isRetraction ? "retraction" : "update"
+            kind = Self.kind(followUp.isRetraction, followUp.isReminder)
+        }
+
+        private static func kind(_ isRetraction: Bool, _ isReminder: Bool) -> String {
+            isRetraction ? "retraction" : isReminder ? "reminder" : "update"
+        }
+    }
+
+    /// How often a push is sent again until it is opened.
+    package struct RemindersReply: Codable, Sendable {
+        package let every: String
+        package let times: Int
+        /// nil in the schedule itself, and where that is gone.
+        package let schedule_id: String?
+        /// The receipt of the push; nil in the push itself.
+        package let receipt_id: String?
+
+        init(_ reminders: Reminders, schedule: Key<Schedule>? = nil, of receiptID: UUID? = nil) {
+            (every, times) = (reminders.every.text, reminders.times)
+            (schedule_id, receipt_id) = (schedule?.id, receiptID?.lowercased)
         }
     }
 
@@ -257,13 +281,15 @@ extension Admin {
         @OrNull package var ended_at: String?
         /// The receipt id of the push that it became.
         package let receipt_id: String?
-        /// Why it was refused.
+        /// Why it was refused, or not needed.
         package let reason: String?
         /// nil where it is sent once.
         package let recurrence: RecurrenceReply?
         /// nil where it is sent to all at once.
         package let local: LocalReply?
         package let paused_at: String?
+        /// nil where it is not the reminders of a push.
+        package let reminders: RemindersReply?
 
         /// - Parameter isWhole: whether it has what takes a while to compute.
         package init(_ schedule: Schedule, now: Instant, isWhole: Bool = false) {
@@ -274,6 +300,9 @@ extension Admin {
             recurrence = RecurrenceReply(schedule, now: now)
             local = schedule.local.map { LocalReply($0, isWhole: isWhole) }
             paused_at = schedule.pausedAt?.text
+            reminders = schedule.reminders.map {
+                RemindersReply($0, of: schedule.pushRequest.content.follows?.receiptID)
+            }
             created_at = schedule.createdAt.text
             _expires_at = OrNull(wrappedValue: schedule.pushRequest.expiresAt?.text)
             _body = OrNull(wrappedValue: schedule.pushRequest.content.body)
@@ -281,7 +310,7 @@ extension Admin {
             (receipt_id, reason) =
                 switch schedule.ending?.how {
                 case .sent(let receiptID): (receiptID.lowercased, nil)
-                case .refused(let reason): (nil, reason)
+                case .refused(let reason), .needless(let reason): (nil, reason)
                 case .cancelled, .expired, .missed, .started, nil: (nil, nil)
                 }
         }
@@ -341,7 +370,7 @@ extension Admin {
     package struct ScheduleRunReply: Codable, Sendable {
         package let due_at: String
         package let at: String
-        /// `sent`, `expired`, `refused`, `missed` or `started`.
+        /// `sent`, `expired`, `refused`, `not_needed`, `missed` or `started`.
         package let result: String
         package let receipt_id: String?
         package let reason: String?
@@ -375,7 +404,8 @@ extension Admin {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case message, template, target, urgency, at_most_once, kind, throttle_per_minute, history
+            case message, template, target, urgency, at_most_once, kind, throttle_per_minute, unless_sent, history
+            case reminders
         }
 
         package func encode(to encoder: any Encoder) throws {
@@ -389,6 +419,10 @@ extension Admin {
             try container.encode(request.guarantee == .atMostOnce, forKey: .at_most_once)
             try container.encode(request.content.pacing.kind, forKey: .kind)
             try container.encode(request.content.pacing.perMinute, forKey: .throttle_per_minute)
+            try container.encodeIfPresent(request.content.pacing.unlessSent?.json, forKey: .unless_sent)
+            if request.content.follows?.isReminder != true, let reminders = request.content.pacing.reminders {
+                try container.encode(RemindersReply(reminders), forKey: .reminders)
+            }
             if isRepeated { try container.encode(history, forKey: .history) }
         }
     }

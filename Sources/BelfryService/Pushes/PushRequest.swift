@@ -63,13 +63,16 @@ package struct PushBuilder: Sendable {
             } else {
                 target.audience(named: target.devices == nil ? [] : found?.values.flatMap(\.self) ?? [])
             }
+        let lane = pushRequest.lane ?? Lane(for: audience)
         return NewPush(
             receiptID: receiptID, applicationKey: application, content: content, audience: audience,
-            platformKeys: keys, platforms: target.platforms, lane: pushRequest.lane ?? Lane(for: audience),
+            platformKeys: keys, platforms: target.platforms, lane: lane,
             guarantee: pushRequest.guarantee, expiresAt: pushRequest.expiresAt,
             devices: isStepped ? nil : found.flatMap { $0.isShort ? $0 : nil },
             unknownDevices: UnknownDevices(unknown), named: left, storedContent: checked.stored,
-            tooLarge: checked.tooLarge)
+            tooLarge: checked.tooLarge,
+            reminders: try PushRequest.reminding(of: receiptID, content, as: pushRequest, in: lane).map(
+                WrittenRequest.init))
     }
 
     /// Whether the push would go to anybody now.
@@ -109,11 +112,12 @@ package struct PushBuilder: Sendable {
         return try content.over(template)
     }
 
-    /// The expression with its segments written out.
+    /// The expression with its segments, and the pushes of its campaigns, written out.
     func resolved(
         _ expression: AudienceExpression, of application: Key<Application>
     ) async throws -> AudienceExpression {
         try await expression.resolved { try await store.segmentExpression($0, of: application) }
+            .withCampaigns { try await store.campaignReceipts($0, of: application) }
     }
 
     private func meant(
@@ -174,6 +178,8 @@ package final class NewPush: Sendable {
     let namedKeys: [Key<Device>?]
     /// The types of platform that refuse it for its size.
     package let tooLarge: [InvalidInput]
+    /// The request of its reminders; nil for none.
+    package let reminders: WrittenRequest?
     /// The content as it is stored.
     let storedContent: String
     /// The audience as it is stored. Empty until the named devices were looked up.
@@ -187,7 +193,7 @@ package final class NewPush: Sendable {
         platformKeys: [Key<Platform>], platforms: [PlatformKind]? = nil, lane: Lane,
         guarantee: Push.Guarantee = .atLeastOnce, expiresAt: Instant? = nil, devices: DevicesByPlatform? = nil,
         unknownDevices: UnknownDevices = UnknownDevices(), named: [UUID] = [], namedKeys: [Key<Device>?] = [],
-        storedContent: String? = nil, tooLarge: [InvalidInput] = []
+        storedContent: String? = nil, tooLarge: [InvalidInput] = [], reminders: WrittenRequest? = nil
     ) {
         self.receiptID = receiptID
         self.applicationKey = applicationKey
@@ -203,12 +209,15 @@ package final class NewPush: Sendable {
         self.named = named
         self.namedKeys = namedKeys
         self.tooLarge = tooLarge
+        self.reminders = reminders
         self.storedContent = storedContent ?? content.storedText
         storedAudience = named.isEmpty ? audience.storedText : ""
     }
 
     /// How long it is as it is stored.
     var bytes: Int { storedContent.utf8.count + storedAudience.utf8.count }
+    /// With its reminders.
+    var bytesOfAll: Int { bytes + (reminders?.bytes ?? 0) }
 
     /// The push after its named devices were looked up.
     ///
@@ -240,7 +249,7 @@ package final class NewPush: Sendable {
             receiptID: receiptID, applicationKey: applicationKey, content: content, audience: audience,
             platformKeys: platformKeys, platforms: platforms, lane: lane, guarantee: guarantee, expiresAt: expiresAt,
             devices: devices, unknownDevices: unknownDevices, named: named, namedKeys: namedKeys,
-            storedContent: storedContent, tooLarge: tooLarge)
+            storedContent: storedContent, tooLarge: tooLarge, reminders: reminders)
     }
 
     package func accepted(as key: Key<Push>, at now: Instant) -> Push {

@@ -155,12 +155,14 @@ package struct PushService: Sendable {
         return try await store.audited(change) { try await store.cancel(key, of: application.key) }
     }
 
-    /// Cancels the rest of a push; see `PushStore.cancel`. Writes a line in the audit log, unless the push is settled: then
-    /// nothing is left to cancel.
+    /// Cancels the rest of a push, and its reminders; see `PushStore.cancel`. Writes a line in the audit log, unless nothing is left to
+    /// cancel.
     package func cancel(
         _ receipt: Receipt, of application: Application, by author: AuditAuthor
     ) async throws -> Cancellation {
-        guard receipt.settledAt == nil else { return .nothing }
+        if receipt.settledAt != nil, try await store.reminders(of: receipt.push.key)?.isWaiting != true {
+            return .nothing
+        }
         let details = [
             "receipt_id": receipt.push.receiptID.lowercased,
             "devices_waiting": String(receipt.counts[.pending, default: 0]),

@@ -15,9 +15,10 @@ extension Store {
 enum PushStatements {
     static let insert: SQLText = """
         INSERT INTO push /* pushes.insert */ (
-            receipt_id, application_id, lane, guarantee, expires_at_ms, content, audience, platforms, accepted_at_ms)
-        \(sqlite: "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-            postgres: "SELECT *, $9 FROM unnest($1, $2, $3, $4, $5, $6, $7, $8)")
+            receipt_id, application_id, lane, guarantee, expires_at_ms, content, audience, platforms, kind,
+            accepted_at_ms)
+        \(sqlite: "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+            postgres: "SELECT *, $10 FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9)")
             ON CONFLICT (receipt_id) DO NOTHING
         \(postgres: "RETURNING id, receipt_id")
         """

@@ -102,6 +102,8 @@ package protocol DeviceStore: Sendable {
     ) async throws -> (found: DevicesByPlatform, unknown: [UUID])
     /// The expression that is saved under a name; nil where none is.
     func segmentExpression(_ name: String, of application: Key<Application>) async throws -> AudienceExpression?
+    /// The receipts of a campaign's pushes, at most `AudienceExpression.valuesMax`; nil where there is no such campaign.
+    func campaignReceipts(_ name: String, of application: Key<Application>) async throws -> [UUID]?
     /// The message of a saved template; nil where there is none of that name, or of that version.
     func templateContent(_ reference: TemplateReference, of application: Key<Application>) async throws -> Push.Content?
 }
@@ -157,8 +159,12 @@ package protocol PushStore: Sendable {
     func release(_ schedule: Schedule, as push: NewPush) async throws -> Push?
     /// Ends the schedule, or moves it on to its next time, without a push; returns false if it was changed or has ended since it was read.
     func end(_ schedule: Schedule, _ how: Schedule.How) async throws -> Bool
-    /// Moves a schedule on to its next time, of which nothing is noted; returns false if it was changed or has ended since it was read.
-    func pass(_ schedule: Schedule) async throws -> Bool
+    /// Moves a schedule on to another time, of which nothing is noted; returns false if it was changed or has ended since it was read.
+    func pass(_ schedule: Schedule, to next: Instant) async throws -> Bool
+    /// The latest push of a kind, or of any, that went to devices since a time; without the schedule's own, updates, retractions and reminders.
+    func sentPush(
+        of kind: String?, since: Instant, besides schedule: Schedule
+    ) async throws -> (receiptID: UUID, at: Instant)?
     /// Moves a recurring schedule on to the time after an occurrence, or ends it, and makes a schedule of the occurrence, both or neither;
     /// returns false, and does nothing, if it was changed or has ended since it was read.
     ///

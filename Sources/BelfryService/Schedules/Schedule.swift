@@ -47,6 +47,8 @@ package struct Schedule: Sendable, Hashable {
         case expired
         /// When it was due, a platform could not accept the content; a human-readable reason.
         case refused(String)
+        /// Nobody was to get it, or its condition did not hold; a human-readable reason.
+        case needless(String)
         /// A time of a recurring schedule passed while no server ran, and it skips those.
         case missed
         /// A time of a recurring schedule by the clocks of each recipient has come to the first of them: this schedule takes it round the world.
@@ -59,6 +61,7 @@ package struct Schedule: Sendable, Hashable {
             case .cancelled: "cancelled"
             case .expired: "expired"
             case .refused: "refused"
+            case .needless: "not_needed"
             case .missed: "missed"
             case .started: "started"
             }
@@ -90,7 +93,7 @@ package struct Schedule: Sendable, Hashable {
         package let seen: Int64?
 
         /// The fields that can be cleared.
-        package enum Part: Sendable, Hashable { case expiry, lane, recurrence }
+        package enum Part: Sendable, Hashable { case expiry, lane, recurrence, reminders, condition }
 
         /// An operation on a recurring schedule. The raw values are those of paths.
         package enum Verb: String, Sendable, Hashable, CaseIterable {
@@ -140,8 +143,12 @@ package struct Schedule: Sendable, Hashable {
     }
 
     /// This schedule with the changes, in its next version. Throws where a recurring one would have an expiry, a time of its own, or none left,
-    /// and where one that is sent once is paused, resumed or skipped.
+    /// where one that is sent once is paused, resumed or skipped, and where it is the reminders of a push.
     package func changed(by change: Change, at now: Instant) throws(InvalidInput) -> Schedule {
+        guard reminders == nil else {
+            throw InvalidInput(
+                field: "schedule", "is the reminders of a push, which stay as they are: cancel it, or update the push")
+        }
         var changed = self
         changed.version += 1
         changed.pushRequest.content = change.content ?? pushRequest.content
@@ -150,6 +157,8 @@ package struct Schedule: Sendable, Hashable {
         }
         changed.pushRequest.target = change.target ?? pushRequest.target
         changed.pushRequest.target.local = local
+        if change.removed.contains(.reminders) { changed.pushRequest.content.pacing.reminders = nil }
+        if change.removed.contains(.condition) { changed.pushRequest.content.pacing.unlessSent = nil }
         guard local == nil || change.dueAt == nil && change.recurrence == nil else {
             throw InvalidInput(
                 field: change.dueAt == nil ? "recurrence" : "send_at",
@@ -161,6 +170,11 @@ package struct Schedule: Sendable, Hashable {
             change.removed.contains(.expiry) ? nil : change.expiresAt ?? pushRequest.expiresAt
         changed.recurrence = change.removed.contains(.recurrence) ? nil : change.recurrence ?? recurrence
         try changed.setTime(change, at: now)
+        guard
+            changed.pushRequest.content.pacing.unlessSent == nil || local == nil && changed.recurrence?.isLocal != true
+        else {
+            throw InvalidInput(field: "unless_sent", "does not go with the clocks of each recipient")
+        }
         return changed
     }
 
@@ -250,7 +264,11 @@ package struct Schedule: Sendable, Hashable {
 
     /// This schedule after its time: ended, or waiting for its next time in its next version. However many times have passed meanwhile, it is one.
     package func finished(_ how: How, at now: Instant) -> Schedule {
-        guard how != .cancelled, let next = next(after: max(dueAt, now)) else { return ended(how, at: now) }
+        // Reminders end once nobody is left.
+        let isOver = how == .cancelled || reminders != nil && how.reason != nil
+        // A step by the clocks of recipients that fell due since the push was built has recipients of its own.
+        let last = local == nil ? max(dueAt, now) : dueAt
+        guard !isOver, let next = next(after: last) else { return ended(how, at: now) }
         var moved = self
         moved.version += 1
         moved.dueAt = next
@@ -260,12 +278,13 @@ package struct Schedule: Sendable, Hashable {
     /// The next time of a schedule that has several; nil for none.
     package func next(after instant: Instant) -> Instant? {
         recurrence?.next(after: instant) ?? local?.next(after: instant)
+            ?? reminders?.next(after: instant, of: createdAt)
     }
 
     /// The time by the clocks of each recipient; nil where it has none.
     package var local: LocalDelivery? { pushRequest.target.local }
     /// Whether it becomes several pushes.
-    package var isRepeated: Bool { recurrence != nil || local != nil }
+    package var isRepeated: Bool { recurrence != nil || local != nil || reminders != nil }
 
     /// This schedule, ended.
     package func ended(_ how: How, at now: Instant) -> Schedule {
@@ -308,6 +327,10 @@ package struct ScheduleRun: Sendable, Hashable {
     package let how: Schedule.How
     /// The state of the schedule that it started: `waiting`, or the name of its ending; nil where that is gone.
     package var childState: String?
+
+    package init(dueAt: Instant, at: Instant, how: Schedule.How, childState: String? = nil) {
+        (self.dueAt, self.at, self.how, self.childState) = (dueAt, at, how, childState)
+    }
 
     /// The most that are kept of a schedule, the latest.
     package static let keptMax = 100

@@ -131,7 +131,9 @@ struct SchedulePages {
     private static func state(_ schedule: Schedule, _ application: Application) -> [Value] {
         switch schedule.ending?.how {
         case nil where schedule.pausedAt != nil: [.badge("paused", .warn), .text(schedule.recurrence?.words ?? "")]
-        case nil: [.badge("waiting", .calm)] + (schedule.recurrence.map { [.text($0.words)] } ?? [])
+        case nil:
+            [.badge("waiting", .calm)]
+                + ((schedule.recurrence?.words ?? schedule.reminders?.words).map { [.text($0)] } ?? [])
         case .missed?: [.badge("missed", .warn)]
         case .started(let child)?:
             [.badge("started", .good), .link("its last time", Address.of(application, "schedules", child.id))]
@@ -140,6 +142,7 @@ struct SchedulePages {
         case .cancelled?: [.badge("cancelled", .calm)]
         case .expired?: [.badge("expired", .warn)]
         case .refused(let words)?: [.badge("refused", .bad), .text(words)]
+        case .needless(let words)?: [.badge("not needed", .calm), .text(words)]
         }
     }
 
@@ -211,6 +214,7 @@ struct SchedulePages {
         case .sent(let id):
             [.badge("sent", .good), .link("its push", Address.of(application, "pushes", id.lowercased))]
         case .refused(let words): [.badge("refused", .bad), .text(words)]
+        case .needless(let words): [.badge("not needed", .calm), .text(words)]
         case .started(let child): started(child, run, application)
         case .cancelled, .expired, .missed: [.badge(run.how.name, .warn)]
         }
@@ -269,8 +273,9 @@ struct SchedulePages {
             let again = Address.query(Address.of(application, "compose"), [("schedule", schedule.key.id)])
             page.actions =
                 schedule.ending == nil
+                    && schedule.reminders == nil
                 ? [Link("Change it", Address.of(application, "schedules", schedule.key.id, "edit"), isMain: true)] : []
-            page.actions.append(Link("Send again, changed", again))
+            if schedule.reminders == nil { page.actions.append(Link("Send again, changed", again)) }
         }
         let facts = Section {
             Facts {
@@ -280,6 +285,18 @@ struct SchedulePages {
                 schedule.local?.parent.map { parent in
                     Fact("Time of", .link("a recurring schedule", Address.of(application, "schedules", parent.id)))
                 }
+                schedule.reminders.map { reminders in
+                    Fact(
+                        "Reminds of",
+                        request.content.follows.map { first in
+                            let id = first.receiptID.lowercased
+                            return [.link(id, Address.of(application, "pushes", id)), .text(reminders.words)]
+                        } ?? [])
+                }
+                request.content.pacing.reminders.flatMap { reminders in
+                    schedule.reminders == nil ? Fact("Reminders", .text(reminders.words)) : nil
+                }
+                request.content.pacing.unlessSent.map { Fact("Only if", .text($0.words)) }
                 schedule.recurrence.map { Fact("Repeats", .text($0.words)) }
                 schedule.recurrence.map { Fact("Rule", .code($0.rule.text)) }
                 schedule.recurrence.map {
@@ -352,7 +369,7 @@ extension Schedule {
     fileprivate func entry(at time: Instant, in application: Application) -> Calendar.Entry {
         let tone: Value.Tone =
             switch ending?.how {
-            case nil, .cancelled?: .calm
+            case nil, .cancelled?, .needless?: .calm
             case .sent?, .started?: .good
             case .expired?, .missed?: .warn
             case .refused?: .bad

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Logging
 
 /// Turns due schedules into pushes.
@@ -15,6 +16,8 @@ struct Scheduler: Sendable {
     let wakeSignal = WakeSignal()
 
     private static let releasesAtOnce = 64
+    /// How long the last step waits before it looks again whether the ones before have found their devices.
+    private static let fanOutWait = Duration.seconds(30)
 
     func run() async throws {
         let builder = PushBuilder(store: store, clock: clock)
@@ -41,16 +44,26 @@ struct Scheduler: Sendable {
             return try await end(schedule, .expired)
         }
         do {
-            let narrowing: AudienceExpression? =
-                if let local = schedule.local { try await due(local, of: schedule) } else { nil }
-            let push = try await builder.build(
-                schedule.pushRequest, for: schedule.applicationKey, narrowedBy: narrowing)
-            if schedule.local != nil, schedule.next(after: max(schedule.dueAt, clock.now)) != nil,
-                try await !builder.reaches(push)
-            {
-                _ = try await store.pass(schedule)
-                return
+            if let reason = try await condition(of: schedule) { return try await end(schedule, .needless(reason)) }
+            var (pushRequest, narrowing) = (schedule.pushRequest, AudienceExpression?.none)
+            let next = schedule.next(after: max(schedule.dueAt, clock.now))
+            if let local = schedule.local {
+                let runs = try await store.runs(of: schedule.key)
+                let receipts = runs.compactMap(\.how.receiptID)
+                let isOpen = try await !haveFound(receipts)
+                if isOpen, next == nil {
+                    _ = try await store.pass(schedule, to: clock.now + Self.fanOutWait)
+                    return
+                }
+                narrowing = try await due(local, of: schedule, without: receipts, after: isOpen ? runs.first?.at : nil)
             }
+            // Reminders that wait for the end of quiet hours would come all at once.
+            if schedule.reminders != nil {
+                pushRequest.expiresAt = [pushRequest.expiresAt, next].compactMap(\.self).min()
+            }
+            let push = try await builder.build(pushRequest, for: schedule.applicationKey, narrowedBy: narrowing)
+            let mayPass = schedule.local != nil && next != nil || schedule.reminders != nil
+            if mayPass, try await !builder.reaches(push) { return try await pass(schedule, to: next) }
             // nil when it was changed or cancelled meanwhile: the next round decides then.
             guard let push = try await store.release(schedule, as: push) else { return }
             pushObserver.accepted(push.head)
@@ -70,11 +83,43 @@ struct Scheduler: Sendable {
     }
 
     /// The devices whose clocks have come to the time, without those that an earlier step went to.
-    private func due(_ local: LocalDelivery, of schedule: Schedule) async throws -> AudienceExpression {
-        let due = local.expression(
-            for: try await store.timeZones(of: schedule.applicationKey), at: clock.now)
-        let receipts = try await store.runs(of: schedule.key).compactMap(\.how.receiptID)
-        return receipts.isEmpty ? due : .all([due, .not(.term(.sent(receipts)))])
+    ///
+    /// - Parameter earlier: the time of a step that has yet to find some of its devices, and sends to them; nil for none.
+    private func due(
+        _ local: LocalDelivery, of schedule: Schedule, without receipts: [UUID], after earlier: Instant?
+    ) async throws -> AudienceExpression {
+        let names = try await store.timeZones(of: schedule.applicationKey)
+        var parts = [local.expression(for: names, at: clock.now)]
+        if let earlier { parts.append(.not(local.expression(for: names, at: earlier))) }
+        if !receipts.isEmpty { parts.append(.not(.term(.sent(receipts)))) }
+        return parts.count == 1 ? parts[0] : .all(parts)
+    }
+
+    /// Moves a schedule on that goes to nobody now. Reminders end where nobody is left who could get one.
+    private func pass(_ schedule: Schedule, to next: Instant?) async throws {
+        let first = schedule.reminders == nil ? nil : schedule.pushRequest.content.follows?.receiptID
+        let isOver = if let first { try await store.receipt(first)?.settledAt != nil } else { false }
+        guard let next, !isOver else {
+            return try await end(schedule, .needless("nobody is left who has not opened it"))
+        }
+        _ = try await store.pass(schedule, to: next)
+    }
+
+    /// Why the condition of a schedule keeps it from sending; nil where it sends.
+    private func condition(of schedule: Schedule) async throws -> String? {
+        guard let condition = schedule.pushRequest.content.pacing.unlessSent else { return nil }
+        let since = schedule.dueAt + .milliseconds(-condition.within.milliseconds)
+        let sent = try await store.sentPush(of: condition.kind, since: since, besides: schedule)
+        return sent.map { "push \($0.receiptID.lowercased) was sent at \($0.at.text)" }
+    }
+
+    /// Whether pushes have all their devices in batches. Others, such as throttled ones, find more as they go.
+    private func haveFound(_ receipts: [UUID]) async throws -> Bool {
+        for receiptID in receipts {
+            guard let receipt = try await store.receipt(receiptID) else { continue }
+            guard receipt.isFannedOut || receipt.damagedFanOuts > 0 else { return false }
+        }
+        return true
     }
 
     private func end(_ schedule: Schedule, _ how: Schedule.How) async throws {

@@ -125,9 +125,8 @@ extension Store {
         try await write { session in try session.finish(schedule, how) }
     }
 
-    package func pass(_ schedule: Schedule) async throws -> Bool {
+    package func pass(_ schedule: Schedule, to next: Instant) async throws -> Bool {
         try await write { session in
-            guard let next = schedule.next(after: max(schedule.dueAt, session.now)) else { return false }
             let moved = try session.prepared(ScheduleStatements.move).run(
                 next, schedule.version + 1, schedule.key, schedule.version)
             guard moved > 0 else { return false }
@@ -160,8 +159,8 @@ extension Store {
 }
 
 /// A push request with its stored form, which is made outside transactions.
-struct WrittenRequest: Sendable {
-    let pushRequest: PushRequest
+package struct WrittenRequest: Sendable {
+    package let pushRequest: PushRequest
     let content: String
     let target: String
 
@@ -206,7 +205,8 @@ extension WriteSession {
         return try insert(written, at: dueAt, recurring: recurrence, for: application)
     }
 
-    fileprivate func insert(
+    /// Writes a schedule that was promised: no quota refuses it.
+    func insert(
         _ written: WrittenRequest, at dueAt: Instant, recurring recurrence: Recurrence? = nil,
         for application: Key<Application>
     ) throws -> Schedule {
@@ -268,13 +268,13 @@ extension WriteSession {
     /// Writes a line of the history, which replaces the oldest of many.
     private func note(_ how: Schedule.How, of schedule: Schedule, at time: Instant) throws {
         try prepared(ScheduleStatements.note).send(
-            schedule.key, time, now, how.storedName, how.receiptID, how.reason, how.child)
+            schedule.key, time, now, how.storedName, how.receiptID, how.storedReason, how.child)
         try prepared(ScheduleStatements.clearRuns).send(schedule.key, ScheduleRun.keptMax)
     }
 
     private func end(_ schedule: Schedule, _ how: Schedule.How, version: Int64) throws -> Bool {
         let ended = try prepared(ScheduleStatements.end).run(
-            now, how.storedName, how.receiptID, how.reason, how.child, schedule.key, version)
+            now, how.storedName, how.receiptID, how.storedReason, how.child, schedule.key, version)
         guard ended > 0 else { return false }
         note(-1, .schedules, of: schedule.applicationKey)
         try clearSchedules(of: schedule.applicationKey)
@@ -351,7 +351,7 @@ extension Schedule.Ending {
         switch row.text(11) {
         case "cancelled": self.init(.cancelled, at: at)
         case "expired": self.init(.expired, at: at)
-        case "refused": self.init(.refused(row.text(13)), at: at)
+        case "refused": self.init(.refused(stored: row.text(13)), at: at)
         default:
             guard let receiptID = row.uuid(12) else { throw StoreError.damaged("schedule \(row.integer(0))") }
             self.init(.sent(receiptID: receiptID), at: at)
@@ -367,17 +367,39 @@ extension Schedule.How {
             case (_, _, let child?): .started(Key(child))
             case ("missed", _, _): .missed
             case ("expired", _, _): .expired
-            default: .refused(reason ?? "")
+            default: .refused(stored: reason ?? "")
             }
     }
 
-    /// The name in the database, whose endings are older than schedules that start others: the child's key tells them.
-    fileprivate var storedName: String { child == nil ? name : "expired" }
+    /// From the reason in the database.
+    fileprivate static func refused(stored reason: String) -> Schedule.How {
+        reason.hasPrefix(needless) ? .needless(String(reason.dropFirst(needless.count))) : .refused(reason)
+    }
+
+    /// The name in the database, whose endings are older than schedules that start others, which the child's key tells, and than conditions,
+    /// which the reason tells.
+    fileprivate var storedName: String {
+        switch self {
+        case .started: "expired"
+        case .needless: "refused"
+        default: name
+        }
+    }
+
+    private static let needless = "not needed: "
+    fileprivate var storedReason: String? {
+        if case .needless(let words) = self { Self.needless + words } else { reason }
+    }
 
     /// The schedule that was started.
     package var child: Key<Schedule>? { if case .started(let child) = self { child } else { nil } }
     var receiptID: UUID? { if case .sent(let receiptID) = self { receiptID } else { nil } }
-    var reason: String? { if case .refused(let words) = self { words } else { nil } }
+    var reason: String? {
+        switch self {
+        case .refused(let words), .needless(let words): words
+        default: nil
+        }
+    }
 }
 
 enum ScheduleStatements {

@@ -101,6 +101,20 @@ struct PushCommand: AsyncParsableCommand {
     var kind: String?
     @Option(help: ArgumentHelp("The most devices that are told in a minute.", valueName: "devices"))
     var throttle: Int?
+    @Option(
+        help: ArgumentHelp(
+            "Send it again to those who have not opened it: the time between, such as PT10M.", valueName: "span"))
+    var remindEvery: String?
+    @Option(help: ArgumentHelp("With --remind-every: the most reminders, 1 to 50.", valueName: "count"))
+    var remindTimes: Int?
+    @Option(
+        help: ArgumentHelp(
+            "With --send-at or --every: only if no other push was sent for so long, such as P1D. An alarm for what did not happen.",
+            valueName: "span"))
+    var unlessSent: String?
+    @Option(
+        help: ArgumentHelp("With --unless-sent: the kind of the pushes that count. [default: all]", valueName: "kind"))
+    var unlessKind: String?
     @Flag(help: "Never send a device a second copy after a crash, even if it may have missed the first.")
     var atMostOnce = false
     @Flag(help: "Show the progress until every device has its answer.") var follow = false
@@ -141,6 +155,12 @@ struct PushCommand: AsyncParsableCommand {
         }
         guard !follow || sendAt == nil && recurrence.every == nil else {
             throw ValidationError("--follow follows a push that is sent now; --send-at and --every make a schedule")
+        }
+        guard (remindEvery == nil) == (remindTimes == nil) else {
+            throw ValidationError("--remind-every and --remind-times go together")
+        }
+        guard unlessSent != nil || unlessKind == nil else {
+            throw ValidationError("--unless-kind goes with --unless-sent")
         }
         guard sendAt == nil || recurrence.every == nil else {
             throw ValidationError("--send-at and --every exclude each other: --start is the first time")
@@ -215,6 +235,14 @@ struct PushCommand: AsyncParsableCommand {
         if atMostOnce { draft["at_most_once"] = .bool(true) }
         draft["kind"] = kind.map(JSONValue.string)
         draft["throttle_per_minute"] = throttle.map { .integer(Int64($0)) }
+        if let remindEvery, let remindTimes {
+            draft["reminders"] = .object(["every": .string(remindEvery), "times": .integer(Int64(remindTimes))])
+        }
+        if let unlessSent {
+            var condition: JSONObject = ["within": .string(unlessSent)]
+            condition["kind"] = unlessKind.map(JSONValue.string)
+            draft["unless_sent"] = .object(condition)
+        }
         return draft
     }
 

@@ -138,9 +138,10 @@ struct ScheduleOptions: ParsableArguments {
     /// Prints the schedule, with its recurrence and its history as fields and lines of their own.
     func show(_ schedule: JSONValue?) throws {
         guard !output.json, case .object(var members)? = schedule else { return try output.show(schedule) }
-        if case .object(let recurrence)? = members["recurrence"] {
-            members["recurrence"] = nil
-            for (name, value) in recurrence { members["recurrence.\(name)"] = value }
+        for part in ["recurrence", "reminders", "unless_sent"] {
+            guard case .object(let own)? = members[part] else { continue }
+            members[part] = nil
+            for (name, value) in own { members["\(part).\(name)"] = value }
         }
         if case .array(let runs)? = members["history"] {
             members["history"] = .strings(

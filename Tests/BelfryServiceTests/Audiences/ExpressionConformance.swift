@@ -263,7 +263,7 @@ private struct ExpressionWorld {
         case .platforms(let kinds):
             return kinds.contains(member.kind) || kinds.contains(.android) && member.kind == .androidFCM
         case .imported: return member.isImported
-        case .segment, .sent: return false
+        case .segment, .campaign, .sent: return false
         case .share(let share):
             let holder = member.user.map { "u\($0)" } ?? "d\(member.device.key.rawValue)"
             return share.from..<share.to ~= AudienceShare.percent(of: holder, share.seed)

@@ -42,6 +42,7 @@ import Testing
         (#"{"language":{"within":"P1D"}}"#, "last_seen alone"), (#"{"created":"2026-01-01T00:00:00Z"}"#, "within"),
         (#"{"last_seen":{"=":"2026-01-01T00:00:00Z"}}"#, "no test of a time"), (#""created:monday""#, "time span"),
         (#"{"geofence":0}"#, "no id of a geofence"), (#"{"geofence":[1.5]}"#, "string"), (#""geofence:shop""#, "no id"),
+        (#"{"opened_campaign":["a","b"]}"#, "name of a campaign"), (#""sent_campaign:a,b""#, "takes one value"),
         (#"{"opened":7}"#, "string"), (#""received:x""#, "no UUID"),
         (#"{"device":"x"}"#, "no UUID"), (#"[]"#, "an array"),
         (#"{"not":[]}"#, "an array"), (#"{"attribute":"a","=":{"time":"x"}}"#, "time"),
@@ -55,6 +56,13 @@ import Testing
         #expect {
             _ = try read(json)
         } throws: { "\($0)".contains(words) }
+    }
+
+    @Test(arguments: ["opened_campaign:spring", #"-sent_campaign:"two words""#, "received_campaign:spring"])
+    func `campaign terms print themselves in both forms`(text: String) throws {
+        let expression = try AudienceExpression(text: text, field: "where")
+        #expect(expression.text == text)
+        #expect(try AudienceExpression(json: expression.json, field: "where") == expression)
     }
 
     @Test func `depth, terms and values have limits`() {

@@ -1,0 +1,291 @@
+package import FoundationEssentials
+
+/// How often a push is sent again to those who have not opened it.
+///
+/// The reminders of a push are a schedule, which is made in the transaction that accepts it. Each goes to the devices of the push but those
+/// that opened it or a reminder, and those of users who did so on another device; see `Acknowledgements`.
+package struct Reminders: Sendable, Hashable {
+    /// The time from the push to the first reminder, and from each to the next.
+    package let every: TimeSpan
+    package let times: Int
+
+    private static let everyMin = Duration.seconds(60)
+    private static let timesRange: ClosedRange<Int64> = 1...50
+    /// The most from a push to its last reminder.
+    private static let spanMax = Duration.seconds(7 * 86_400)
+
+    /// Reads `{"every": "PT10M", "times": 5}`.
+    package init(_ value: JSONValue, field: String) throws(InvalidInput) {
+        let members = try value.members(field, of: ["every", "times"])
+        every = try TimeSpan(members["every"], field: "\(field).every")
+        guard every.milliseconds >= Self.everyMin.milliseconds else {
+            throw InvalidInput(field: "\(field).every", "is \(every.text), it has to be PT1M or more")
+        }
+        guard let times = members["times"]?.wholeNumber, Self.timesRange ~= times else {
+            throw InvalidInput(
+                field: "\(field).times",
+                "has to be from \(Self.timesRange.lowerBound) to \(Self.timesRange.upperBound)")
+        }
+        guard every.milliseconds * times <= Self.spanMax.milliseconds else {
+            throw InvalidInput(field: field, "last for \(times) times \(every.text), the limit is P7D")
+        }
+        self.times = Int(times)
+    }
+
+    package var json: JSONValue { .object(["every": .string(every.text), "times": .integer(Int64(times))]) }
+
+    /// As people read it.
+    package var words: String {
+        "every \(every.text), \(times == 1 ? "once" : "up to \(times) times"), until it is opened"
+    }
+
+    /// The time of the next reminder of a push that was accepted at a time; nil after the last.
+    func next(after instant: Instant, of acceptedAt: Instant) -> Instant? {
+        let number = max(0, (instant - acceptedAt).milliseconds) / every.milliseconds + 1
+        return number <= times ? acceptedAt + .milliseconds(every.milliseconds * number) : nil
+    }
+}
+
+/// A condition of a schedule: it sends only if no other push was sent for a while. So it is an alarm for what did not happen.
+package struct UnlessSent: Sendable, Hashable {
+    /// The time before the schedule is due.
+    package let within: TimeSpan
+    /// The kind of the pushes that count; nil for all.
+    package let kind: String?
+
+    private static let withinMax = Duration.seconds(31 * 86_400)
+
+    /// Reads `{"within": "P1D", "kind": "report"}`.
+    package init(_ value: JSONValue, field: String) throws(InvalidInput) {
+        let members = try value.members(field, of: ["within", "kind"])
+        within = try TimeSpan(members["within"], field: "\(field).within")
+        guard within.milliseconds <= Self.withinMax.milliseconds else {
+            throw InvalidInput(field: "\(field).within", "is \(within.text), the limit is P31D")
+        }
+        kind = try members["kind"].flatMap { (value) throws(InvalidInput) in
+            if value.isNull { return nil }
+            guard let text = value.stringValue else {
+                throw InvalidInput(field: "\(field).kind", "has to be a string, it is \(value.typeName)")
+            }
+            return try DeliveryRules.kind(text, field: "\(field).kind")
+        }
+    }
+
+    package var json: JSONValue {
+        var members: JSONObject = ["within": .string(within.text)]
+        members["kind"] = kind.map(JSONValue.string)
+        return .object(members)
+    }
+
+    /// As people read it.
+    package var words: String {
+        "no other push\(kind.map { " of the kind \($0)" } ?? "") was sent in the \(within.text) before"
+    }
+}
+
+extension TimeSpan {
+    fileprivate init(_ value: JSONValue?, field: String) throws(InvalidInput) {
+        guard let value, !value.isNull else { throw InvalidInput.missing(field) }
+        guard let text = value.stringValue else {
+            throw InvalidInput(field: field, "has to be a string, it is \(value.typeName)")
+        }
+        try self.init(text, field: field)
+    }
+}
+
+extension JSONValue {
+    /// The members of an object that has no others.
+    fileprivate func members(_ field: String, of names: [String]) throws(InvalidInput) -> JSONObject {
+        guard case .object(let members) = self else {
+            throw InvalidInput(field: field, "has to be an object, it is \(typeName)")
+        }
+        for (name, _) in members where !names.contains(name) {
+            throw InvalidInput.unknown("\(field).\(name)", instead: names)
+        }
+        return members
+    }
+}
+
+// MARK: Reminders as a schedule
+
+extension PushRequest {
+    /// The request of a push's reminders, which are shown in its place and count no badge up; nil where it has none.
+    static func reminding(
+        of receiptID: UUID, _ content: Push.Content, as pushRequest: PushRequest, in lane: Lane
+    ) throws(InvalidInput) -> PushRequest? {
+        guard content.pacing.reminders != nil, content.follows?.isReminder != true else { return nil }
+        var reminder = content.withoutCounting
+        reminder.pacing.rules = DeliveryRules()
+        reminder.follows = FollowedPush(receiptID, content, isReminder: true)
+        return PushRequest(
+            content: reminder,
+            target: Target(.all([.term(.sent([receiptID])), .not(.term(.reported(.opened, [receiptID])))])),
+            lane: lane, guarantee: pushRequest.guarantee, expiresAt: pushRequest.expiresAt)
+    }
+}
+
+extension Schedule {
+    /// The reminders that it is; nil for any other schedule.
+    package var reminders: Reminders? {
+        let content = pushRequest.content
+        return content.follows?.isReminder == true ? content.pacing.reminders : nil
+    }
+}
+
+extension Store {
+    /// The schedule that is the reminders of a push, and whether it waits; nil where it has none, or they are kept no longer.
+    package func reminders(of push: Key<Push>) async throws -> (schedule: Key<Schedule>, isWaiting: Bool)? {
+        try await readCommitted { db in
+            try db.prepared(ReminderStatements.ofPush).first(push) { (Key($0.integer(0)), $0.isNull(1)) }
+        }
+    }
+
+    package func sentPush(
+        of kind: String?, since: Instant, besides schedule: Schedule
+    ) async throws -> (receiptID: UUID, at: Instant)? {
+        try await readCommitted { db in
+            func found(_ row: some SQLRow) -> (UUID, Instant)? {
+                row.uuid(0).map { ($0, Instant(milliseconds: row.integer(1))) }
+            }
+            let (application, key) = (schedule.applicationKey, schedule.key)
+            guard let kind else {
+                return try db.prepared(ReminderStatements.sent).first(application, since, key, as: found) ?? nil
+            }
+            return try db.prepared(ReminderStatements.sentOfKind).first(application, since, key, kind, as: found) ?? nil
+        }
+    }
+}
+
+extension WriteSession {
+    /// Makes the schedule of a push's reminders.
+    func remind(_ written: WrittenRequest, of push: Push) throws {
+        guard let next = push.content.pacing.reminders?.next(after: now, of: now) else { return }
+        let schedule = try insert(written, at: next, for: push.applicationKey)
+        try prepared(ReminderStatements.bind).send(push.key, schedule.key)
+    }
+
+    /// Ends the reminders of a push, and of those that updated it.
+    func endReminders(of push: Key<Push>) throws {
+        try prepared(ReminderStatements.end).each(now, push) { row in
+            note(-1, .schedules, of: Key(row.integer(0)))
+        }
+    }
+}
+
+/// Finds who has opened a push with reminders, or one of these, within a write: all devices of a user count as those that opened it.
+struct Acknowledgements<Session: WriteSession> {
+    let session: Session
+    let application: Key<Application>
+    /// The push that each push reminds of, or that itself; nil for one whose reminders are over, or that has none.
+    private var reminded: [Key<Push>: Key<Push>?] = [:]
+    private var platforms: [Key<Platform>] = []
+
+    init(session: Session, application: Key<Application>) { (self.session, self.application) = (session, application) }
+
+    /// The most devices of one user on one platform that count.
+    private static var devicesMax: Int { 256 }
+
+    /// The push that is opened with a push, and the user's devices with their platforms; nil where nobody is reminded of it.
+    mutating func acknowledged(
+        by device: Key<Device>, opening push: Key<Push>
+    ) throws -> (push: Key<Push>, devices: [(platform: Key<Platform>, device: Key<Device>)])? {
+        guard let first = try reminded(by: push) else { return nil }
+        let user = try session.prepared(ReminderStatements.user).first(device) { $0.textIfAny(0) } ?? nil
+        guard let user else { return (first, []) }
+        if platforms.isEmpty {
+            platforms = try session.prepared(ReminderStatements.platforms).all(application) { Key($0.integer(0)) }
+        }
+        let ofUser = try session.prepared(PostingStatements.customUser)
+        let devices = try platforms.flatMap { platform in
+            try ofUser.all(platform, user, 0, Self.devicesMax) { (platform, Key<Device>($0.integer(0))) }
+        }
+        return (first, devices)
+    }
+
+    private mutating func reminded(by push: Key<Push>) throws -> Key<Push>? {
+        if let known = reminded[push] { return known }
+        let found = try session.prepared(ReminderStatements.reminded).first(push) { Key<Push>($0.integer(0)) }
+        reminded[push] = .some(found)
+        return found
+    }
+}
+
+enum ReminderStatements {
+    static let bind: SQLText = "UPDATE schedule /* reminders.bind */ SET reminded_push_id = $1 WHERE id = $2"
+
+    /// Scans `schedule_reminded`.
+    static let ofPush: SQLText = """
+        SELECT id, ended_at_ms /* reminders.of_push */ FROM schedule WHERE reminded_push_id = $1
+        """
+
+    /// Scans `schedule_reminded`, and `follow_up_followed`.
+    static let end: SQLText = """
+        UPDATE schedule /* reminders.end */ SET ended_at_ms = $1, ending = 'cancelled'
+         WHERE reminded_push_id IN (
+                   SELECT $2 UNION ALL SELECT follow_up.push_id FROM follow_up WHERE follow_up.followed_push_id = $2)
+           AND ended_at_ms IS NULL
+        RETURNING application_id
+        """
+
+    /// Scans `schedule_reminded`.
+    static let reminded: SQLText = """
+        SELECT reminded_push_id /* reminders.reminded */ FROM schedule
+         WHERE reminded_push_id IN (
+                   SELECT $1 UNION ALL
+                   SELECT follow_up.followed_push_id FROM follow_up WHERE follow_up.push_id = $1)
+           AND ended_at_ms IS NULL
+         LIMIT 1
+        """
+
+    static let user: SQLText = "SELECT custom_user_id /* reminders.user */ FROM device WHERE id = $1"
+
+    /// Scans `platform_application`.
+    static let platforms: SQLText = "SELECT id /* reminders.platforms */ FROM platform WHERE application_id = $1"
+
+    /// Scans `push_application` backwards. A push that went to nobody was not sent.
+    static let sent: SQLText = sent("reminders.sent", where: "application_id = $1")
+
+    /// Scans `push_kind` backwards.
+    static let sentOfKind: SQLText = sent("reminders.sent_of_kind", where: "application_id = $1 AND kind = $4")
+
+    private static func sent(_ name: String, where condition: String) -> SQLText {
+        """
+        SELECT receipt_id, accepted_at_ms /* \(name) */
+          FROM push
+         WHERE id = (
+                   SELECT max(recent.id)
+                     FROM (SELECT id, receipt_id, accepted_at_ms FROM push
+                            WHERE \(condition)
+                            ORDER BY id DESC
+                            LIMIT 1000) AS recent
+                    WHERE recent.accepted_at_ms >= $2
+                      AND (EXISTS (SELECT 1 FROM batch WHERE batch.push_id = recent.id)
+                           OR EXISTS (SELECT 1 FROM fan_out WHERE fan_out.push_id = recent.id))
+                      AND NOT EXISTS (SELECT 1 FROM follow_up WHERE follow_up.push_id = recent.id)
+                      AND NOT EXISTS (
+                              SELECT 1 FROM schedule_run
+                               WHERE schedule_run.schedule_id = $3 AND schedule_run.receipt_id = recent.receipt_id))
+        """
+    }
+}
+
+/// Adds reminders to schedules, and the kinds of pushes, by which alarms look for them.
+///
+/// The previous release sends reminders once and not as reminders, and ignores a schedule's condition.
+enum ReminderMigration: SchemaMigration {
+    static let identifier = "0020 reminders and kinds of pushes (additive)"
+
+    static func run(in db: some SQLConnection) throws {
+        try db.run(
+            script: """
+                -- The push whose reminders a schedule is; see `Reminders`. It may be gone.
+                ALTER TABLE schedule ADD COLUMN reminded_push_id \(.bigint);
+                CREATE INDEX schedule_reminded ON schedule (reminded_push_id) WHERE reminded_push_id IS NOT NULL;
+                ALTER TABLE follow_up ADD COLUMN \(flag: "is_reminder", false);
+
+                -- See `Pacing.kind`; NULL for none, and for pushes from before this column.
+                ALTER TABLE push ADD COLUMN kind text;
+                CREATE INDEX push_kind ON push (application_id, kind, id) WHERE kind IS NOT NULL;
+                """)
+    }
+}
