@@ -24,7 +24,7 @@ extension CrashTests {
     }
 }
 
-/// One push to everyone, pushes to single devices beside it, and a hand at the switch.
+/// One push to an expression that everyone of the town meets, pushes to single devices beside it, and a hand at the switch.
 private struct KillScenario: Sendable {
     let scratch: Scratch
     let system: TestSystem
@@ -55,11 +55,11 @@ private struct KillScenario: Sendable {
 
     func play() async throws {
         let listener = Listener()
+        let town = try await acceptForTown()
         let first = try await start()
         defer { first.endAtOnce() }
         let base = try await first.addresses().http
         listener.open(at: base)
-        let town = try await system.sender(at: base).push("Town hall this Thursday", toTopic: "town")
 
         let posted = try await withThrowingTaskGroup(of: [TestSystem.Posted].self) { group in
             group.addTask {
@@ -80,6 +80,19 @@ private struct KillScenario: Sendable {
         try await expectSettled(town, posted)
         try await last.end(SIGTERM)
         #expect(last.ending == 0)
+    }
+
+    /// A push to an expression that means everyone who follows the town, by lists and by what rows say.
+    private func acceptForTown() async throws -> UUID {
+        let words = "platform:ios topic:town,village -topic:sports (lang:de or os:ios) osversion>=17 created:P30D"
+        let request = PushRequest(
+            content: Push.Content(body: "Town hall this Thursday"),
+            target: Target(try AudienceExpression(text: words, field: "where")))
+        return try await system.withStore { store in
+            let push = try await PushBuilder(store: store, clock: store.clock).build(
+                request, for: system.application.application.key)
+            return try await store.accept(push).receiptID
+        }
     }
 
     private func start() async throws -> Program {

@@ -98,6 +98,16 @@ import Testing
         guard case .array(let receipts)? = line["receipts"] else { return }
         try await fixture.open(two.prefix(5), receipts[0].stringValue ?? "")
         #expect(try await fixture.line("B", of: "spring")["opened"]?["count"] == .integer(5))
+        for (term, count) in [
+            ("opened_campaign:spring", 5), ("sent_campaign:spring", one.count + two.count),
+            ("sent_campaign:spring -opened_campaign:spring", one.count + two.count - 5),
+            ("received_campaign:spring", 0),
+        ] {
+            let counted = try await fixture.send(.post, "audience/count", #"{"where":"\#(term)"}"#)
+            #expect(counted["devices"] == .integer(Int64(count)), "\(term): \(counted)")
+        }
+        let unknown = try await fixture.send(.post, "audience/count", #"{"where":"opened_campaign:autumn"}"#)
+        #expect(unknown.status == 400 && unknown.text.contains("'autumn', which there is not"), "\(unknown)")
 
         fixture.server.clock.advance(by: .seconds(4 * 3_600 - 1))
         try await fixture.run()
@@ -245,5 +255,65 @@ import Testing
             #expect(try await store.delete(read))
             #expect(try await store.campaigns(of: app).isEmpty)
         }
+    }
+
+    /// Three variants: one is being sent, one was found, one is still a schedule. The clock stands still until the stop has returned.
+    @Test(arguments: Engine.allCases)
+    func `a stop leaves only what a worker has`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, clock) = (fixture.store, fixture.clock)
+            let devices = try await fixture.registerMany(40)
+            let campaigns = Services(store, clock: clock).campaigns
+            let author = AuditAuthor.local(systemUser: "test")
+            let draft = try await campaigns.create("spring", .threeVariants(), of: fixture.application, by: author)
+            let campaign = try await campaigns.start(draft, of: fixture.application, by: author)
+            let scheduler = Scheduler(
+                store: store, clock: clock, poll: .seconds(1), pushObserver: NoPushObserver(),
+                loop: RetryingLoop(clock: clock, pause: .seconds(1), logger: .strict))
+            let builder = PushBuilder(store: store, clock: clock)
+            let due = try await store.dueSchedules(atMost: 9)
+            #expect(due.count == 3)
+            for schedule in due.prefix(2) { try await scheduler.release(schedule, by: builder) }
+            try await fixture.fanOut(batchesOf: 3)
+
+            let held = try await fixture.claimOne()
+            let ledger = Ledger()
+            let worker = DeliveryWorker.byHand(
+                store, FakeProvider(ledger: ledger, clock: clock, pace: .init(delay: .seconds(2))),
+                clock: clock)
+            async let sending: Void = worker.deliver([held])
+            while clock.sleepers == 0 { await Task.yield() }
+            let stopped = try await campaigns.stop(campaign, of: fixture.application, by: author)
+            #expect(stopped.state == .stopped && clock.sleepers == 1, "it waits for nobody")
+            #expect(try await fixture.claim(99).isEmpty)
+            #expect(try await store.dueSchedules(atMost: 9).isEmpty)
+
+            clock.advance(by: .seconds(2))
+            await sending
+            clock.advance(by: .seconds(86_400))
+            for schedule in due { try await scheduler.release(schedule, by: builder) }
+            try await fixture.fanOut()
+            #expect(try await fixture.claim(99).isEmpty)
+            let pushes = try await store.allPushes()
+            #expect(pushes.count == 2)
+            let told = pushes.flatMap { push in devices.filter { ledger[push.key, $0].told > 0 } }
+            #expect(Set(told) == Set(held.devices) && told.count == held.devices.count)
+            for push in pushes {
+                let receipt = try #require(try await store.receipt(push.receiptID))
+                let accepted = push.key == held.pushKey ? held.devices.count : 0
+                #expect(receipt.state == .settled && receipt.count(.accepted) == accepted && receipt.devices > 3)
+                #expect(receipt.counts[.skipped(.cancelled)] == receipt.devices - accepted)
+            }
+        }
+    }
+}
+
+extension CampaignPlan {
+    /// Three messages to a third of everyone each.
+    fileprivate static func threeVariants() throws -> CampaignPlan {
+        try CampaignPlan([
+            "message": .object(["body": .string("Hi")]), "target": .object(["everyone": .bool(true)]),
+            "variants": .array(["A", "B", "C"].map { .object(["name": .string($0)]) }),
+        ])
     }
 }

@@ -31,6 +31,21 @@ import Testing
         #expect(violation.contains(words))
     }
 
+    @Test(
+        arguments: [
+            (.forgetsRuns, "is in the pushes"), (.forgetsFanOuts, "is in the pushes"),
+            (.forgetsTimeZones, "before its clock came to the time"), (.endsAtFirstStep, "did not get it"),
+            (.startsTwice, "started two schedules for one time"),
+            (.cancelsInVain, "started another after it was cancelled"), (.cancelsParentsAlone, "was sent after"),
+        ] as [(FaultyStore.Fault, String)])
+    func `a planted fault by the clocks of recipients is noticed`(fault: FaultyStore.Fault, words: String) {
+        let isNoticed = (1...400 as ClosedRange<UInt64>).lazy.map { World(seed: $0) }.filter { $0.journey != nil }
+            .contains { world in
+                Simulation(delivering: world) { FaultyStore($0, fault) }.run().contains { $0.contains(words) }
+            }
+        #expect(isNoticed)
+    }
+
     @Test func `a process that does nothing is a hang`() {
         let simulation = Simulation(World(smallWithSeed: 1)) { _ in }
         #expect(simulation.run().first?.hasPrefix("hang") ?? false)

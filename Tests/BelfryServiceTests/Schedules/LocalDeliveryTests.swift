@@ -124,4 +124,44 @@ import Testing
             #expect(runs.count >= 12 && runs.count <= 15, "nothing is noted of zones without devices")
         }
     }
+
+    /// A throttled push, say, that goes on for hours.
+    @Test(arguments: Engine.allCases)
+    func `a step leaves out what an earlier one finds`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, clock) = (fixture.store, fixture.clock)
+            var keys: [Key<Device>] = []
+            for (number, zone) in ["Asia/Tokyo", "Asia/Tokyo", "Asia/Tokyo", "Asia/Kolkata"].enumerated() {
+                let registration = try Registration(
+                    token: DeviceToken(bytes: Array("d\(number)".utf8)), about: .init(), customUserID: .clear,
+                    topics: .keep, detail: DeviceDetail.Change(timeZone: zone))
+                keys.append(try await store.register(registration, as: nil, on: fixture.platform).key)
+            }
+            // Now in Tokyo, three and a half hours later in Kolkata.
+            let tokyo = String((clock.now + .seconds(9 * 3_600)).text.prefix(19))
+            let delivery = LocalDelivery(
+                time: try LocalTime(tokyo, field: ""), past: .send, zone: try ZoneInfo("UTC", field: ""),
+                madeAt: clock.now)
+            _ = try await PushService(store: store).schedule(
+                PushRequest(content: Push.Content(body: "Good morning"), target: .everyone), at: delivery,
+                for: fixture.application, by: .local(systemUser: "test"))
+            let scheduler = Scheduler(
+                store: store, clock: clock, poll: .seconds(1), pushObserver: NoPushObserver(),
+                loop: RetryingLoop(clock: clock, pause: .seconds(1), logger: .strict))
+            func release() async throws {
+                for due in try await store.dueSchedules(atMost: 9) {
+                    try await scheduler.release(due, by: PushBuilder(store: store, clock: clock))
+                }
+            }
+            try await release()
+            let fanOut = try #require(
+                try await store.claimFanOuts(atMost: 1, lanes: Lane.allCases, for: .seconds(60)).first)
+            #expect(try await store.advance(FanOutStep(fanOut: fanOut, batches: [[keys[0]]], isLast: false)))
+            clock.advance(by: .seconds(4 * 3_600))
+            try await release()
+            #expect(try await store.allPushes().count == 2)
+            try await fixture.fanOut()
+            #expect(try await fixture.claim(9).flatMap(\.devices).sorted() == keys, "each once")
+        }
+    }
 }

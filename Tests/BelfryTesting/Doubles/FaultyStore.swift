@@ -1,5 +1,5 @@
 package import BelfryService
-import FoundationEssentials
+package import FoundationEssentials
 
 /// A store with a planted fault, to prove that the checks detect it.
 package struct FaultyStore: ForwardedPorts {
@@ -12,6 +12,7 @@ package struct FaultyStore: ForwardedPorts {
         case believesEveryDeadToken, deactivatesOnRefusedCredentials, skipsTheReachable, refusesToAdvance
         case sendsSchedulesTwice, cancelsInVain, forgetsSchedules, forgetsRetryTimes, prolongsRetryTimes
         case cancelsPushesInVain, forgetsCancelledLeases, parksAtOneRefusal, forgetsProbes, forgetsCaps
+        case forgetsRuns, forgetsTimeZones, forgetsFanOuts, endsAtFirstStep, startsTwice, cancelsParentsAlone
     }
 
     package init(_ base: MemoryStore, _ planted: Fault) {
@@ -121,12 +122,59 @@ package struct FaultyStore: ForwardedPorts {
 
     package func release(_ schedule: Schedule, as push: NewPush) async throws -> Push? {
         if planted == .sendsSchedulesTwice { _ = try await base.accept(twin(of: push)) }
-        return try await base.release(schedule, as: push)
+        let accepted = try await base.release(schedule, as: push)
+        if planted == .endsAtFirstStep, schedule.local != nil, let accepted {
+            memory.tamper {
+                $0.schedules[schedule.key] = schedule.ended(
+                    .sent(receiptID: accepted.receiptID), at: accepted.acceptedAt)
+            }
+        }
+        return accepted
+    }
+
+    package func runs(of schedule: Key<Schedule>) async throws -> [ScheduleRun] {
+        planted == .forgetsRuns ? [] : try await base.runs(of: schedule)
+    }
+
+    package func timeZones(of application: Key<Application>) async throws -> [String] {
+        planted == .forgetsTimeZones ? [] : try await base.timeZones(of: application)
+    }
+
+    package func receipt(_ receiptID: UUID) async throws -> Receipt? {
+        let receipt = try await base.receipt(receiptID)
+        guard planted == .forgetsFanOuts else { return receipt }
+        return receipt.map {
+            Receipt(
+                push: $0.push, isFannedOut: true, counts: $0.counts, settledAt: $0.settledAt,
+                firstAnswerAt: $0.firstAnswerAt, parked: $0.parked)
+        }
+    }
+
+    package func start(_ occurrence: Schedule.Occurrence, of schedule: Schedule) async throws -> Bool {
+        let isStarted = try await base.start(occurrence, of: schedule)
+        if planted == .startsTwice, isStarted {
+            memory.tamper { contents in
+                let twin = Schedule(
+                    key: contents.nextKey(), applicationKey: schedule.applicationKey,
+                    pushRequest: schedule.pushRequest(of: occurrence), dueAt: occurrence.dueAt,
+                    createdAt: schedule.createdAt, version: 1, ending: nil)
+                contents.schedules[twin.key] = twin
+            }
+        }
+        return isStarted
     }
 
     package func cancel(_ key: Key<Schedule>, of application: Key<Application>) async throws -> Bool {
+        if planted == .cancelsParentsAlone { return try await cancelAlone(key, of: application) }
         guard planted == .cancelsInVain else { return try await base.cancel(key, of: application) }
         return try await base.schedule(key, of: application)?.ending == nil
+    }
+
+    private func cancelAlone(_ key: Key<Schedule>, of application: Key<Application>) async throws -> Bool {
+        let waiting = memory.contents.schedules.filter { $0.value.local?.parent == key && $0.value.ending == nil }
+        let isCancelled = try await base.cancel(key, of: application)
+        memory.tamper { $0.schedules.merge(waiting) { $1 } }
+        return isCancelled
     }
 
     package func cancel(_ push: Key<Push>) async throws -> Cancellation {

@@ -40,13 +40,24 @@ extension ForwardedPorts {
     ) async throws -> (found: DevicesByPlatform, unknown: [UUID]) {
         try await base.devices(named: names, on: platforms)
     }
-    package func pass(_ schedule: Schedule) async throws -> Bool { try await base.pass(schedule) }
+    package func pass(_ schedule: Schedule, to next: Instant) async throws -> Bool {
+        try await base.pass(schedule, to: next)
+    }
     package func start(_ occurrence: Schedule.Occurrence, of schedule: Schedule) async throws -> Bool {
         try await base.start(occurrence, of: schedule)
     }
     package func runs(of schedule: Key<Schedule>) async throws -> [ScheduleRun] { try await base.runs(of: schedule) }
+    package func sentPush(
+        of kind: String?, since: Instant, besides schedule: Schedule
+    ) async throws -> (receiptID: UUID, at: Instant)? {
+        try await base.sentPush(of: kind, since: since, besides: schedule)
+    }
+
     package func timeZones(of application: Key<Application>) async throws -> [String] {
         try await base.timeZones(of: application)
+    }
+    package func campaignReceipts(_ name: String, of application: Key<Application>) async throws -> [UUID]? {
+        try await base.campaignReceipts(name, of: application)
     }
     package func segmentExpression(
         _ name: String, of application: Key<Application>

@@ -14,6 +14,10 @@ package struct Contents: Sendable {
     package var batches: [Key<Batch>: BatchRow] = [:]
     package var capUses = CapUses()
     package var schedules: [Key<Schedule>: Schedule] = [:]
+    /// The earliest first.
+    package var scheduleRuns: [Key<Schedule>: [ScheduleRun]] = [:]
+    /// The time zones of users whose profiles have one, by their ids, in all applications.
+    package var userTimeZones: [String: String] = [:]
     package var connectionFaults: [Key<Platform>: PlatformFault] = [:]
     /// Operations that the port forbids, in the order in which a caller did them.
     package var misuses: [String] = []
@@ -144,15 +148,34 @@ extension Contents {
             }
         case .except(let whole, let part):
             members(of: whole, on: platform).subtracting(members(of: part, on: platform))
-        case .checked(let whole, _): members(of: whole, on: platform)
+        case .checked(let whole, let checks):
+            members(of: whole, on: platform).filter { device in checks.allSatisfy { isHeld($0, by: device) } }
         case .meant(_, let audience): members(of: audience, on: platform)
         }
     }
 
     private func members(of list: PostingList, on platform: Key<Platform>) -> Set<Key<Device>> {
-        if case .devices(let keys) = list { return Set(keys.filter { devices[$0]?.platformKey == platform }) }
         let kind = platforms[platform]?.kind ?? .ios
-        return Set(devices.values.lazy.filter { $0.platformKey == platform && list.has($0, kind: kind) }.map(\.key))
+        let own = devices.values.lazy.filter { $0.platformKey == platform }
+        return switch list {
+        case .devices(let keys): Set(keys.filter { devices[$0]?.platformKey == platform })
+        case .sent(let push):
+            batches.values.lazy.map(\.batch).filter { $0.pushKey == push && $0.platformKey == platform }
+                .reduce(into: []) { $0.formUnion($1.devices) }
+        case .label(let label):
+            Set(own.filter { $0.isActive && timeZone(of: $0.key).map { label == .timeZone($0) } ?? false }.map(\.key))
+        default: Set(own.filter { list.has($0, kind: kind) }.map(\.key))
+        }
+    }
+
+    private func timeZone(of device: Key<Device>) -> String? { deviceDetails[device]?.timeZone }
+
+    /// The model knows the time zones of users, and no more that is looked up in rows: any other check holds.
+    private func isHeld(_ check: DeviceCheck, by device: Key<Device>) -> Bool {
+        guard case .property(.userTimeZone, let test) = check.test else { return true }
+        let zone = devices[device]?.customUserID.flatMap { userTimeZones[$0] }
+        let isTrue = if case .equals(let values) = test { values.contains { $0.text == zone } } else { zone != nil }
+        return isTrue != check.isNegated
     }
 }
 
@@ -167,7 +190,7 @@ extension PostingList {
         case .customUser(let id): device.isActive && device.customUserID == id
         case .devices(let keys): keys.contains(device.key)
         case .platforms(let platforms): device.isActive && platforms.contains(device.platformKey)
-        // The model knows no labels, and the pushes of an audience alone.
+        // The model knows no other labels than time zones, and no reports.
         case .sent, .reported, .geofence, .label, .labels: false
         }
     }

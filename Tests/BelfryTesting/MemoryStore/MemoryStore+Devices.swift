@@ -32,12 +32,16 @@ extension MemoryStore {
         transaction { $0.device(uuid, on: platform) }
     }
 
-    package func pass(_ schedule: Schedule) async throws -> Bool { false }
+    package func timeZones(of application: Key<Application>) async throws -> [String] {
+        transaction { contents in
+            let devices = contents.devices.values.filter {
+                contents.platforms[$0.platformKey]?.applicationKey == application
+            }
+            return Set(devices.compactMap { contents.deviceDetails[$0.key]?.timeZone?.caseFolded }).sorted()
+        }
+    }
 
-    package func runs(of schedule: Key<Schedule>) async throws -> [ScheduleRun] { [] }
-
-    package func timeZones(of application: Key<Application>) async throws -> [String] { [] }
-
+    package func campaignReceipts(_ name: String, of application: Key<Application>) async throws -> [UUID]? { nil }
     package func segmentExpression(
         _ name: String, of application: Key<Application>
     ) async throws -> AudienceExpression? { nil }
@@ -88,6 +92,9 @@ extension Contents {
             topics: registration.topics.applied(to: Set(old?.topics ?? [])).sorted(), registeredAt: now,
             ownUUID: naming.uuid(of: key))
         devices[key] = device
+        if !registration.detail.isEmpty {
+            deviceDetails[key] = (deviceDetails[key] ?? DeviceDetail()).changed(by: registration.detail)
+        }
         holders[Address(platform: platform, token: registration.token)] = key
         return device
     }

@@ -1,4 +1,5 @@
 package import BelfryService
+package import FoundationEssentials
 
 extension MemoryStore {
     package func schedule(
@@ -69,9 +70,34 @@ extension MemoryStore {
         return accepted
     }
 
+    package func sentPush(
+        of kind: String?, since: Instant, besides schedule: Schedule
+    ) async throws -> (receiptID: UUID, at: Instant)? {
+        transaction { contents in
+            contents.pushes.values.map(\.push).filter { push in
+                push.applicationKey == schedule.applicationKey && push.acceptedAt >= since
+                    && (kind == nil || push.content.pacing.kind == kind) && push.content.follows == nil
+            }.max { $0.key < $1.key }.map { ($0.receiptID, $0.acceptedAt) }
+        }
+    }
+
     package func end(_ schedule: Schedule, _ how: Schedule.How) async throws -> Bool {
         let now = clock.now
         return transaction { $0.end(schedule, how, now: now) }
+    }
+
+    package func pass(_ schedule: Schedule, to next: Instant) async throws -> Bool {
+        let isPassed = transaction { contents in
+            guard contents.isCurrent(schedule) else { return false }
+            contents.schedules[schedule.key] = schedule.moved(to: next)
+            return true
+        }
+        if isPassed { signals.fire(.all) }
+        return isPassed
+    }
+
+    package func runs(of schedule: Key<Schedule>) async throws -> [ScheduleRun] {
+        transaction { $0.scheduleRuns[schedule, default: []].reversed() }
     }
 
     package func start(_ occurrence: Schedule.Occurrence, of schedule: Schedule) async throws -> Bool {
@@ -83,6 +109,7 @@ extension MemoryStore {
                 pushRequest: schedule.pushRequest(of: occurrence), dueAt: occurrence.dueAt, createdAt: now, version: 1,
                 ending: nil)
             contents.schedules[child.key] = child
+            contents.note(.started(child.key), of: schedule, dueAt: occurrence.at, now: now)
             contents.schedules[schedule.key] =
                 schedule.moved(past: occurrence) ?? schedule.ended(.started(child.key), at: now)
             return true
@@ -110,12 +137,24 @@ extension Contents {
     fileprivate mutating func end(_ schedule: Schedule, _ how: Schedule.How, now: Instant) -> Bool {
         guard isCurrent(schedule), let current = schedules[schedule.key] else { return false }
         schedules[schedule.key] = current.finished(how, at: now)
+        if schedule.isRepeated, how != .cancelled { note(how, of: schedule, dueAt: schedule.dueAt, now: now) }
         schedules = schedules.filter { entry in entry.value.ending.map { $0.at + Schedule.keptFor >= now } ?? true }
         return true
+    }
+
+    /// The last of them are kept.
+    fileprivate mutating func note(_ how: Schedule.How, of schedule: Schedule, dueAt: Instant, now: Instant) {
+        let runs = scheduleRuns[schedule.key, default: []] + [ScheduleRun(dueAt: dueAt, at: now, how: how)]
+        scheduleRuns[schedule.key] = Array(runs.suffix(ScheduleRun.keptMax))
     }
 }
 
 extension Schedule {
     fileprivate func isDue(before other: Schedule) -> Bool { (dueAt, key) < (other.dueAt, other.key) }
 
+    fileprivate func moved(to next: Instant) -> Schedule {
+        Schedule(
+            key: key, applicationKey: applicationKey, pushRequest: pushRequest, dueAt: next, createdAt: createdAt,
+            version: version + 1, recurrence: recurrence, pausedAt: pausedAt, ending: ending)
+    }
 }

@@ -14,6 +14,7 @@ package final class CrashingStore: ForwardedPorts {
     private let onSettle: @Sendable (Settlement) -> Void
     private let onPace: @Sendable (PacingRequest, [Key<Device>: PacingVerdict]) -> Void
     private let onRelease: @Sendable (Schedule, Push, NewPush) -> Void
+    private let onStart: @Sendable (Schedule) -> Void
     private let held = Mutex<[Key<Batch>: Batch]>([:])
 
     /// The faults of calls; each is drawn once before a call's effect and once after.
@@ -30,13 +31,15 @@ package final class CrashingStore: ForwardedPorts {
     ///   - onSettle: called for each settlement that counts.
     ///   - onPace: called for each batch that rules were asked about.
     ///   - onRelease: called for each schedule that became a push.
+    ///   - onStart: called for each schedule that started another.
     init(
         _ base: any DeliveryPorts, lifetime: ProcessLifetime, executor: SeededExecutor, clock: any WallClock,
         trouble: Trouble,
         onDoubt: @escaping @Sendable (Batch) -> Void, onClaim: @escaping @Sendable (Batch) -> Void,
         onSettle: @escaping @Sendable (Settlement) -> Void,
         onPace: @escaping @Sendable (PacingRequest, [Key<Device>: PacingVerdict]) -> Void,
-        onRelease: @escaping @Sendable (Schedule, Push, NewPush) -> Void
+        onRelease: @escaping @Sendable (Schedule, Push, NewPush) -> Void,
+        onStart: @escaping @Sendable (Schedule) -> Void
     ) {
         self.base = base
         self.lifetime = lifetime
@@ -48,6 +51,7 @@ package final class CrashingStore: ForwardedPorts {
         self.onSettle = onSettle
         self.onPace = onPace
         self.onRelease = onRelease
+        self.onStart = onStart
     }
 
     /// The batches that this process has claimed and not settled.
@@ -145,7 +149,23 @@ package final class CrashingStore: ForwardedPorts {
     }
 
     package func start(_ occurrence: Schedule.Occurrence, of schedule: Schedule) async throws -> Bool {
-        try await call { try await base.start(occurrence, of: schedule) }
+        try await call {
+            let isStarted = try await base.start(occurrence, of: schedule)
+            if isStarted { onStart(schedule) }
+            return isStarted
+        }
+    }
+
+    package func pass(_ schedule: Schedule, to next: Instant) async throws -> Bool {
+        try await call { try await base.pass(schedule, to: next) }
+    }
+
+    package func runs(of schedule: Key<Schedule>) async throws -> [ScheduleRun] {
+        try await call { try await base.runs(of: schedule) }
+    }
+
+    package func timeZones(of application: Key<Application>) async throws -> [String] {
+        try await call { try await base.timeZones(of: application) }
     }
 
     package func nextDue() async throws -> Instant? { try await call { try await base.nextDue() } }

@@ -12,6 +12,12 @@ final class History: Sendable {
         let active: Set<Key<Device>>
     }
 
+    /// The devices as they were when a schedule by the clocks of each recipient was made.
+    struct Beginning: Sendable {
+        let moment: Int
+        let active: Set<Key<Device>>
+    }
+
     struct State: Sendable {
         private(set) var pushes: [AcceptedPush] = []
         private(set) var deadTokens = 0
@@ -24,6 +30,10 @@ final class History: Sendable {
         /// Schedules that became two pushes at one of their times.
         private(set) var repeated: Set<Key<Schedule>> = []
         private var released: Set<[Int64]> = []
+        private(set) var pushesBySchedule: [Key<Schedule>: [Push]] = [:]
+        private(set) var beginnings: [Key<Schedule>: Beginning] = [:]
+        /// Recurring schedules that started another, or whose other sent, after they were cancelled, one sentence each.
+        private(set) var startedInSpiteOfCancel: [String] = []
         /// Retry times that moved, one sentence each.
         private(set) var movedRetryTimes: [String] = []
         private(set) var cancelledPushes: Set<Key<Push>> = []
@@ -40,9 +50,9 @@ final class History: Sendable {
         /// When devices of batches may be retried, by index.
         private var retryTimes: [Key<Batch>: [Int: Instant]] = [:]
 
-        /// Whether a client registered or unregistered the device after the push.
-        func isTouched(_ device: Key<Device>, since push: AcceptedPush) -> Bool {
-            touchedAt[device].map { $0 > push.moment } ?? false
+        /// Whether a client registered or unregistered the device after so many actions.
+        func isTouched(_ device: Key<Device>, since moment: Int) -> Bool {
+            touchedAt[device].map { $0 > moment } ?? false
         }
 
         /// Whether the device unregistered, or lost its token, after it last registered.
@@ -56,18 +66,36 @@ final class History: Sendable {
             let audience = platforms.reduce(into: Set<Key<Device>>()) {
                 $0.formUnion(contents.members(of: push.audience, on: $1))
             }
-            let active = Set(contents.devices.values.lazy.filter(\.isActive).map(\.key))
             pushes.append(
-                AcceptedPush(push: push, platforms: platforms, moment: moment, audience: audience, active: active))
+                AcceptedPush(
+                    push: push, platforms: platforms, moment: moment, audience: audience,
+                    active: contents.activeDevices))
         }
 
         mutating func schedule(_ schedule: Schedule) { schedules.insert(schedule.key) }
+
+        mutating func begin(_ schedule: Schedule, contents: Contents) {
+            moment += 1
+            beginnings[schedule.key] = Beginning(moment: moment, active: contents.activeDevices)
+        }
+
+        mutating func start(of parent: Key<Schedule>, contents: Contents) {
+            if cancelled.contains(parent) {
+                startedInSpiteOfCancel.append("schedule \(parent): started another after it was cancelled")
+            }
+            let started = contents.schedules.values.filter { $0.local?.parent == parent }
+            for schedule in started where beginnings[schedule.key] == nil { begin(schedule, contents: contents) }
+        }
 
         mutating func cancel(_ schedule: Schedule) { cancelled.insert(schedule.key) }
 
         mutating func cancel(_ push: Key<Push>) { cancelledPushes.insert(push) }
 
-        mutating func release(_ schedule: Schedule) {
+        mutating func release(_ schedule: Schedule, as push: Push) {
+            pushesBySchedule[schedule.key, default: []].append(push)
+            if let parent = schedule.local?.parent, cancelled.contains(parent) {
+                startedInSpiteOfCancel.append("schedule \(schedule.key): was sent after \(parent) was cancelled")
+            }
             releases[schedule.key, default: 0] += 1
             let time = [schedule.key.rawValue, schedule.dueAt.milliseconds]
             if !released.insert(time).inserted { repeated.insert(schedule.key) }
@@ -140,4 +168,8 @@ final class History: Sendable {
     var state: State { held.withLock { $0 } }
 
     func note(_ change: (inout State) -> Void) { held.withLock { change(&$0) } }
+}
+
+extension Contents {
+    fileprivate var activeDevices: Set<Key<Device>> { Set(devices.values.lazy.filter(\.isActive).map(\.key)) }
 }

@@ -14,6 +14,7 @@ struct SimulatedClients: Sendable {
     func settleIn() async throws -> [Platform] {
         var random = SplitMix64(seeds: world.seed, 3)
         let platforms = try await found()
+        if world.journey != nil { memory.tamper { $0.userTimeZones = World.Journey.userZones } }
         for _ in 0..<world.devices {
             let platform = random.pick(platforms)
             try await install(on: platform, &random)
@@ -29,6 +30,7 @@ struct SimulatedClients: Sendable {
             try await clock.sleep(for: event.wait)
             try await act(event.action, platforms, &random)
         }
+        try await goRound(platforms, &random)
         try await clock.sleep(for: random.duration(0...60))
         faultSchedule.calm()
         try await watch(platforms)
@@ -63,6 +65,7 @@ struct SimulatedClients: Sendable {
         case .push(let planned): try await push(planned, platforms, &random)
         case .smallPush(let planned): try await push(planned, platforms, &random)
         case .schedule(let planned): try await schedule(planned, platforms)
+        case .localSchedule(let planned): try await schedule(planned, platforms)
         case .reschedule(let dueIn): try await reschedule(dueIn, &random)
         case .cancel: try await cancel(&random)
         case .cancelPush(let number): try await cancelPush(number)
@@ -119,6 +122,7 @@ struct SimulatedClients: Sendable {
     private func reschedule(_ dueIn: Duration, _ random: inout SplitMix64) async throws {
         guard let schedule = memory.contents.someSchedule(&random) else { return }
         guard schedule.recurrence == nil else { return try await skipNext(of: schedule) }
+        guard schedule.local == nil else { return }
         _ = try await store.change(
             schedule.key, of: schedule.applicationKey, Schedule.Change(dueAt: clock.now + dueIn))
     }
@@ -133,7 +137,7 @@ struct SimulatedClients: Sendable {
         }
     }
 
-    private func cancel(_ random: inout SplitMix64) async throws {
+    func cancel(_ random: inout SplitMix64) async throws {
         guard let schedule = memory.contents.someSchedule(&random) else { return }
         let isCancelled = try await store.cancel(schedule.key, of: schedule.applicationKey)
         if isCancelled { history.note { $0.cancel(schedule) } }
@@ -154,12 +158,18 @@ struct SimulatedClients: Sendable {
             token: DeviceToken(bytes: random.token()),
             about: Device.About(osVersion: random.pick(["7.1", "9.0", "4.1", nil])),
             customUserID: random.chance(0.3) ? .set(random.pick(World.users)) : .keep,
-            topics: .replace(Set(World.topics.filter { _ in random.chance(0.4) })))
+            topics: .replace(Set(World.topics.filter { _ in random.chance(0.4) })), detail: place(&random))
         let device = try await store.register(registration, as: nil, on: platform)
         history.note { $0.register(device.key, evicted: nil) }
     }
 
-    private func register(
+    /// The zone where a device is, in worlds that go by such; some devices tell none.
+    private func place(_ random: inout SplitMix64) -> DeviceDetail.Change {
+        guard world.journey != nil, random.chance(0.8) else { return DeviceDetail.Change() }
+        return DeviceDetail.Change(timeZone: random.pick(World.Journey.zones))
+    }
+
+    func register(
         isNamed: Bool, _ choice: World.TokenChoice, _ platforms: [Platform], _ random: inout SplitMix64
     ) async throws {
         let contents = memory.contents
@@ -173,7 +183,8 @@ struct SimulatedClients: Sendable {
         guard let token, let platform = platforms.first(where: { $0.key == device.platformKey }) else { return }
         let registration = try Registration(
             token: token, about: Device.About(), customUserID: .keep,
-            topics: .change(subscribe: [random.pick(World.topics)], unsubscribe: [random.pick(World.topics)]))
+            topics: .change(subscribe: [random.pick(World.topics)], unsubscribe: [random.pick(World.topics)]),
+            detail: place(&random))
         let holder = contents.holders[Contents.Address(platform: platform.key, token: token)]
         let registered = try await store.register(registration, as: isNamed ? device.uuid : nil, on: platform)
         history.note { $0.register(registered.key, evicted: holder) }
@@ -185,7 +196,7 @@ struct SimulatedClients: Sendable {
         history.note { $0.unregister(device.key) }
     }
 
-    private func mend(_ platform: Key<Platform>, isReplaced: Bool) async throws {
+    func mend(_ platform: Key<Platform>, isReplaced: Bool) async throws {
         faultSchedule.mend(platform)
         if isReplaced {
             try await store.replaceCredentials(of: platform, with: Sealed(bytes: [2]))

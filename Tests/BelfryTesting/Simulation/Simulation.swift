@@ -4,8 +4,8 @@ import Synchronization
 
 /// Runs a world to its end on one thread, and returns the violated invariants.
 ///
-/// The process under test gets what a real one gets, and is killed and restarted by the world's plan. When the callers
-/// have done all their actions the faults stop, and all work must finish.
+/// The process under test gets what a real one gets, and is killed and restarted by the world's plan; in some worlds two of them share
+/// the store. When the callers have done all their actions the faults stop, and all work must finish.
 package final class Simulation: Sendable {
     /// The dependencies of a process at its start.
     package struct Process: Sendable {
@@ -87,20 +87,23 @@ package final class Simulation: Sendable {
             try await callers.run(state.withLock { $0.platforms })
             state.withLock { $0.isFinished = true }
         }
-        var process = begin()
+        var processes = (0..<(world.journey?.nodes ?? 1)).map { _ in begin() }
         while !state.withLock({ $0.isFinished }) {
             if isOverBudget { return hang("took too many jobs") }
             if let gap = daysToWait {
                 // The server is down until some seconds after the next time of a recurring schedule.
-                process = replace(process)
+                processes = processes.map(replace)
                 clock.advance(by: gap + .seconds(30))
             } else if executor.runOne() {
-                if faultSchedule.processDies(), mayDie() { process = replace(process) }
+                if faultSchedule.processDies(), mayDie() {
+                    let place = processes.count == 1 ? 0 : state.withLock { $0.random.below(processes.count) }
+                    processes[place] = replace(processes[place])
+                }
             } else if !clock.advanceToNextSleeper() {
                 return hang("waits for nothing")
             }
         }
-        process.task.cancel()
+        for process in processes { process.task.cancel() }
         while executor.runOne() {
             if isOverBudget { return hang("did not end when told to") }
         }
@@ -169,8 +172,11 @@ package final class Simulation: Sendable {
             onRelease: { [history, memory] schedule, push, new in
                 history.note { state in
                     state.accept(push, on: new.platformKeys, contents: memory.contents)
-                    state.release(schedule)
+                    state.release(schedule, as: push)
                 }
+            },
+            onStart: { [history, memory] schedule in
+                history.note { $0.start(of: schedule.key, contents: memory.contents) }
             })
         let process = Process(
             store: crashing, providers: providers(lifetime), clock: clock, policy: world.policy, limits: world.limits,

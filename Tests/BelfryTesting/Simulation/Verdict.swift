@@ -3,12 +3,12 @@ import Logging
 
 /// Checks the end of a simulation against the invariants of docs/Architecture.md.
 struct Verdict {
-    private let contents: Contents
-    private let ledger: Ledger
-    private let history: History.State
+    let contents: Contents
+    let ledger: Ledger
+    let history: History.State
     private let world: World
     private let errors: [String]
-    private let devices: [Device]
+    let devices: [Device]
     /// The pushes that found a device's token dead.
     private let goneIn: [Key<Device>: [Key<Push>]]
 
@@ -28,7 +28,8 @@ struct Verdict {
 
     var violations: [String] {
         contents.violations + history.pushes.flatMap(violations) + history.movedRetryTimes + scheduleViolations
-            + deviceViolations + unexpectedErrors + history.claimedInSpiteOfCancel + history.sentInSpiteOfRules
+            + localViolations + deviceViolations + unexpectedErrors + history.claimedInSpiteOfCancel
+            + history.sentInSpiteOfRules
             + capViolations
     }
 
@@ -98,7 +99,8 @@ struct Verdict {
     }
 
     private func isUnchanged(_ device: Device, since accepted: History.AcceptedPush) -> Bool {
-        !history.isTouched(device.key, since: accepted) && accepted.active.contains(device.key) == device.isActive
+        !history.isTouched(device.key, since: accepted.moment)
+            && accepted.active.contains(device.key) == device.isActive
     }
 
     private func wrongs(
@@ -156,7 +158,8 @@ struct Verdict {
 
     private var scheduleViolations: [String] {
         let asked = Set(history.pushes.map(\.push.key))
-        return history.schedules.sorted().compactMap(violation)
+        let started = contents.schedules.values.filter { $0.local?.parent != nil }.map(\.key)
+        return history.schedules.union(started).sorted().compactMap(violation)
             + contents.pushes.keys.sorted().filter { !asked.contains($0) }.map { "push \($0): no client asked for it" }
     }
 
@@ -168,16 +171,19 @@ struct Verdict {
         if history.repeated.contains(key) { return "schedule \(key): became two pushes at one time" }
         let isRecurring = schedule.recurrence != nil
         let times = isRecurring ? World.PlannedSchedule.times - history.skips[key, default: 0] : 1
-        if history.cancelled.contains(key), ending.how != .cancelled || releases > (isRecurring ? times : 0) {
+        let isLocal = schedule.local != nil
+        let isCancelled = history.cancelled.contains(key)
+        if isCancelled, ending.how != .cancelled || !isLocal && releases > (isRecurring ? times : 0) {
             return "schedule \(key): was cancelled, and is \(ending.how.name)"
         }
         switch ending.how {
-        case .sent where releases != times: return "schedule \(key): is sent, and became \(releases) pushes"
+        case .sent where releases != times && !isLocal: return "schedule \(key): is sent, and became \(releases) pushes"
         case .sent where ending.at < schedule.dueAt: return "schedule \(key): was sent before its time"
         case .expired where schedule.pushRequest.expiresAt.map { $0 > ending.at } ?? true:
             return "schedule \(key): ended as expired before its push does"
-        case .cancelled where !history.cancelled.contains(key): return "schedule \(key): no client cancelled it"
-        case .refused(let words): return "schedule \(key): was refused: \(words)"
+        case .cancelled where !isCancelled && !(schedule.local?.parent.map(history.cancelled.contains) ?? false):
+            return "schedule \(key): no client cancelled it"
+        case .refused(let words), .needless(let words): return "schedule \(key): was refused: \(words)"
         case .sent, .expired, .cancelled, .missed, .started: return nil
         }
     }

@@ -13,6 +13,8 @@ package struct World: Sendable {
     package var policy: RetryPolicy
     /// What slows the pushes to many devices down; nil in most worlds.
     package var pacing: Pacing?
+    /// What goes by the clocks of each recipient; nil in most worlds.
+    package var journey: Journey?
 
     package struct PlannedPlatform: Sendable {
         package let application: Int
@@ -30,6 +32,7 @@ package struct World: Sendable {
         /// A push to a few devices, which it names.
         case smallPush(SmallPush)
         case schedule(PlannedSchedule)
+        case localSchedule(LocalSchedule)
         /// Moves a schedule to this long from now.
         case reschedule(Duration)
         case cancel
@@ -131,6 +134,7 @@ extension World {
         addSmallPushes(applications: applications)
         addCancelledPushes()
         addPacing()
+        addJourney(applications: applications)
     }
 
     /// In half of the worlds, small pushes by the dozen in a few places. They are drawn apart, so that the rest of a world does
@@ -273,7 +277,7 @@ extension World {
             expiresIn: random.chance(0.3) ? random.duration(0...400) : nil)
     }
 
-    private static func target(_ random: inout SplitMix64) -> Target {
+    static func target(_ random: inout SplitMix64) -> Target {
         let topics = random.chance(0.4) ? [random.pick(topics)] : []
         let users = random.chance(0.2) ? [random.pick(users)] : []
         let kinds: [PlatformKind]? = random.chance(0.2) ? [random.pick([.ios, .androidFCM])] : nil
