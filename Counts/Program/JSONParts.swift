@@ -1,3 +1,5 @@
+import BelfryService
+
 /// Reading what callers send.
 struct JSONParts {
     private static let times = 200
