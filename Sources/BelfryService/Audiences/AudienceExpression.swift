@@ -112,6 +112,14 @@ package struct TimeSpan: Sendable, Hashable {
         guard digits.isEmpty, parts > 0, seconds > 0 else { throw problem }
         (self.text, milliseconds) = (text, seconds * 1_000)
     }
+
+    /// As people read it: in the largest unit that it has a whole number of, such as `10 minutes`.
+    package var words: String {
+        let units: [(String, Int64)] = [("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1)]
+        let seconds = milliseconds / 1_000
+        let (unit, length) = units.first { seconds.isMultiple(of: $0.1) } ?? ("second", 1)
+        return seconds == length ? "1 \(unit)" : "\(Int(seconds / length).grouped) \(unit)s"
+    }
 }
 
 extension AudienceExpression {

@@ -36,7 +36,8 @@ package struct Reminders: Sendable, Hashable {
 
     /// As people read it.
     package var words: String {
-        "every \(every.text), \(times == 1 ? "once" : "up to \(times) times"), until it is opened"
+        let span = every.words.hasPrefix("1 ") ? String(every.words.dropFirst(2)) : every.words
+        return "every \(span), \(times == 1 ? "once" : "up to \(times) times"), until it is opened"
     }
 
     /// The time of the next reminder of a push that was accepted at a time; nil after the last.
@@ -79,7 +80,7 @@ package struct UnlessSent: Sendable, Hashable {
 
     /// As people read it.
     package var words: String {
-        "no other push\(kind.map { " of the kind \($0)" } ?? "") was sent in the \(within.text) before"
+        "no other push\(kind.map { " of the kind \($0)" } ?? "") was sent within \(within.words) before"
     }
 }
 

@@ -97,6 +97,14 @@ import Testing
         await #expect(throws: InvalidInput.self) { _ = try await five.resolved { _ in values } }
     }
 
+    @Test(arguments: [
+        ("PT10M", "10 minutes"), ("P1D", "1 day"), ("PT24H", "1 day"), ("P2W", "14 days"), ("PT90M", "90 minutes"),
+        ("P1DT1S", "86,401 seconds"), ("PT1H", "1 hour"),
+    ])
+    func `a time span has words`(text: String, words: String) throws {
+        #expect(try TimeSpan(text, field: "").words == words)
+    }
+
     @Test func `the longest time span is read back`() throws {
         let audience = try read(#"{"last_seen":{"within":"P1000000W"}}"#)
             .audience(in: AudienceWorld(platforms: [], devices: [:], now: Instant(milliseconds: 1_800_000_000_000)))

@@ -64,7 +64,7 @@ import Testing
         func open(_ number: Int, _ receipt: String) async throws {
             let event = AnalyticsEvent(
                 kind: .opened, time: server.clock.now, device: devices[number].uuid,
-                receiptID: try #require(UUID(uuidString: receipt)), geofence: nil)
+                receiptID: UUID(uuidString: receipt), geofence: nil)
             _ = try await server.store.record([event], on: platforms[number == 1 ? 1 : 0], lateMax: .seconds(86_400))
         }
 
