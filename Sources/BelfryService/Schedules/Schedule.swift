@@ -262,11 +262,18 @@ package struct Schedule: Sendable, Hashable {
         return moved
     }
 
+    /// A schedule by the clocks of recipients as it is looked at: all steps that have come by then are one.
+    func looked(at now: Instant) -> Schedule {
+        var looked = self
+        if local != nil { looked.dueAt = max(dueAt, now) }
+        return looked
+    }
+
     /// This schedule after its time: ended, or waiting for its next time in its next version. However many times have passed meanwhile, it is one.
     package func finished(_ how: How, at now: Instant) -> Schedule {
         // Reminders end once nobody is left.
         let isOver = how == .cancelled || reminders != nil && how.reason != nil
-        // A step by the clocks of recipients that fell due since the push was built has recipients of its own.
+        // A step by the clocks of recipients that fell due since it was looked at has recipients of its own.
         let last = local == nil ? max(dueAt, now) : dueAt
         guard !isOver, let next = next(after: last) else { return ended(how, at: now) }
         var moved = self

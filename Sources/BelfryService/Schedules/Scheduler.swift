@@ -39,6 +39,7 @@ struct Scheduler: Sendable {
 
     func release(_ schedule: Schedule, by builder: PushBuilder) async throws {
         if schedule.recurrence?.isLocal == true { return try await start(schedule) }
+        let schedule = schedule.looked(at: clock.now)
         if schedule.isMissed(at: clock.now) { return try await end(schedule, .missed) }
         if let expiresAt = schedule.pushRequest.expiresAt, expiresAt <= clock.now {
             return try await end(schedule, .expired)

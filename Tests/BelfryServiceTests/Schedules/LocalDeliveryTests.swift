@@ -125,6 +125,41 @@ import Testing
         }
     }
 
+    @Test(arguments: Engine.allCases)
+    func `steps that passed while nobody looked are one push`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, clock) = (fixture.store, fixture.clock)
+            for (number, zone) in ["Asia/Tokyo", "Europe/Vienna", "America/Denver"].enumerated() {
+                let registration = try Registration(
+                    token: DeviceToken(bytes: Array("d\(number)".utf8)), about: .init(), customUserID: .clear,
+                    topics: .keep, detail: DeviceDetail.Change(timeZone: zone))
+                _ = try await store.register(registration, as: nil, on: fixture.platform)
+            }
+            let day = String((clock.now + .seconds(2 * 86_400)).text.prefix(10))
+            let delivery = LocalDelivery(
+                time: try LocalTime(day + "T09:00", field: ""), past: .skip, zone: try ZoneInfo("UTC", field: ""),
+                madeAt: clock.now)
+            let schedule = try await PushService(store: store).schedule(
+                PushRequest(content: Push.Content(body: "Good morning"), target: .everyone), at: delivery,
+                for: fixture.application, by: .local(systemUser: "test"))
+            let scheduler = Scheduler(
+                store: store, clock: clock, poll: .seconds(1), pushObserver: NoPushObserver(),
+                loop: RetryingLoop(clock: clock, pause: .seconds(1), logger: .strict))
+            clock.advance(by: .seconds(5 * 86_400))
+            for _ in 0..<3 {
+                for due in try await store.dueSchedules(atMost: 9) {
+                    try await scheduler.release(due, by: PushBuilder(store: store, clock: clock))
+                }
+            }
+            let receipts = try await store.allPushes().map(\.receiptID)
+            #expect(receipts.count == 1)
+            try await fixture.fanOut()
+            #expect(try await fixture.claim(9).flatMap(\.devices).count == 3)
+            let ended = try await store.schedule(schedule.key, of: fixture.application.key)
+            #expect(ended?.ending?.how == .sent(receiptID: receipts[0]))
+        }
+    }
+
     /// A throttled push, say, that goes on for hours.
     @Test(arguments: Engine.allCases)
     func `a step leaves out what an earlier one finds`(engine: Engine) async throws {
