@@ -31,7 +31,8 @@ package struct AudienceScan {
         let root = try audience.cursor(reader: reader)
         var keys = Self.keysMin
         while let first = try root.seek(target) {
-            if first - target > keys { keys = Self.keysMin }
+            // Keys of damaged rows may be far apart.
+            if first &- target > keys { keys = Self.keysMin }
             var window = DeviceWindow(from: first, keys: min(keys, max(Self.keysMin, limit - found.count)))
             try root.narrow(&window)
             for device in window.devices {
@@ -207,7 +208,7 @@ private final class ListCursor: PostingCursor {
     }
 
     private func read(from target: Int64) throws {
-        if let first = chunk.first, let last = chunk.last, target - last <= max(1, last - first) {
+        if let first = chunk.first, let last = chunk.last, target &- last <= max(1, last &- first) {
             chunkSize = min(chunkSize * 2, Self.chunkSizeMax)
         }
         chunk = try reader.postings(list, after: target - 1, limit: chunkSize)

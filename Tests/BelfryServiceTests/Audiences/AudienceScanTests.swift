@@ -86,6 +86,25 @@ import Testing
         }
     }
 
+    /// Keys of damaged rows among them.
+    @Test func `keys that are far apart equal a naive set computation`() throws {
+        for seed in 0..<200 as Range<UInt64> {
+            var random = SplitMix64(seed: seed)
+            let extremes: [Int64] = [-.max, -9, 1, 63, 64, 65, 20_000, 1 << 40, .max - 70, .max - 1, .max]
+            var members: [PostingList: [Int64]] = [:]
+            for name in Self.names.dropLast() {
+                let near = (0..<40).map { _ in random.pick(extremes) &+ Int64(random.below(300)) }
+                members[name] = Set(near.filter { $0 > 0 } + extremes.filter { _ in random.chance(0.5) }).sorted()
+            }
+            let lists = Lists(members: members)
+            let audience = Self.audience(&random, depth: 3)
+            let after = random.chance(0.5) ? random.pick(extremes) : 0
+            let expected = lists.devices(audience).filter { $0 > after }.sorted()
+            let found = try AudienceScan(audience, reader: lists).devices(after: Key(after), limit: 10_000)
+            #expect(found.map(\.rawValue) == expected, "seed \(seed): \(audience)")
+        }
+    }
+
     @Test func `one fan-out goes on where it stopped`() throws {
         let lists = Lists(members: [
             .active: Array(1...1_000), .interactive: Array(stride(from: 3, through: 1_000, by: 3)),
