@@ -264,7 +264,8 @@ struct ComposeForm: Sendable {
         for (name, fields) in Self.paced {
             var own: JSONObject = [:]
             for (member, field) in fields where !form[field].isEmpty {
-                own[member] = Int64(form[field]).map(JSONValue.integer) ?? .string(form[field])
+                let number = member == "times" ? Int64(form[field]) : nil
+                own[member] = number.map(JSONValue.integer) ?? .string(form[field])
             }
             if !own.isEmpty { members[name] = .object(own) }
         }

@@ -168,6 +168,25 @@ import Testing
         #expect(group.isOpen && (field.value == value || field.name != name))
     }
 
+    @Test func `reminders and a condition are typed as words and numbers`() throws {
+        let form = ComposeForm([.ios], action: "")
+        var data = FormData()
+        for (name, value) in [
+            ("body", "b"), ("audience", "everyone"), ("remind_every", "PT10M"), ("remind_times", "3"),
+            ("unless_within", "P1D"), ("unless_kind", "2026"),
+        ] { data.put(name, value) }
+        let request = try form.request(data)
+        #expect(request["reminders"] == .object(["every": .string("PT10M"), "times": .integer(3)]))
+        #expect(request["unless_sent"] == .object(["within": .string("P1D"), "kind": .string("2026")]))
+        let again = form.data(of: try ComposedPush(request).request)
+        for name in ["remind_every", "remind_times", "unless_within", "unless_kind"] {
+            #expect(again[name] == data[name])
+        }
+        data.put("remind_every", "10")
+        let fault = #expect(throws: InvalidInput.self) { try ComposedPush(form.request(data)) }
+        #expect(fault?.field == "reminders.every" && fault?.problem.contains("PT12H") == true)
+    }
+
     @Test func `a path of a sender's own, however long, costs little`() {
         var form = Form("", "", [.text("a", "A")])
         form.show("is wrong", at: "a" + String(repeating: ".", count: 60_000))
