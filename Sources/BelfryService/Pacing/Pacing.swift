@@ -17,7 +17,9 @@ package struct Pacing: Sendable, Hashable {
 
     package static let perMinuteRange: ClosedRange<Int64> = 1...10_000_000
 
-    package var isEmpty: Bool { fields.isEmpty && rules.isEmpty }
+    package var isEmpty: Bool {
+        kind == nil && perMinute == nil && reminders == nil && unlessSent == nil && rules.isEmpty
+    }
 
     /// Its fields in a request.
     var fields: JSONObject {

@@ -180,6 +180,8 @@ struct Acknowledgements<Session: WriteSession> {
     /// The push that each push reminds of, or that itself; nil for one whose reminders are over, or that has none.
     private var reminded: [Key<Push>: Key<Push>?] = [:]
     private var platforms: [Key<Platform>] = []
+    /// Users whose devices were found, each push with its own: who has many devices reports from all of them at the cost of one.
+    private var users: [Key<Push>: Set<String>] = [:]
 
     init(session: Session, application: Key<Application>) { (self.session, self.application) = (session, application) }
 
@@ -192,7 +194,7 @@ struct Acknowledgements<Session: WriteSession> {
     ) throws -> (push: Key<Push>, devices: [(platform: Key<Platform>, device: Key<Device>)])? {
         guard let first = try reminded(by: push) else { return nil }
         let user = try session.prepared(ReminderStatements.user).first(device) { $0.textIfAny(0) } ?? nil
-        guard let user else { return (first, []) }
+        guard let user, users[first, default: []].insert(user).inserted else { return (first, []) }
         if platforms.isEmpty {
             platforms = try session.prepared(ReminderStatements.platforms).all(application) { Key($0.integer(0)) }
         }
