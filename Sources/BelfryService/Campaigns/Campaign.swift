@@ -265,13 +265,7 @@ extension CampaignPlan {
     private static func variant(
         _ value: JSONValue, _ field: String
     ) throws(InvalidInput) -> (name: String, share: Int?, content: Push.Content?) {
-        guard case .object(let members) = value else {
-            throw InvalidInput(field: field, "has to be an object, it is \(value.typeName)")
-        }
-        let fields = ["name", "share", "message", "template"]
-        for (name, _) in members where !fields.contains(name) {
-            throw InvalidInput.unknown("\(field).\(name)", instead: fields)
-        }
+        let members = try value.members(field, of: ["name", "share", "message", "template"])
         guard let text = members["name"]?.stringValue else { throw InvalidInput.missing("\(field).name") }
         let name = try text.asName(field: "\(field).name", bytesMax: labelBytesMax)
         var content: Push.Content?
@@ -295,12 +289,7 @@ extension CampaignPlan {
 
 extension CampaignPlan.Winner {
     fileprivate init(_ value: JSONValue) throws(InvalidInput) {
-        guard case .object(let members) = value else {
-            throw InvalidInput(field: "winner", "has to be an object, it is \(value.typeName)")
-        }
-        for (name, _) in members where name != "by" && name != "after" {
-            throw InvalidInput.unknown("winner.\(name)", instead: ["by", "after"])
-        }
+        let members = try value.members("winner", of: ["by", "after"])
         guard let by = PushReport(rawValue: members["by"]?.stringValue ?? PushReport.opened.rawValue) else {
             throw InvalidInput(field: "winner.by", "has to be opened or received")
         }

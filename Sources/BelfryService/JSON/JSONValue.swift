@@ -24,6 +24,17 @@ package enum JSONValue: Sendable {
         return string
     }
 
+    /// The members of an object that has no others.
+    func members(_ field: String, of names: [String]) throws(InvalidInput) -> JSONObject {
+        guard case .object(let members) = self else {
+            throw InvalidInput(field: field, "has to be an object, it is \(typeName)")
+        }
+        for (name, _) in members where !names.contains(name) {
+            throw InvalidInput.unknown("\(field).\(name)", instead: names)
+        }
+        return members
+    }
+
     /// The elements of an array of strings. Throws on anything else.
     package func strings(_ field: String) throws(InvalidInput) -> [String] {
         guard case .array(let elements) = self else {

@@ -188,12 +188,7 @@ extension FrequencyCap {
 
     /// Reads `{"limit": 2, "per": "day", "kind": "marketing"}`.
     package init(_ value: JSONValue, field: String) throws(InvalidInput) {
-        guard case .object(let members) = value else {
-            throw InvalidInput(field: field, "has to be an object, it is \(value.typeName)")
-        }
-        for (name, _) in members where !["limit", "per", "kind"].contains(name) {
-            throw InvalidInput.unknown("\(field).\(name)", instead: ["limit", "per", "kind"])
-        }
+        let members = try value.members(field, of: ["limit", "per", "kind"])
         guard let limit = members["limit"]?.wholeNumber, let limit = Int(exactly: limit), Self.limits ~= limit else {
             throw InvalidInput(
                 field: "\(field).limit", "has to be from \(Self.limits.lowerBound) to \(Self.limits.upperBound)")

@@ -94,19 +94,6 @@ extension TimeSpan {
     }
 }
 
-extension JSONValue {
-    /// The members of an object that has no others.
-    fileprivate func members(_ field: String, of names: [String]) throws(InvalidInput) -> JSONObject {
-        guard case .object(let members) = self else {
-            throw InvalidInput(field: field, "has to be an object, it is \(typeName)")
-        }
-        for (name, _) in members where !names.contains(name) {
-            throw InvalidInput.unknown("\(field).\(name)", instead: names)
-        }
-        return members
-    }
-}
-
 // MARK: Reminders as a schedule
 
 extension PushRequest {
