@@ -30,7 +30,7 @@ extension Admin {
         /// The key's bounds, or an application within them.
         private func bounds(_ uuid: String?, _ call: Call) async throws -> AdminKey.Bounds {
             guard let uuid else { return call.key.bounds }
-            guard let uuid = UUID(uuidString: uuid), let application = try await factory.store.application(uuid) else {
+            guard let uuid = UUID(text: uuid), let application = try await factory.store.application(uuid) else {
                 throw APIError.missing("app")
             }
             try call.require(.administer, on: Permission.Subject(application), called: "app")

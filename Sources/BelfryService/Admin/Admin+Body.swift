@@ -98,7 +98,7 @@ extension JSONReader {
 
     mutating func uuid(_ field: String) throws(InvalidInput) -> UUID? {
         guard let text = try string(field) else { return nil }
-        guard let uuid = UUID(uuidString: text) else { throw InvalidInput(field: field, "is not a UUID") }
+        guard let uuid = UUID(text: text) else { throw InvalidInput(field: field, "is not a UUID") }
         return uuid
     }
 
@@ -106,7 +106,7 @@ extension JSONReader {
         guard let texts = try strings(field) else { return nil }
         var uuids: [UUID] = []
         for (index, text) in texts.enumerated() {
-            guard let uuid = UUID(uuidString: text) else {
+            guard let uuid = UUID(text: text) else {
                 throw InvalidInput(field: "\(field)[\(index)]", "is not a UUID")
             }
             uuids.append(uuid)

@@ -195,7 +195,7 @@ extension Admin.RouteFactory {
     func platforms(_ named: String?, of application: Application) async throws -> [Platform] {
         let all = try await store.platforms(of: application.key)
         guard let named else { return all }
-        guard let platform = all.first(where: { $0.uuid == UUID(uuidString: named) }) else {
+        guard let platform = all.first(where: { $0.uuid == UUID(text: named) }) else {
             throw APIError.missing("platform")
         }
         return [platform]

@@ -93,7 +93,7 @@ struct ApplicationPages {
 
     private func tenant(_ visit: DashboardRequest) async throws -> Key<Tenant> {
         if let own = visit.person.bounds.tenant { return own }
-        guard let uuid = UUID(uuidString: visit.form["tenant"]) else { return Tenant.first }
+        guard let uuid = UUID(text: visit.form["tenant"]) else { return Tenant.first }
         return try await visit.services.store.tenant(uuid)?.key ?? Tenant.first
     }
 

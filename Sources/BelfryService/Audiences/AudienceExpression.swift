@@ -323,7 +323,7 @@ enum AudienceReader {
         default:
             var uuids: [UUID] = []
             for value in values {
-                guard let uuid = UUID(uuidString: value) else {
+                guard let uuid = UUID(text: value) else {
                     throw InvalidInput(field: field, "is '\(value.prefix(64))', which is no UUID")
                 }
                 uuids.append(uuid)

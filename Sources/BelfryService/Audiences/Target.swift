@@ -134,7 +134,7 @@ extension Target {
         var local: LocalDelivery?
         try JSONReader.document(text) { reader, key throws(InvalidInput) in
             switch key {
-            case "devices": devices = try Self.parsed(reader.strings(key), key) { UUID(uuidString: $0) }
+            case "devices": devices = try Self.parsed(reader.strings(key), key) { UUID(text: $0) }
             case "topics": topics = try reader.strings(key) ?? []
             case "customUserIDs": customUserIDs = try reader.strings(key) ?? []
             case "platforms": platforms = try Self.parsed(reader.strings(key), key) { PlatformKind(rawValue: $0) }
@@ -212,7 +212,7 @@ package struct UnknownDevices: Sendable, Hashable {
 
     /// Decodes the stored form: the UUIDs, separated by commas.
     package init(count: Int, stored text: String) {
-        self.init(count: count, uuids: text.split(separator: ",").compactMap { UUID(uuidString: String($0)) })
+        self.init(count: count, uuids: text.split(separator: ",").compactMap { UUID(text: String($0)) })
     }
 
     package var storedText: String { uuids.map(\.lowercased).joined(separator: ",") }

@@ -97,7 +97,7 @@ extension CarmaRoutes {
     private func bringIn(_ call: Call) async throws -> Response {
         let app = try await app(ofList: call)
         try Carma.refuseDryRun(try call.request.query.bool("dryRun"))
-        guard let uuid = UUID(uuidString: call.part("import_id")) else { throw APIError.missing("import") }
+        guard let uuid = UUID(text: call.part("import_id")) else { throw APIError.missing("import") }
         let bytes = try await call.request.bytes(atMost: Carma.listBytesMax)
         let lines = bytes.count { $0 == UInt8(ascii: "\n") }
         guard lines <= Carma.listLinesMax else {

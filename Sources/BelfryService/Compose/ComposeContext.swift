@@ -97,7 +97,7 @@ struct ComposeContext: Sendable {
         guard !text.isEmpty else {
             throw InvalidInput(field: field, "is empty: which device is yours? Its UUID or its alias is enough")
         }
-        if let uuid = UUID(uuidString: text) {
+        if let uuid = UUID(text: text) {
             guard let found = try await visit.services.store.device(uuid, of: application.key) else {
                 throw InvalidInput(field: field, "is no device of this application")
             }
@@ -232,7 +232,7 @@ enum DeviceFile {
             let cell = String(
                 decoding: line.prefix { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: ";") }, as: UTF8.self)
             let text = cell.replacing("\"", with: "").replacing("\u{FEFF}", with: "").trimmed
-            guard let uuid = UUID(uuidString: text) else {
+            guard let uuid = UUID(text: text) else {
                 if index == 0 && line.count < 200 || text.isEmpty { continue }
                 throw InvalidInput(
                     field: "device_file", "has '\(text.prefix(60))' in line \(index + 1), which is no device UUID")

@@ -382,7 +382,7 @@ struct ComposeForm: Sendable {
     }
 
     private static func uuid(_ name: String) throws(InvalidInput) -> String {
-        guard let uuid = UUID(uuidString: name) else {
+        guard let uuid = UUID(text: name) else {
             throw InvalidInput(field: "names", "has '\(name.prefix(60))', which is no device UUID")
         }
         return uuid.lowercased

@@ -191,7 +191,7 @@ struct ComposePages {
         if let key = Key<Schedule>(id: visit.query["schedule"]) {
             return try await visit.services.store.schedule(key, of: application.key)?.pushRequest
         }
-        guard let id = UUID(uuidString: visit.query["from"]), let receipt = try await visit.services.store.receipt(id),
+        guard let id = UUID(text: visit.query["from"]), let receipt = try await visit.services.store.receipt(id),
             receipt.push.applicationKey == application.key
         else { return nil }
         return try await visit.request(of: receipt)
@@ -379,7 +379,7 @@ extension FormData {
             return PushRequest(content: content, target: .everyone)
         }
         let target: Target? =
-            if let device = UUID(uuidString: self["device"]) {
+            if let device = UUID(text: self["device"]) {
                 try? Target(devices: [device])
             } else if !self["topic"].isEmpty {
                 try? Target(topics: [self["topic"]])

@@ -36,7 +36,7 @@ struct SingleUse: Sendable {
     func run(
         _ visit: DashboardRequest, show: (PageView) -> String, _ handler: (DashboardRequest) async throws -> PageAnswer
     ) async throws -> PageAnswer {
-        guard let key = UUID(uuidString: visit.form.raw(Self.field)) else { return try await handler(visit) }
+        guard let key = UUID(text: visit.form.raw(Self.field)) else { return try await handler(visit) }
         func holder(_ name: [UInt8], _ id: UUID) -> DoneOnce.Holder { .init(name, id, visit.context.logger) }
         let reservation = Self.reservation(key, visit)
         for pause in Self.pauses {
@@ -106,7 +106,7 @@ struct SingleUse: Sendable {
     func result(_ visit: DashboardRequest) async throws -> PageAnswer {
         let part = visit.text("result_id")
         let isSecret = part.hasPrefix(Self.oncePrefix)
-        guard let id = UUID(uuidString: String(part.dropFirst(isSecret ? Self.oncePrefix.count : 0))) else {
+        guard let id = UUID(text: part.dropFirst(isSecret ? Self.oncePrefix.count : 0)) else {
             throw APIError.none("page")
         }
         let name = Self.resultName(part, visit)

@@ -66,6 +66,11 @@ extension [Answer] {
         guard codes.count == count else {
             throw StoreError.unavailable("a batch has \(codes.count) answers for \(count) devices")
         }
+        // In most batches all have one answer.
+        if let code = codes.first, let answer = Answer(byte: code), codes.allSatisfy({ $0 == code }) {
+            self = Array(repeating: answer, count: count)
+            return
+        }
         self = try codes.map { code in
             guard let answer = Answer(byte: code) else { throw StoreError.unavailable("answer \(code) has no meaning") }
             return answer

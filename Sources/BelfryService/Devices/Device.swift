@@ -105,10 +105,10 @@ struct OSVersion: Comparable, Sendable {
     }
 
     init?(_ text: String) {
-        let parts = text.utf8.split(separator: UInt8(ascii: "."), maxSplits: 2, omittingEmptySubsequences: false)
-        let numbers = parts.prefix(2).map { Int(Substring($0)) }
-        guard case let major?? = numbers.first else { return nil }
-        self.init(major, numbers.count > 1 ? numbers[1] ?? 0 : 0)
+        let first = text.utf8.prefix { $0 != UInt8(ascii: ".") }
+        guard let major = Int(Substring(first)) else { return nil }
+        let second = text.utf8[first.endIndex...].dropFirst().prefix { $0 != UInt8(ascii: ".") }
+        self.init(major, Int(Substring(second)) ?? 0)
     }
 
     static func < (left: Self, right: Self) -> Bool {

@@ -207,7 +207,7 @@ extension UInt8 {
     /// The digit of a number below 16, in lower case.
     var hexDigit: UInt8 { self < 10 ? 0x30 + self : 0x57 + self }
 
-    fileprivate var hexNibble: UInt8? {
+    package var hexNibble: UInt8? {
         switch self {
         case 0x30...0x39: self - 0x30
         case 0x41...0x46: self - 0x37

@@ -99,7 +99,7 @@ extension QueryItems {
             platforms.removeAll { !kind.meaning.contains($0.kind) }
         }
         if let text = self["platformUuid"] {
-            let uuid = UUID(uuidString: text)
+            let uuid = UUID(text: text)
             platforms.removeAll { $0.uuid != uuid }
         }
         return platforms

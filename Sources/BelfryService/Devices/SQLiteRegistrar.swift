@@ -99,7 +99,8 @@ struct SQLiteRegistrar {
         }
         let names = try topicNames(after: row.topics, at: session.now)
         let topics = try session.intern(names, in: platform.applicationKey, at: session.now).sorted()
-        row.topics = topics == row.topics && registration.labels.isEmpty ? topics : try labels(of: row, beside: topics)
+        let hasLabels = !registration.labels.isEmpty || !(row.topics.isEmpty || row.topics == topics)
+        row.topics = hasLabels ? try labels(of: row, beside: topics) : topics
         return names
     }
 

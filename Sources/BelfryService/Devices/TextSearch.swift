@@ -77,7 +77,7 @@ struct TextSearch<Connection: SQLConnection> {
 
     /// The device of a UUID; nil when the text is none that this database gave, nor another server that devices came from.
     private func whole() throws -> [Int64]? {
-        guard let uuid = UUID(uuidString: String(decoding: text, as: UTF8.self)) else { return nil }
+        guard let uuid = UUID(text: String(decoding: text, as: UTF8.self)) else { return nil }
         if let device = naming.device(of: uuid) { return [device.rawValue] }
         let importers = platforms.filter(\.hasImports).map(\.key)
         return importers.isEmpty ? nil : try db.device(importedAs: uuid, on: importers).map { [$0.rawValue] }

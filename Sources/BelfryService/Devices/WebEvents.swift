@@ -80,7 +80,7 @@ extension Web {
                     let value = try reader.value("events")
                     switch (field, value) {
                     case ("type", .string(let type)): event.type = type
-                    case ("receipt_id", .string(let id)): event.receiptID = UUID(uuidString: id)
+                    case ("receipt_id", .string(let id)): event.receiptID = UUID(text: id)
                     case ("time", .integer(let time)): event.time = time
                     default: return
                     }

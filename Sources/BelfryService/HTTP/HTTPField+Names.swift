@@ -73,7 +73,7 @@ extension HTTPFields {
         guard scheme == "basic", let bytes = Data(base64Encoded: String(rest.dropFirst())) else { return scheme + rest }
         let parts = String(decoding: bytes, as: UTF8.self).split(
             separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard UUID(uuidString: String(parts[0])) != nil, parts.count == 2 else { return scheme + rest }
+        guard UUID(text: parts[0]) != nil, parts.count == 2 else { return scheme + rest }
         return "\(scheme) \(parts[0].lowercased()):\(parts[1])"
     }
 }

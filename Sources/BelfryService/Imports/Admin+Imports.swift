@@ -196,7 +196,7 @@ extension Admin {
             }
             return ImportJob.Source(
                 format: format, mapping: query.text("map"),
-                platform: query.text("platform_uuid").flatMap { UUID(uuidString: $0) },
+                platform: query.text("platform_uuid").flatMap { UUID(text: $0) },
                 isDryRun: try query.bool("dry_run"))
         }
 

@@ -83,7 +83,7 @@ struct ImportPages {
             let chosen = visit.form["platform"]
             let source = ImportJob.Source(
                 format: format, mapping: visit.form["map"].isEmpty ? nil : visit.form["map"],
-                platform: UUID(uuidString: chosen), isDryRun: isDryRun)
+                platform: UUID(text: chosen), isDryRun: isDryRun)
             let recorded = try await visit.services.admin.recordImport(
                 .timeOrdered(), of: application, to: all.filter { chosen.isEmpty || $0.uuid.lowercased == chosen },
                 from: source, position: 0, by: visit.author)

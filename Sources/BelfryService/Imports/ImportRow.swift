@@ -21,7 +21,7 @@ package struct ImportRow: Sendable, Hashable {
 
     package init() {}
 
-    package var uuid: UUID? { id.flatMap { UUID(uuidString: $0) } }
+    package var uuid: UUID? { id.flatMap { UUID(text: $0) } }
 
     /// The device as one of a platform; throws on the first field that cannot be taken.
     package func device(for kind: PlatformKind) throws(InvalidInput) -> DeviceImport {

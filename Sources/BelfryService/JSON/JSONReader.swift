@@ -303,22 +303,26 @@ package struct JSONReader {
     private mutating func text(_ field: String) throws(InvalidInput) -> String {
         position += 1
         let start = position
+        var bits: UInt8 = 0
         while position < bytes.count {
             let byte = bytes[position]
             if byte == UInt8(ascii: "\"") {
                 position += 1
-                return try decoded(bytes[start..<(position - 1)], field)
+                return try decoded(bytes[start..<(position - 1)], isASCII: bits < 0x80, field)
             }
             if byte == UInt8(ascii: "\\") { return try escapedText(from: start, field) }
             guard byte >= 0x20 else { throw malformed("found a control character in a string") }
+            bits |= byte
             position += 1
         }
         throw malformed("the text ends inside a string")
     }
 
-    private func decoded(_ utf8: ArraySlice<UInt8>, _ field: String) throws(InvalidInput) -> String {
+    private func decoded(
+        _ utf8: ArraySlice<UInt8>, isASCII: Bool, _ field: String
+    ) throws(InvalidInput) -> String {
         // ASCII needs no validation, which would not be specialized.
-        if utf8.allSatisfy({ $0 < 0x80 }) { return String(decoding: utf8, as: UTF8.self) }
+        if isASCII { return String(decoding: utf8, as: UTF8.self) }
         guard let string = String(validating: utf8, as: UTF8.self) else {
             throw InvalidInput(field: field, "is not valid UTF-8, in the string that ends at byte \(position)")
         }
@@ -332,7 +336,7 @@ package struct JSONReader {
             let byte = bytes[position]
             if byte == UInt8(ascii: "\"") {
                 position += 1
-                return try decoded(utf8[...], field)
+                return try decoded(utf8[...], isASCII: false, field)
             }
             guard byte >= 0x20 else { throw malformed("found a control character in a string") }
             position += 1

@@ -108,7 +108,7 @@ package struct PCFRoutes: Sendable {
     ) -> Handler {
         { [authenticator, shares, options, store] request, context in
             let platform = try await authenticator.platform(of: request, context)
-            let uuid = context.parameters.get("device_uuid").flatMap { UUID(uuidString: $0) }
+            let uuid = context.parameters.get("device_uuid").flatMap { UUID(text: $0) }
             return try await shares.uploading(
                 request, atMost: options.bodyBytesMax, for: try await .of(platform, in: store)
             ) { try await handler(request, uuid, platform, context.logger) }

@@ -40,11 +40,10 @@ package struct Pacing: Sendable, Hashable {
 
 extension Push.Content {
     /// With the rules that apply to it: none where its kind is exempt, or Apple's devices ring or show nothing for it by themselves.
-    func paced(by rules: DeliveryRules) -> Push.Content {
-        var content = self
+    consuming func paced(by rules: DeliveryRules) -> Push.Content {
         let isExempt = pacing.kind == DeliveryRules.exemptKind || apple.map { $0.type != .alert } ?? false
-        content.pacing.rules = isExempt ? DeliveryRules() : rules
-        return content
+        pacing.rules = isExempt ? DeliveryRules() : rules
+        return self
     }
 }
 

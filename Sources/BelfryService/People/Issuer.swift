@@ -77,7 +77,7 @@ package struct RoleRule: Sendable, Hashable {
             throw InvalidInput(
                 field: field, "gives the role `\(String(role[0]).quotable)`, it has to be one of: \(scopes)")
         }
-        let uuid = role.count == 2 ? UUID(uuidString: String(role[1])) : nil
+        let uuid = role.count == 2 ? UUID(text: role[1]) : nil
         guard (scope == .operator) == (role.count == 1), role.count == 1 || uuid != nil else {
             throw InvalidInput(
                 field: field,

@@ -383,7 +383,7 @@ enum Role {
 
     private static func bounds(_ visit: DashboardRequest) async throws -> AdminKey.Bounds {
         let parts = visit.form["bounds"].split(separator: ":", maxSplits: 1).map(String.init)
-        guard parts.count == 2, let uuid = UUID(uuidString: parts[1]) else { return .everything }
+        guard parts.count == 2, let uuid = UUID(text: parts[1]) else { return .everything }
         if parts[0] == "tenant" {
             guard let tenant = try await visit.services.store.tenant(uuid) else { throw APIError.none("tenant or app") }
             return .tenant(tenant.key)

@@ -91,8 +91,8 @@ extension FollowedPush {
     }
 
     init(stored members: JSONObject) throws(InvalidInput) {
-        guard let receiptID = members["receipt"]?.stringValue.flatMap({ UUID(uuidString: $0) }),
-            let shownID = members["shown"]?.stringValue.flatMap({ UUID(uuidString: $0) }),
+        guard let receiptID = members["receipt"]?.stringValue.flatMap({ UUID(text: $0) }),
+            let shownID = members["shown"]?.stringValue.flatMap({ UUID(text: $0) }),
             case .object(let keys)? = members["keys"]
         else { throw InvalidInput(field: "follows", "is malformed") }
         self.receiptID = receiptID

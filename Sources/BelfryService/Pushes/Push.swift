@@ -4,7 +4,11 @@ import Synchronization
 /// An accepted push request: content, audience, times.
 package struct Push: Sendable, Hashable {
     package let head: PushHead
-    package var content: Content
+    package var content: Content {
+        get { shared.content }
+        set { shared = Shared(newValue) }
+    }
+    private var shared: Shared
     package let audience: Audience
     /// The types of platform that its target named; nil for every type.
     package let platforms: [PlatformKind]?
@@ -57,6 +61,17 @@ package struct Push: Sendable, Hashable {
         }
     }
 
+    /// A content is some thirty references, which each copy of a push would retain: the copies share it.
+    private final class Shared: Sendable, Hashable {
+        let content: Content
+
+        init(_ content: Content) { self.content = content }
+
+        static func == (one: Shared, other: Shared) -> Bool { one === other || one.content == other.content }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(content) }
+    }
+
     /// The treatment of a device when it is unknown whether it was notified.
     package enum Guarantee: Int64, Sendable, Hashable {
         /// It is notified again, with the same message id and collapse key.
@@ -67,7 +82,7 @@ package struct Push: Sendable, Hashable {
 
     package init(_ head: PushHead, content: Content, audience: Audience, platforms: [PlatformKind]? = nil) {
         self.head = head
-        self.content = content
+        self.shared = Shared(content)
         self.audience = audience
         self.platforms = platforms
     }

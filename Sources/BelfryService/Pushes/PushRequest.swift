@@ -42,8 +42,8 @@ package struct PushBuilder: Sendable {
         narrowedBy narrowing: AudienceExpression? = nil
     ) async throws -> NewPush {
         let receiptID = IdempotentID.make()
-        let content = try await resolved(pushRequest.content, of: application).paced(
-            by: try await store.application(application)?.deliveryRules ?? DeliveryRules())
+        let rules = try await store.application(application)?.deliveryRules ?? DeliveryRules()
+        let content = try await resolved(pushRequest.content, of: application).paced(by: rules)
         let target =
             narrowing == nil
             ? pushRequest.target
@@ -146,7 +146,7 @@ package struct PushBuilder: Sendable {
     func check(
         _ content: Push.Content, for target: Target, of application: Key<Application>, receiptID: UUID = UUID()
     ) async throws -> ([Platform], Push.Content.Checked) {
-        let content = try await resolved(content, of: application)
+        let content = content.template == nil ? content : try await resolved(content, of: application)
         let platforms = target.platforms(of: try await store.platforms(of: application))
             .filter { content.isMeant(for: $0.kind) }
         return (platforms, try content.check(for: Set(platforms.map(\.kind)), receiptID: receiptID))

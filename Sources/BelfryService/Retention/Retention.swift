@@ -268,6 +268,9 @@ package struct Retention: Sendable, Hashable {
     private let unseen: Duration?
     private let imports: Duration?
 
+    /// A push by the clocks of recipients goes round the world within `LocalDelivery.spread`, and asks the answers of its steps who got it already.
+    private static let answersMin = Duration.seconds(2 * 86_400)
+
     /// nil keeps for ever.
     ///
     /// - Parameter eventsLateMax: how late an event may arrive and still be recognised as a repeat. Rounded up to whole days.
@@ -279,8 +282,8 @@ package struct Retention: Sendable, Hashable {
     ) {
         self.counts = counts
         self.eventsLateMax = eventsLateMax
-        self.answers = answers
-        self.pushes = pushes
+        self.answers = answers.map { max($0, Self.answersMin) }
+        self.pushes = pushes.map { max($0, Self.answersMin) }
         self.audit = audit
         self.unseen = unseen
         self.imports = imports

@@ -18,7 +18,7 @@ extension PCF {
             /// The fault of the item itself.
             var fault: String? {
                 if (token == nil) == (uuid == nil) { return "Name either a registration_token or a device_uuid" }
-                if let uuid, UUID(uuidString: uuid) == nil { return "device_uuid is not a UUID" }
+                if let uuid, UUID(text: uuid) == nil { return "device_uuid is not a UUID" }
                 do {
                     _ = try Topic.normalized(tags, field: "tags")
                     return nil

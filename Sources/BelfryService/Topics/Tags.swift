@@ -41,7 +41,7 @@ extension PCF {
         func countOnPlatform(_ request: Request, of application: Application) async throws -> Response {
             let text = request.pathPart(fromEnd: 1)
             let platforms = try await store.platforms(of: application.key)
-            guard let uuid = UUID(uuidString: text), let platform = platforms.first(where: { $0.uuid == uuid }) else {
+            guard let uuid = UUID(text: text), let platform = platforms.first(where: { $0.uuid == uuid }) else {
                 throw APIError(.notFound, "This application has no platform with that UUID")
             }
             return try await count(try request.tag(), on: [platform])
