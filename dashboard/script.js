@@ -60,6 +60,7 @@ function prepare(root) {
     const input = words.parentElement.querySelector("input, select, textarea");
     input.setAttribute("aria-describedby", `${input.getAttribute("aria-describedby") ?? ""} ${words.id}`.trim());
   }
+  for (const picture of root.querySelectorAll(".plot svg")) picture.tabIndex = 0;
   for (const code of root.querySelectorAll(".secret .facts code")) addCopying(code.parentElement, () => code.textContent);
   for (const figure of root.querySelectorAll("figure.code")) {
     const label = figure.querySelector("figcaption");
@@ -307,4 +308,24 @@ addEventListener("keydown", event => {
   field.value = "";
   draw();
   finder.showModal();
+});
+
+// Charts: what the column under the pointer has, or the one that arrow keys choose, is said below.
+function readColumn(column) {
+  const chart = column.closest(".chart");
+  chart.querySelector(".at")?.classList.remove("at");
+  column.classList.add("at");
+  chart.querySelector(".reading").textContent = column.textContent;
+}
+document.addEventListener("pointerover", event => {
+  if (event.target.matches?.(".plot .column")) readColumn(event.target);
+});
+document.addEventListener("keydown", event => {
+  const step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
+  if (!step || !event.target.matches(".plot svg")) return;
+  const columns = [...event.target.querySelectorAll(".column")];
+  const now = columns.findIndex(column => column.matches(".at"));
+  const next = Math.max(0, Math.min(columns.length - 1, (now < 0 ? columns.length : now) + step));
+  if (columns[next]) readColumn(columns[next]);
+  event.preventDefault();
 });

@@ -36,12 +36,14 @@ struct AnalyticsPages {
         ) {
             Section("Over time") {
                 counts.chart(kinds)
-                counts.table(kinds)
                 ButtonRow([
                     Link(
                         "As CSV",
                         Address.query(Address.of(application, "analytics.csv"), [("period", counts.period.rawValue)]))
                 ])
+            }
+            Section("Rates", text: "Of what was sent in the same \(counts.period == .day ? "hour" : "day").") {
+                counts.rates([.received, .opened])
             }
             Section("By platform") {
                 Table(
@@ -82,73 +84,103 @@ struct AnalyticsPages {
     @Sendable private func csv(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let platforms = try await visit.services.store.platforms(of: application.key)
         let counts = try await visit.searching(application) { try await visit.counts(of: platforms, visit.period) }
-        var lines = ["start," + Self.kinds.map(\.word).joined(separator: ",")]
-        for number in counts.byBucket.keys.sorted() {
-            let values = Self.kinds.map { String(counts.byBucket[number]?[$0] ?? 0) }
-            lines.append(Instant(bucket: number, of: counts.period.width).text + "," + values.joined(separator: ","))
-        }
         return .response(
-            .file(
-                lines.joined(separator: "\r\n") + "\r\n", named: "analytics-\(counts.period.rawValue).csv",
-                type: "text/csv"))
+            .file(counts.csv(Self.kinds), named: "analytics-\(counts.period.rawValue).csv", type: "text/csv"))
     }
 }
 
-/// Counts of sent, received and opened pushes over a period, by time and by platform.
+/// Counts of sent, received and opened pushes over a period and the one before, by time and by platform.
+///
+/// Days are those of the viewer's zone. Counts are stored by the hour: where a zone's midnight is within one, it counts to the day in which it
+/// begins.
 struct PeriodCounts: Sendable {
     let period: Period
-    let from: Instant
     let until: Instant
-    private(set) var byBucket: [Int64: AnalyticsCounts] = [:]
+    private let zone: ZoneInfo
+    /// The hours or days of the period, numbered from 1970.
+    private let numbers: ClosedRange<Int64>
+    private var byNumber: [Int64: AnalyticsCounts] = [:]
     private(set) var byPlatform: [Key<Platform>: AnalyticsCounts] = [:]
 
-    init(_ period: Period, until now: Instant) {
-        self.period = period
-        until = now
-        from = now + (.zero - period.duration)
+    init(_ period: Period, until now: Instant, in zone: ZoneInfo = Viewer.current.zone) {
+        (self.period, self.zone, until) = (period, zone, now)
+        let last = Self.number(of: now, period, zone)
+        numbers = (last - period.columns + 1)...last
     }
 
+    private static func number(of instant: Instant, _ period: Period, _ zone: ZoneInfo) -> Int64 {
+        period == .day ? instant.bucket(of: .hour) : zone.local(at: instant).day
+    }
+
+    func start(of number: Int64) -> Instant {
+        period == .day
+            ? Instant(bucket: number, of: .hour) : zone.instant(of: LocalTime(day: number, second: 0))
+    }
+
+    /// The first moment of the period.
+    var from: Instant { start(of: numbers.lowerBound) }
+
+    mutating func add(_ platforms: [Platform], in store: any Store) async throws {
+        let start = start(of: numbers.lowerBound - period.columns)
+        for platform in platforms {
+            add(try await store.counts(on: platform.key, from: start, until: until, by: .hour), of: platform.key)
+        }
+    }
+
+    /// - Parameter buckets: by the hour.
     mutating func add(_ buckets: [AnalyticsBucket], of platform: Key<Platform>) {
         for bucket in buckets {
-            byBucket[bucket.start.bucket(of: period.width), default: [:]].merge(bucket.counts, uniquingKeysWith: +)
+            let number = Self.number(of: bucket.start, period, zone)
+            byNumber[number, default: [:]].merge(bucket.counts, uniquingKeysWith: +)
+            guard numbers.contains(number) else { continue }
             byPlatform[platform, default: [:]].merge(bucket.counts, uniquingKeysWith: +)
         }
     }
 
     func total(_ kind: AnalyticsKind) -> Int { byPlatform.values.reduce(0) { $0 + Int($1[kind] ?? 0) } }
 
-    func chart(_ kinds: [AnalyticsKind] = [.sent, .opened]) -> Chart {
-        let (first, last) = (from.bucket(of: period.width), until.bucket(of: period.width))
-        let columns = (first...last).map { number in
-            Chart.Column(
-                Instant(bucket: number, of: period.width).name(period.width),
-                kinds.map { Int(byBucket[number]?[$0] ?? 0) })
-        }
-        return Chart(
-            "\(kinds.map(\.word).joined(separator: " and ")) over \(period.rawValue)", series: kinds.map(\.word),
-            columns)
+    private func count(_ kind: AnalyticsKind, _ number: Int64) -> Int { Int(byNumber[number]?[kind] ?? 0) }
+
+    private func name(_ number: Int64) -> String {
+        let local = zone.local(at: start(of: number))
+        return period == .day ? local.timeText : local.dayText
     }
 
-    /// The numbers of the chart as rows; hours and days without anything are left out.
-    func table(_ kinds: [AnalyticsKind]) -> Table {
-        let rows = byBucket.keys.sorted(by: >).map { number -> [[Value]] in
-            let start = Instant(bucket: number, of: period.width)
-            return [[.time(start)]] + kinds.map { [.number(Int(byBucket[number]?[$0] ?? 0))] }
+    /// The first kind with the period before.
+    func chart(_ kinds: [AnalyticsKind] = [.sent, .opened]) -> Chart {
+        let words = kinds.map(\.word)
+        return Chart(
+            "\(words.joined(separator: ", ")), \(period.rawValue)", series: words,
+            numbers.map { number in
+                Chart.Column(
+                    name(number), kinds.map { count($0, number) }, previous: count(kinds[0], number - period.columns))
+            })
+    }
+
+    /// Parts of what was sent in the same hour or day, which may be more than all: a push is opened later.
+    func rates(_ kinds: [AnalyticsKind] = [.opened]) -> Chart {
+        let words = kinds.map { "\($0.word) of sent" }
+        return Chart(
+            "\(words.joined(separator: ", ")), \(period.rawValue)", series: words,
+            numbers.map { number in
+                let sent = count(.sent, number)
+                return Chart.Column(name(number), kinds.map { sent > 0 ? count($0, number) * 1_000 / sent : nil })
+            }, unit: .perMille)
+    }
+
+    /// A line for each hour or day that has any, with the time of its start.
+    func csv(_ kinds: [AnalyticsKind]) -> String {
+        let lines = numbers.filter { byNumber[$0] != nil }.map { number in
+            "\(start(of: number).text)," + kinds.map { String(count($0, number)) }.joined(separator: ",")
         }
-        return Table(
-            "Numbers of the chart", [period.width == .hour ? "Hour" : "Day"] + kinds.map { "#\($0.word)" }, rows,
-            empty: "Nothing was sent in this time.")
+        return (["start," + kinds.map(\.word).joined(separator: ",")] + lines).map { $0 + "\r\n" }.joined()
     }
 }
 
 extension DashboardRequest {
     func counts(of platforms: [Platform], _ period: Period) async throws -> PeriodCounts {
         var counts = PeriodCounts(period, until: services.clock.now)
-        for platform in platforms {
-            counts.add(
-                try await services.store.counts(
-                    on: platform.key, from: counts.from, until: counts.until, by: period.width), of: platform.key)
-        }
+        try await counts.add(platforms, in: services.store)
         return counts
     }
 

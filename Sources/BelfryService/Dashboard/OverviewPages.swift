@@ -23,13 +23,8 @@ struct OverviewPages {
             for application in applications.prefix(Self.applicationsMax) {
                 let platforms = try await visit.services.store.platforms(of: application.key)
                 var own = 0
-                for platform in platforms {
-                    own += try await visit.services.store.deviceCount(on: platform.key)
-                    counts.add(
-                        try await visit.services.store.counts(
-                            on: platform.key, from: counts.from, until: counts.until, by: counts.period.width),
-                        of: platform.key)
-                }
+                for platform in platforms { own += try await visit.services.store.deviceCount(on: platform.key) }
+                try await counts.add(platforms, in: visit.services.store)
                 let sent = platforms.reduce(0) { $0 + Int(counts.byPlatform[$1.key]?[.sent] ?? 0) }
                 devices += own
                 matters += try await visit.matters(of: platforms, application)
@@ -84,6 +79,7 @@ struct OverviewPages {
         if !matters.isEmpty { page.sections.append(Alert.section(matters)) }
         let chart = Section("Sent and opened") {
             counts.chart()
+            counts.rates()
         }
         let table = Section("Applications") {
             Table(
@@ -99,7 +95,7 @@ struct OverviewPages {
     {
         let store = visit.services.store
         let platforms = try await store.platforms(of: application.key)
-        let receipts = try await store.receipts(of: application.key, before: nil, limit: 8)
+        let receipts = try await store.receipts(of: application.key, before: nil, limit: 50)
         let (counts, devices, active) = try await visit.searching(application) {
             var devices: [Key<Platform>: Int] = [:]
             var active: Int? = 0
@@ -111,11 +107,13 @@ struct OverviewPages {
             }
             return (try await visit.counts(of: platforms, visit.period), devices, active)
         }
+        let latest = Array(receipts.prefix(8))
         var page = Self.page(
             application, platforms, devices, active: active, counts,
             try await visit.matters(of: platforms, application) + visit.damageMatters([application]),
+            delivery: DeliveryCharts(receipts),
             pushes: PushPages.table(
-                receipts, try await visit.summaries(of: receipts), application, empty: "Nothing was sent yet."))
+                latest, try await visit.summaries(of: latest), application, empty: "Nothing was sent yet."))
         page.tabs = Period.tabs(Address.of(application), current: visit.period)
         if visit.may(.send, Permission.Subject(application)) {
             page.actions.append(Link("Compose a push", Address.of(application, "compose"), isMain: true))
@@ -125,7 +123,7 @@ struct OverviewPages {
 
     static func page(
         _ application: Application, _ platforms: [Platform], _ devices: [Key<Platform>: Int], active: Int?,
-        _ counts: PeriodCounts, _ matters: [Alert], pushes: Table
+        _ counts: PeriodCounts, _ matters: [Alert], delivery: DeliveryCharts, pushes: Table
     ) -> PageView {
         var page = PageView(application.name, lead: application.description)
         page.crumbs = [Link("Applications", Address.path("apps"))]
@@ -150,6 +148,7 @@ struct OverviewPages {
         if !matters.isEmpty { page.sections.append(Alert.section(matters)) }
         let chart = Section("Sent and opened") {
             counts.chart()
+            counts.rates()
         }
         let latest = Section("Latest pushes") { pushes }
         let table = Section("Platforms") {
@@ -163,7 +162,7 @@ struct OverviewPages {
                     ]
                 }, empty: "There is none yet.")
         }
-        page.sections += [chart, latest, table]
+        page.sections += [chart, latest] + delivery.sections + [table]
         return page
     }
 
@@ -201,9 +200,9 @@ struct Alert: Sendable {
     var button: Form?
 
     static func section(_ matters: [Alert]) -> Section {
-        Section("Needs you") {
+        Section("Action needed") {
             Table(
-                "What needs a person", ["What", "Where"],
+                "Action needed", ["What", "Where"],
                 matters.map {
                     [
                         [.badge($0.tone == .bad ? "stopped" : "soon", $0.tone), .text($0.text)],
@@ -212,6 +211,58 @@ struct Alert: Sendable {
                 }, forms: matters.map { [$0.button].compactMap(\.self) },
                 empty: "")
         }
+    }
+}
+
+/// Charts of the answers to the last pushes that are done. Belfry keeps no such numbers by the hour or day.
+struct DeliveryCharts {
+    private let receipts: [Receipt]
+
+    /// - Parameter receipts: the newest first.
+    init(_ receipts: [Receipt]) {
+        self.receipts = receipts.filter { $0.settledAt != nil && $0.devices > 0 }.reversed()
+    }
+
+    /// None without such a push.
+    var sections: [Section] {
+        guard !receipts.isEmpty else { return [] }
+        let many =
+            receipts.count == 1 ? "The last push that is done" : "The last \(receipts.count) pushes that are done"
+        let (first, last) = (times(\.firstAnswerAt), times(\.settledAt))
+        return [
+            Section("Delivery rate", text: "\(many): devices whose message was accepted, and devices that are gone.") {
+                Chart(
+                    "Devices by answer", series: ["accepted", "gone"],
+                    receipts.map { receipt in
+                        let counts = [receipt.count(.accepted), receipt.count(.gone)]
+                        return Chart.Column(name(receipt), counts.map { $0 * 1_000 / receipt.devices })
+                    }, unit: .perMille)
+            },
+            Section("Time to the provider's answer", text: "\(many): from acceptance to the answer, waits included.") {
+                Facts {
+                    Fact("First answer", .text(Self.words(first)))
+                    Fact("Last answer", .text(Self.words(last)))
+                }
+                Chart(
+                    "Time to the answers", series: ["first answer", "last answer"],
+                    zip(receipts, zip(first, last)).map { Chart.Column(name($0), [$1.0, $1.1]) }, unit: .milliseconds)
+            },
+        ]
+    }
+
+    private func name(_ receipt: Receipt) -> String { receipt.push.acceptedAt.minute }
+
+    private func times(_ end: (Receipt) -> Instant?) -> [Int?] {
+        receipts.map { receipt in
+            end(receipt).map { Int(clamping: max(0, ($0 - receipt.push.acceptedAt).milliseconds)) }
+        }
+    }
+
+    private static func words(_ times: [Int?]) -> String {
+        let times = times.compactMap(\.self).sorted()
+        guard !times.isEmpty else { return "none" }
+        let (half, most) = (times[(times.count - 1) / 2], times[(times.count - 1) * 99 / 100])
+        return "half within \(Chart.Unit.milliseconds.text(half)), 99 % within \(Chart.Unit.milliseconds.text(most))"
     }
 }
 

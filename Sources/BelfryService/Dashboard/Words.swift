@@ -94,26 +94,18 @@ enum Period: String, CaseIterable {
     case month = "30d"
     case quarter = "90d"
 
-    var duration: Duration {
+    /// The number of its hours or days, the last of which is not over.
+    var columns: Int64 {
         switch self {
-        case .day: .seconds(86_400)
-        case .week: .seconds(7 * 86_400)
-        case .month: .seconds(30 * 86_400)
-        case .quarter: .seconds(90 * 86_400)
+        case .day: 24
+        case .week: 7
+        case .month: 30
+        case .quarter: 90
         }
     }
-
-    var width: AnalyticsBucket.Width { self == .day ? .hour : .day }
 
     /// Links to all periods of a page.
     static func tabs(_ path: String, current: Period) -> [Link] {
         allCases.map { Link($0.rawValue, Address.query(path, [("period", $0.rawValue)]), isCurrent: $0 == current) }
-    }
-}
-
-extension Instant {
-    /// The name of an hour or a day under a chart.
-    func name(_ width: AnalyticsBucket.Width) -> String {
-        width == .hour ? "\(text.dropFirst(11).prefix(5)) UTC" : String(text.prefix(10))
     }
 }

@@ -461,9 +461,4 @@ import Testing
         #expect("=1+1".csvCell == "\"'=1+1\"")
         #expect("a \"b\"".csvCell == "\"a \"\"b\"\"\"")
     }
-
-    @Test(arguments: [(0, 2), (2, 2), (3, 4), (9, 10), (11, 20), (399, 400), (401, 1_000)])
-    func `a chart ends at a round number above its highest`(value: Int, top: Int) {
-        #expect(Chart.ceiling(value) == top)
-    }
 }
