@@ -237,60 +237,93 @@ if (log) {
   log.querySelector("figcaption").append(" ", button);
 }
 
-// Ctrl-K or ⌘K: every page by its name, and what is typed as a search among devices, users and topics.
+// The search of the header, also by Ctrl-K, ⌘K or /: pages by their names at once, and what the page of the search finds a moment later.
 const finder = document.createElement("dialog");
 finder.className = "find";
-finder.setAttribute("aria-label", "Find");
+finder.setAttribute("aria-label", "Search");
 const field = document.createElement("input");
 field.type = "search";
-field.placeholder = "Find a page, a device, a user, a topic …";
-field.setAttribute("aria-label", "Find");
+field.placeholder = "A page, device, user, topic or push";
+field.setAttribute("aria-label", "Search");
 const list = document.createElement("ul");
 list.id = "found";
 list.setAttribute("role", "listbox");
-list.setAttribute("aria-label", "Found");
+list.setAttribute("aria-label", "Results");
 for (const [name, value] of [["role", "combobox"], ["aria-expanded", "true"], ["aria-controls", "found"], ["aria-autocomplete", "list"]])
   field.setAttribute(name, value);
 finder.append(field, list);
 document.body.append(finder);
-const pages = [...document.querySelectorAll("#menu a")].map(link => ({ text: link.textContent, href: link.getAttribute("href") }));
-// Where the dashboard stands: a proxy may serve it below a path of its own.
-const home = document.querySelector(".top .brand")?.getAttribute("href");
-const app = pages.find(page => /\/dashboard\/apps\/[0-9a-f-]{36}$/.test(page.href))?.href;
+const searchForm = document.querySelector("form.search");
+const choice = (link, about) => ({ text: link.textContent, about, href: link.getAttribute("href") });
+const pages = [...document.querySelectorAll("#menu a")].map(link => choice(link, ""));
+let found = [];
 let chosen = 0;
-function choices(text) {
-  const wanted = text.trim().toLowerCase();
-  const found = pages.filter(page => page.text.toLowerCase().includes(wanted));
-  if (!wanted) return found;
-  const query = encodeURIComponent(text.trim());
-  if (app) {
-    found.push({ text: `Devices with “${text}”`, href: `${app}/devices?q=${query}` });
-    found.push({ text: `Users with “${text}”`, href: `${app}/users?q=${query}` });
-    found.push({ text: `Topics with “${text}”`, href: `${app}/topics?q=${query}` });
-    if (/^[0-9a-f-]{36}$/i.test(text.trim())) found.push({ text: `Push ${text}`, href: `${app}/pushes/${query}` });
-  }
-  found.push({ text: `Applications with “${text}”`, href: `${home}/apps?q=${query}` });
-  return found;
-}
+// The address of what a key chose, which stays chosen when results arrive.
+let kept = "";
+let request = null;
+let due = null;
+const address = () => {
+  const data = new FormData(searchForm);
+  data.set("q", field.value);
+  return `${searchForm.getAttribute("action")}?${new URLSearchParams(data)}`;
+};
 function draw() {
-  const found = choices(field.value);
-  chosen = Math.max(0, Math.min(chosen, found.length - 1));
-  list.replaceChildren(...found.map((choice, index) => {
+  const wanted = field.value.trim().toLowerCase();
+  const choices = pages.filter(page => page.text.toLowerCase().includes(wanted));
+  choices.push(...found.filter(one => !choices.some(other => other.href === one.href)));
+  if (wanted) choices.push({ text: `All results for “${field.value.trim()}”`, about: "", href: address() });
+  const stays = choices.findIndex(choice => choice.href === kept);
+  chosen = stays >= 0 ? stays : Math.max(0, Math.min(chosen, choices.length - 1));
+  list.replaceChildren(...choices.map((choice, index) => {
     const item = document.createElement("li");
+    const about = document.createElement("small");
     item.id = `found-${index}`;
     item.dataset.href = choice.href;
-    item.textContent = choice.text;
     item.setAttribute("role", "option");
     item.setAttribute("aria-selected", String(index === chosen));
+    about.textContent = choice.about;
+    item.append(choice.text, " ", about);
     return item;
   }));
   field.setAttribute("aria-activedescendant", `found-${chosen}`);
   list.children[chosen]?.scrollIntoView({ block: "nearest" });
 }
-field.addEventListener("input", () => { chosen = 0; draw(); });
+// One question at a time, a moment after the last key.
+function ask() {
+  clearTimeout(due);
+  if (field.value.trim().length < 2) return;
+  due = setTimeout(() => {
+    request?.abort();
+    request = new XMLHttpRequest();
+    request.open("GET", address());
+    request.responseType = "document";
+    request.addEventListener("load", event => {
+      const sections = event.target.response?.querySelectorAll("main section") ?? [];
+      found = [...sections].flatMap(section => [...section.querySelectorAll(".hits li")].map(item => choice(item.querySelector("a"),
+        [section.querySelector("h2").textContent, item.querySelector("small").textContent].filter(Boolean).join(" · "))));
+      draw();
+    });
+    request.send();
+  }, 250);
+}
+function startSearch() {
+  found = [];
+  kept = "";
+  chosen = 0;
+  draw();
+  ask();
+}
+function openFinder(text) {
+  field.value = text;
+  startSearch();
+  finder.showModal();
+  field.setSelectionRange(text.length, text.length);
+}
+field.addEventListener("input", startSearch);
 field.addEventListener("keydown", event => {
   if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-    chosen += event.key === "ArrowDown" ? 1 : -1;
+    chosen = Math.max(0, Math.min(chosen + (event.key === "ArrowDown" ? 1 : -1), list.children.length - 1));
+    kept = list.children[chosen]?.dataset.href;
     draw();
     event.preventDefault();
   } else if (event.key === "Enter") {
@@ -302,13 +335,34 @@ list.addEventListener("click", event => {
   const item = event.target.closest("li");
   if (item) location.assign(item.dataset.href);
 });
-addEventListener("keydown", event => {
-  if (event.key?.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || !menu) return;
-  event.preventDefault();
-  field.value = "";
-  draw();
-  finder.showModal();
-});
+if (searchForm) {
+  const shown = searchForm.querySelector("[name=q]");
+  shown.placeholder = "Search (Ctrl-K)";
+  const move = () => {
+    openFinder(shown.value);
+    shown.value = "";
+  };
+  shown.addEventListener("click", move);
+  shown.addEventListener("input", move);
+  addEventListener("keydown", event => {
+    const isShortcut = event.key?.toLowerCase() === "k" && (event.ctrlKey || event.metaKey)
+      || event.key === "/" && !event.ctrlKey && !event.metaKey && !event.target.closest?.("input, select, textarea");
+    if (!isShortcut || finder.open) return;
+    event.preventDefault();
+    openFinder("");
+  });
+}
+
+// The list of applications closes by Escape, and by a click elsewhere.
+const switcher = document.querySelector(".switcher");
+if (switcher) {
+  addEventListener("click", event => { if (!switcher.contains(event.target)) switcher.open = false; });
+  switcher.addEventListener("keydown", event => {
+    if (event.key !== "Escape" || !switcher.open) return;
+    switcher.open = false;
+    switcher.querySelector("summary").focus();
+  });
+}
 
 // Charts: what the column under the pointer has, or the one that arrow keys choose, is said below.
 function readColumn(column) {

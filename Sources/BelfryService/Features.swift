@@ -51,28 +51,41 @@ extension RouteMaker {
             + ImportPages(make: self).routes + LogPages(make: self).routes + PeoplePages(make: self).routes
             + TenantPages(make: self).routes + ServerPages(make: self).routes + ServerLogPages(make: self).routes
             + KeyPages(make: self).routes + AuditPages(make: self).routes
-            + AccountPages(make: self).routes
+            + AccountPages(make: self).routes + SearchPages(make: self).routes
     }
 }
 
 extension Shell {
-    /// The menus of an application: names of pages, with their paths below the application's.
+    /// The menus of an application, by what people do there: names of pages, with their paths below the application's.
     static let menu: [(String, [(String, String)])] = [
+        ("Application", [("Summary", "")]),
         (
-            "This app",
+            "Send",
             [
-                ("App", ""), ("Set-up", "setup"), ("Platforms", "platforms"), ("Devices", "devices"),
-                ("Users", "users"), ("Topics", "topics"), ("Segments", "segments"),
+                ("Compose", "compose"), ("Pushes", "pushes"), ("Schedules", "schedules"), ("Campaigns", "campaigns"),
+                ("Templates", "templates"),
             ]
         ),
         (
-            "Messages",
+            "Audience",
             [
-                ("Compose", "compose"), ("Templates", "templates"), ("Campaigns", "campaigns"), ("Pushes", "pushes"),
-                ("Schedules", "schedules"),
+                ("Devices", "devices"), ("Users", "users"), ("Topics", "topics"), ("Segments", "segments"),
                 ("Places", "places"),
-                ("Analytics", "analytics"), ("Logs", "logs"), ("Import", "import"), ("Settings", "settings"),
             ]
         ),
+        ("Insights", [("Analytics", "analytics"), ("Live log", "logs")]),
+        (
+            "Set-up",
+            [("First steps", "setup"), ("Platforms", "platforms"), ("Import", "import"), ("Settings", "settings")]
+        ),
+    ]
+
+    /// The pages of administrators, below `admin`.
+    static let administration = [("People", "people"), ("API keys", "keys"), ("Audit log", "audit")]
+
+    /// The pages of operators, about the server itself.
+    static let server = [
+        ("Tenants", "tenants"), ("Server", "settings"), ("Nodes", "nodes"), ("Server log", "logs"),
+        ("Database", "database"), ("Versions", "versions"),
     ]
 }

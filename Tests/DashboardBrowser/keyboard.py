@@ -1,7 +1,5 @@
 """A person without a pointer: only keys are pressed, and where the focus is has to be seen."""
 
-import json
-
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
@@ -142,14 +140,23 @@ def search(installation, browser, app):
     assert keys.focus()["words"] == "Skip to content", "the focus is back where it was"
     keys.find()
     keys.send("Keyb")
-    shown = json.dumps(browser.script("return [...document.querySelectorAll('dialog.find li')].map(one => one.innerText)"))
-    assert "Devices with" in shown, shown
-    until("the choice", lambda: move_to(browser, keys, "Devices with"))
+    until("the device among the results", lambda: "Keyboard" in browser.script(
+        "return [...document.querySelectorAll('dialog.find li')].map(one => one.innerText).join()"))
+    until("the choice", lambda: move_to(browser, keys, "Keyboard"))
+    browser.script("document.isLeft = true")
+    keys.send(Keys.ENTER)
+    browser.arrive("the page of the device")
+    assert "/devices/" in browser.driver.current_url and "Keyboard" in browser.text(), browser.driver.current_url
+    browser.open("/dashboard")
+    keys.tab_to(lambda focus: focus["name"] == "q" and focus["words"] == "Search", "the search of the header")
+    keys.send("Keyb")
+    until("the search", lambda: browser.script(is_open))
+    until("the choice", lambda: move_to(browser, keys, "All results"))
     browser.script("document.isLeft = true")
     keys.send(Keys.ENTER)
     browser.arrive("the page of the search")
-    assert "/devices?q=Keyb" in browser.driver.current_url and "Keyboard" in browser.text(), browser.driver.current_url
-    did("by keys alone: a device is searched for and found")
+    assert "/search?" in browser.driver.current_url and "Keyboard" in browser.text(), browser.driver.current_url
+    did("by keys alone: a device is searched for and found, from its application and from the overview")
 
 
 def move_to(browser, keys, words):

@@ -144,6 +144,21 @@ extension Instant {
     var minute: String { "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) UTC" }
 }
 
+extension Value {
+    fileprivate var isEmpty: Bool { if case .text("") = self { true } else { false } }
+    fileprivate var isBadge: Bool { if case .badge = self { true } else { false } }
+    fileprivate var isTime: Bool { if case .time = self { true } else { false } }
+    /// A code that a narrow column cuts short.
+    fileprivate var longCode: String? { if case .code(let text) = self, text.utf8.count > 16 { text } else { nil } }
+    /// Whether it has a word that would make its column wide.
+    fileprivate var isLong: Bool {
+        switch self {
+        case .text(let text), .link(let text, _): text.split(separator: " ").contains { $0.utf8.count > 20 }
+        default: false
+        }
+    }
+}
+
 extension [Value] {
     /// With a space after each.
     fileprivate var spaced: [any HTML] { flatMap { [$0, " "] as [any HTML] } }
@@ -164,7 +179,18 @@ struct Table: Component {
     private struct Column {
         let label: String
         let style: String?
+
+        /// On a phone a badge stands beside the first cell, and a time names its column.
+        func style(of values: [Value]) -> String? {
+            let isState = values.contains(where: \.isBadge)
+            let isNamed = label != "Time" && values.contains(where: \.isTime)
+            return classes(
+                style ?? (isState ? "state" : isNamed ? "named" : nil), values.contains(where: \.isLong) ? "long" : nil)
+        }
     }
+
+    /// With more, codes are cut shorter.
+    private static let fewColumns = 5
 
     /// - Parameters:
     ///   - columns: with `#` before the names of those that hold numbers.
@@ -190,7 +216,7 @@ struct Table: Component {
             }
         } else {
             Tag("div", ["class": "scroll", "tabindex": 0, "role": "region", "aria-label": caption]) {
-                Tag("table") {
+                Tag("table", ["class": columns.count > Self.fewColumns ? "many" : nil]) {
                     Tag("caption", caption)
                     Tag("thead") { Tag("tr") { head } }
                     Tag("tbody") { for (index, row) in rows.enumerated() { Tag("tr") { cells(row, index) } } }
@@ -207,7 +233,10 @@ struct Table: Component {
 
     @HTMLBuilder private func cells(_ row: [[Value]], _ index: Int) -> [any HTML] {
         for (column, values) in zip(columns, row) {
-            Tag("td", ["data-label": column.label, "class": column.style]) { values.spaced }
+            let code = values.lazy.compactMap(\.longCode).first
+            Tag("td", ["data-label": column.label, "class": column.style(of: values), "title": code]) {
+                values.filter { !$0.isEmpty }.spaced
+            }
         }
         if !forms.isEmpty { Tag("td", ["class": "forms"]) { forms.indices.contains(index) ? forms[index] : [] } }
     }

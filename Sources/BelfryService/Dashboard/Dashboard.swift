@@ -191,7 +191,9 @@ package struct DashboardRoutes: Sendable {
             let visit = DashboardRequest(
                 request: request, context: context, login: login,
                 query: try FormData(urlEncoded: request.uri.query ?? ""), services: services)
-            guard route.method == .post else { return render(try await route.answer(visit), visit) }
+            let app = context.parameters.get("app_uuid") ?? visit.query["app"]
+            let shell = shell(login, app: app, request, try await services.store.applications(seenBy: login.person))
+            guard route.method == .post else { return render(try await route.answer(visit), visit, shell) }
             return try await services.shares.uploading(request, atMost: route.bodyBytesMax, for: visit.holder()) {
                 var posted = visit
                 try services.demandOwnPage(request, context)
@@ -203,14 +205,15 @@ package struct DashboardRoutes: Sendable {
                     return again
                 }
                 do {
-                    return render(try await once.run(posted, show: { render(page: $0, visit) }, route.answer), visit)
+                    return render(
+                        try await once.run(posted, show: { rendered($0, shell).text }, route.answer), visit, shell)
                 } catch is SingleUse.OtherValues {
                     return await shownAgain(posted, SingleUse.doneBefore, .unprocessableContent, resume)
-                        ?? render(.invalid(SingleUse.doneBeforePage(posted)), visit)
+                        ?? render(.invalid(SingleUse.doneBeforePage(posted)), visit, shell)
                 }
             }
         } catch {
-            return try failure(error, request, login, context)
+            return try await failure(error, request, login, context)
         }
     }
 
@@ -230,25 +233,19 @@ package struct DashboardRoutes: Sendable {
         return response
     }
 
-    private func render(_ answer: PageAnswer, _ visit: DashboardRequest) -> Response {
+    private func render(_ answer: PageAnswer, _ visit: DashboardRequest, _ shell: Shell) -> Response {
         switch answer {
         case .page(let page), .outcome(let page):
-            html(
-                visit.query[SingleUse.repeated] == "1" ? page.saying(SingleUse.doneOnce) : page, visit.login,
-                visit.parameters.get("app_uuid"), visit.request)
-        case .invalid(let page):
-            html(page, visit.login, visit.parameters.get("app_uuid"), visit.request, status: .unprocessableContent)
+            html(visit.query[SingleUse.repeated] == "1" ? page.saying(SingleUse.doneOnce) : page, shell)
+        case .invalid(let page): html(page, shell, status: .unprocessableContent)
         case .redirect(let path): .seeOther(path)
         case .response(let response): response
         }
     }
 
-    private func html(
-        _ page: PageView, _ login: PersonService.Login, _ app: String?, _ request: Request,
-        status: HTTPResponse.Status = .ok
-    ) -> Response {
+    private func html(_ page: PageView, _ shell: Shell, status: HTTPResponse.Status = .ok) -> Response {
         let page = HeldForm.current?.fill(page) ?? page
-        let rendered = rendered(page, login, app, request)
+        let rendered = rendered(page, shell)
         var response = Response.html(
             rendered.text, status: status, pictures: rendered.hasTiles ? services.options.mapTiles?.origin : nil)
         if page.reloadSeconds > 0, let refresh = HTTPField.Name("Refresh") {
@@ -257,28 +254,30 @@ package struct DashboardRoutes: Sendable {
         return response
     }
 
-    private func render(page: PageView, _ visit: DashboardRequest) -> String {
-        rendered(page, visit.login, visit.parameters.get("app_uuid"), visit.request).text
+    private func rendered(_ page: PageView, _ shell: Shell) -> HTMLWriter {
+        var shell = shell
+        shell.key = SingleUse.newKey()
+        return shell.render(page)
     }
 
-    private func rendered(
-        _ page: PageView, _ login: PersonService.Login, _ app: String?, _ request: Request
-    ) -> HTMLWriter {
-        var shell = Shell(of: login.person, app: app, at: request.uri.path)
+    /// - Parameter app: the UUID of the application whose page it is, or is searched first.
+    private func shell(
+        _ login: PersonService.Login, app: String?, _ request: Request, _ applications: [Application]
+    ) -> Shell {
+        var shell = Shell(of: login.person, app: app, at: request.uri.path, applications)
         shell.csrf = FormToken.of(login.token)
-        shell.key = SingleUse.newKey()
         shell.page = request.method == .get ? request.uri.string : request.uri.path
         shell.proof =
             (try? services.people.pageProof(for: login.person.key, page: shell.page)).map { Data($0).base64URL } ?? ""
         shell.release = services.options.release
         shell.path = services.options.address.path
-        return shell.render(page)
+        return shell
     }
 
     /// An error as a page.
     private func failure(
         _ cause: any Error, _ request: Request, _ login: PersonService.Login, _ context: APIContext
-    ) throws -> Response {
+    ) async throws -> Response {
         if cause is CancellationError || cause is BodyUnreadable { throw cause }
         let error = APIError(cause: cause)
         if error.status.kind == .serverError, !(cause is APIError) {
@@ -287,13 +286,15 @@ package struct DashboardRoutes: Sendable {
         var page = PageView(error.status == .notFound ? "Not found" : error.status.reasonPhrase)
         page.problem = error.message
         page.actions = [Link("To the overview", Address.path())]
-        return html(page, login, nil, request, status: error.status)
+        // Where these cannot be read either, the page does without.
+        let applications = (try? await services.store.applications(seenBy: login.person)) ?? []
+        return html(page, shell(login, app: nil, request, applications), status: error.status)
     }
 
     @Sendable private func missing(_ request: Request, _ context: APIContext) async throws -> Response {
         guard let token = Cookie.session.value(in: request), let login = try await services.people.login(token: token)
         else { return loginRoutes.askForLogin(request) }
-        return try failure(APIError.none("page"), request, login, context)
+        return try await failure(APIError.none("page"), request, login, context)
     }
 }
 

@@ -64,12 +64,21 @@ struct Form: Component {
         return form
     }
 
-    /// A form whose fields are the query of the page.
+    /// A form whose fields are the query of the page: in one row, and those that have no room there folded away.
     static func filter(_ action: String, _ fields: [Field], _ submit: String = "Filter") -> Form {
-        var form = Form(action, submit, fields)
+        let isLong = fields.count > filtersMax
+        var form = Form(action, submit, isLong ? Array(fields.prefix(filtersMax - 1)) : fields)
+        if isLong {
+            var more = FieldGroup("More filters", Array(fields.dropFirst(filtersMax - 1)), isFolding: true)
+            more.countFilled()
+            form.groups = [more]
+        }
         form.layout = .filter
         return form
     }
+
+    /// The most fields in a row.
+    private static let filtersMax = 5
 
     var content: [any HTML] {
         let isQuery = layout == .filter
@@ -195,6 +204,10 @@ struct FieldGroup: Component {
 
     fileprivate mutating func keep(_ data: FormData) {
         for index in fields.indices { fields[index].keep(data) }
+        countFilled()
+    }
+
+    fileprivate mutating func countFilled() {
         let count = fields.count { $0.isCheck ? $0.isChecked : !$0.value.isEmpty }
         filled = count == 0 ? "" : "\(count) set"
         isOpen = count > 0

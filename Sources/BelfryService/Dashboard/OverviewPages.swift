@@ -269,8 +269,7 @@ struct DeliveryCharts {
 extension DashboardRequest {
     /// The applications that the person may see, by name.
     func applications() async throws -> [Application] {
-        try await services.store.applications().filter { may(.read, Permission.Subject($0)) }
-            .sorted { ($0.name.lowercased(), $0.key) < ($1.name.lowercased(), $1.key) }
+        try await services.store.applications(seenBy: person).byName
     }
 
     var mayCreateApplications: Bool {

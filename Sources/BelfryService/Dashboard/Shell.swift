@@ -1,5 +1,6 @@
 import CDashboard
 import Crypto
+import FoundationEssentials
 
 /// The frame around every page.
 struct Shell: Sendable {
@@ -15,7 +16,10 @@ struct Shell: Sendable {
     var proof = ""
     var person = ""
     var role = ""
-    var menus: [Menu] = []
+    private(set) var menus: [Menu] = []
+    /// The application whose pages the menus have.
+    private var application: Application?
+    private var switcher: Switcher?
     /// Otherwise the page has nothing beside its form.
     private var isSignedIn = false
 
@@ -24,39 +28,35 @@ struct Shell: Sendable {
 
     /// The menus of a person; those of an application where the page belongs to one.
     ///
-    /// - Parameter path: of the page, whose link is marked.
-    init(of person: Person, app: String?, at path: String) {
+    /// - Parameters:
+    ///   - app: the UUID of the application, which counts where the person may see it.
+    ///   - path: of the page, whose link is marked.
+    ///   - applications: those that the person may see.
+    init(of person: Person, app: String?, at path: String, _ applications: [Application] = []) {
         self.person = person.name == person.email.text ? person.email.text : "\(person.name)"
         role = person.scope.rawValue
         isSignedIn = true
-        var items: [(String, [(String, String)])] = [
-            ("", [("Overview", Address.path()), ("Applications", Address.path("apps"))])
-        ]
-        if let app {
-            for (label, pages) in Self.menu {
-                items.append((label, pages.map { ($0.0, Address.path("apps", app, $0.1)) }))
+        let uuid = app.flatMap(UUID.init(uuidString:))
+        application = applications.first { $0.uuid == uuid }
+        switcher = Switcher(application, applications, at: path)
+        menus = [Menu("", [("Overview", Address.path()), ("Applications", Address.path("apps"))])]
+        if let application {
+            menus += Self.menu.map { label, pages in
+                Menu(label, pages.map { ($0.0, Address.of(application, $0.1)) })
             }
         }
         if Permission.verdict(
             scope: person.scope, bounds: person.bounds, for: .administer, on: Permission.Subject(person.bounds))
             == .allowed
         {
-            var administration = ["people", "keys", "audit"].map { ($0.prefix(1).uppercased() + $0.dropFirst(), $0) }
-            if person.bounds == .everything {
-                administration += [
-                    ("Tenants", "tenants"), ("Nodes", "nodes"), ("Server log", "logs"), ("Settings", "settings"),
-                    ("Database", "database"), ("Versions", "versions"),
-                ]
-            }
-            items.append(("Administration", administration.map { ($0.0, Address.path("admin", $0.1)) }))
+            let pages = Self.administration + (person.bounds == .everything ? Self.server : [])
+            menus.append(Menu("Administration", pages.map { ($0.0, Address.path("admin", $0.1)) }, isFolding: true))
         }
-        let all = items.flatMap { $0.1.map(\.1) }
         // What belongs to places has addresses of its own.
         let path = path.replacing("/geofences", with: "/places").replacing("/groups", with: "/places")
-        let current = all.filter { path == $0 || path.hasPrefix($0 + "/") }.max { $0.utf8.count < $1.utf8.count }
-        menus = items.map { label, links in
-            Menu(label: label, links: links.map { Link($0.0, $0.1, isCurrent: $0.1 == current) })
-        }
+        let current = menus.flatMap { $0.links.map(\.href) }.filter { path == $0 || path.hasPrefix($0 + "/") }
+            .max { $0.utf8.count < $1.utf8.count }
+        for index in menus.indices { menus[index].mark(current) }
     }
 
     /// Writes the page in its frame.
@@ -105,12 +105,17 @@ struct Shell: Sendable {
             Tag("a", ["class": "skip", "href": "#main"], "Skip to content")
             Tag("header", ["class": "top"]) {
                 Tag("a", ["class": "brand", "href": Address.path()]) { Self.brand(28) }
+                switcher
                 Tag(
                     "button",
                     [
                         "type": "button", "class": "menu-button", "aria-expanded": "false", "aria-controls": "menu",
                         "hidden": true,
                     ], "Menu")
+                Tag("form", ["class": "search", "action": Address.path("search"), "method": "get", "role": "search"]) {
+                    if let application { Form.Hidden(name: "app", value: application.uuid.lowercased) }
+                    Tag("input", ["type": "search", "name": "q", "placeholder": "Search", "aria-label": "Search"])
+                }
                 Tag("div", ["class": "me"]) {
                     Tag("a", ["href": Address.path("account")]) {
                         "\(person) "
@@ -150,14 +155,98 @@ struct Shell: Sendable {
 
     struct Menu: Component {
         let label: String
-        let links: [Link]
+        private(set) var links: [Link]
+        /// Whether it is folded away while no page of it is shown.
+        private let isFolding: Bool
+
+        init(_ label: String, _ links: [(String, String)], isFolding: Bool = false) {
+            (self.label, self.isFolding) = (label, isFolding)
+            self.links = links.map { Link($0.0, $0.1) }
+        }
+
+        mutating func mark(_ current: String?) {
+            for index in links.indices { links[index].isCurrent = links[index].href == current }
+        }
 
         var content: [any HTML] {
-            Tag("div", ["class": "menu"]) {
-                if !label.isEmpty { Tag("h2", label) }
-                Tag("ul") { for link in links { Tag("li") { link } } }
+            if isFolding {
+                Tag("details", ["class": "menu", "open": links.contains(where: \.isCurrent)]) {
+                    Tag("summary", label)
+                    list
+                }
+            } else {
+                Tag("div", ["class": "menu"]) {
+                    if !label.isEmpty { Tag("h2", label) }
+                    list
+                }
             }
         }
+
+        private var list: Tag { Tag("ul") { for link in links { Tag("li") { link } } } }
+    }
+
+    /// Leads to the other applications: to the page of the same name, where there is one.
+    private struct Switcher: Component {
+        private let current: Application?
+        private let links: [Link]
+        private let count: Int
+
+        /// More are found by their name alone.
+        private static let listedMax = 50
+        /// Fewer are seen at a glance.
+        private static let searchedMin = 8
+
+        init?(_ current: Application?, _ applications: [Application], at path: String) {
+            guard !applications.isEmpty else { return nil }
+            self.current = current
+            count = applications.count
+            let listed = count > Self.listedMax ? [current].compactMap(\.self) : applications.byName
+            let page = path.split(separator: "/").dropFirst(3).first.map(String.init) ?? ""
+            let isList = Shell.menu.contains { $0.1.contains { $0.1 == page } }
+            links = listed.map {
+                Link($0.name, Address.of($0, isList ? page : ""), isCurrent: $0.key == current?.key)
+            }
+        }
+
+        var content: [any HTML] {
+            Tag("details", ["class": "switcher"]) {
+                Tag("summary") {
+                    Tag("span", ["class": "unseen"], "Application: ")
+                    Tag("span", ["dir": "auto"], current?.name ?? "All applications")
+                }
+                Tag("div", ["class": "panel"]) {
+                    if count >= Self.searchedMin {
+                        Tag("form", ["action": Address.path("apps"), "method": "get"]) {
+                            Tag(
+                                "input",
+                                [
+                                    "type": "search", "name": "q", "placeholder": "Find an application",
+                                    "aria-label": "Find an application",
+                                ])
+                        }
+                    }
+                    Tag("ul") { for link in links { Tag("li") { link } } }
+                    Link("All applications (\(count.grouped))", Address.path("apps")).button
+                }
+            }
+        }
+    }
+}
+
+extension Store {
+    /// The applications that a person may see.
+    func applications(seenBy person: Person) async throws -> [Application] {
+        try await applications().filter {
+            Permission.verdict(scope: person.scope, bounds: person.bounds, for: .read, on: Permission.Subject($0))
+                == .allowed
+        }
+    }
+}
+
+extension [Application] {
+    var byName: [Application] {
+        map { (name: $0.name.lowercased(), application: $0) }
+            .sorted { ($0.name, $0.application.key) < ($1.name, $1.application.key) }.map(\.application)
     }
 }
 

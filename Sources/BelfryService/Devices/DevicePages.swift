@@ -86,13 +86,13 @@ struct DevicePages {
                 .text(
                     "q", "Search", visit.query["q"], type: "search",
                     placeholder: "Alias, UUID, token, user"),
-                .text("topic", "Topic", visit.query["topic"]),
                 .select(
                     "platform", "Platform", visit.query["platform"],
                     [("", "All")] + platforms.map { ($0.uuid.lowercased, $0.name) }),
-                .text("user", "User", visit.query["user"], placeholder: "The whole id"),
                 .select(
                     "active", "State", visit.query["active"], [("", "All"), ("yes", "Active"), ("no", "Inactive")]),
+                .text("user", "User", visit.query["user"], placeholder: "The whole id"),
+                .text("topic", "Topic", visit.query["topic"]),
                 .text("seen_from", "Last seen from", visit.query["seen_from"], type: "date"),
                 .text("seen_before", "Last seen before", visit.query["seen_before"], type: "date"),
                 .text("os_version", "System version", visit.query["os_version"], placeholder: "17, 17.2"),
