@@ -85,7 +85,7 @@ extension Shell {
 
     /// The pages of operators, about the server itself.
     static let server = [
-        ("Tenants", "tenants"), ("Server", "settings"), ("Nodes", "nodes"), ("Server log", "logs"),
+        ("Tenants", "tenants"), ("Configuration", "settings"), ("Nodes", "nodes"), ("Server log", "logs"),
         ("Database", "database"), ("Versions", "versions"),
     ]
 }

@@ -14,7 +14,7 @@ def people(installation, browser, other, app):
     browser.fill("email", NEWCOMER)
     browser.fill("scope", "read-only")
     browser.fill("bounds", f"app:{app}")
-    browser.press("Make the link")
+    browser.press("Create the link")
     link = browser.fact("Link")
     other.open(link[link.index("/dashboard"):])
     other.fill("name", "Sam")
@@ -31,10 +31,10 @@ def people(installation, browser, other, app):
     person = installation.rows("SELECT id FROM person WHERE email = ?", NEWCOMER)[0][0]
     browser.open(f"/dashboard/admin/people/{person}")
     browser.fill("scope", "operator")
-    browser.press("Give this role")
+    browser.press("Change the role")
     assert "does not fit the role" in browser.text(), browser.text()
     browser.fill("scope", "app-admin")
-    browser.press("Give this role")
+    browser.press("Change the role")
     assert "Saved" in browser.text(), browser.text()
     assert installation.rows(role, NEWCOMER) == [("app-admin", 1)]
     other.open(pushes)
@@ -46,7 +46,7 @@ def people(installation, browser, other, app):
     did("they get another role, which the page that they have open follows, and offers no more than they can give")
 
     browser.open("/dashboard/admin/people")
-    browser.press("Shut out")
+    browser.press("Disable")
     other.open(pushes)
     assert "/dashboard/login" in other.driver.current_url, other.driver.current_url
     assert not installation.rows("SELECT 1 FROM dashboard_session WHERE person_id = ?", person)
@@ -56,7 +56,7 @@ def people(installation, browser, other, app):
 def keys_and_tenants(installation, browser):
     browser.open("/dashboard/admin/keys")
     browser.fill("name", "Continuous integration")
-    browser.press("Make the key")
+    browser.press("Create the key")
     key = browser.fact("Key")
     assert key.startswith("bfy_") and installation.asked("/admin/v1/apps", key) == 200
     browser.open("/dashboard/admin/keys")
@@ -83,7 +83,7 @@ def devices_of_another_service(installation, browser, app):
     browser.fill("platform", choice)
     browser.press("Import")
     users = "SELECT count(*) FROM device WHERE custom_user_id LIKE 'old-%'"
-    assert installation.rows(users) == [(0,)], "only looked at"
+    assert installation.rows(users) == [(0,)], "dry run"
     browser.fill("list", file)
     browser.fill("platform", choice)
     browser.script("document.querySelector('main [name=dry_run]').checked = false")

@@ -32,7 +32,7 @@ struct ApplicationPages {
                     [.code(application.uuid.lowercased)], [.time(application.createdAt)],
                 ]
             },
-            empty: wanted.isEmpty ? "There is no application yet." : "No application has that in its name.",
+            empty: wanted.isEmpty ? "No applications yet." : "No applications match.",
             emptyLink: visit.mayCreateApplications ? Link("New application", Address.path("apps", "new")) : nil)
         if all.count > after + Self.perPage {
             table.next = Address.query(
@@ -58,8 +58,9 @@ struct ApplicationPages {
     }
 
     private static func newPage(_ form: Form) -> PageView {
-        var page = PageView("New application", lead: "The sender of pushes, under which a team registers its devices.")
-        {
+        var page = PageView(
+            "New application", lead: "An application has the platforms, devices and pushes of one product."
+        ) {
             Section { form }
         }
         page.crumbs = [Link("Applications", Address.path("apps"))]
@@ -69,7 +70,7 @@ struct ApplicationPages {
     private static func newForm(_ visit: DashboardRequest) async throws -> Form {
         var fields: [Field] = [
             .text("name", "Name", isRequired: true).focused,
-            .text("description", "Description", hint: "For people; may be empty."),
+            .text("description", "Description", hint: "Optional."),
         ]
         if visit.person.bounds == .everything {
             let tenants = try await visit.services.store.tenants(after: nil, limit: 200)
@@ -101,7 +102,7 @@ struct ApplicationPages {
         let application = created.application
         var page = PageView(application.name) {
             Section(
-                "Its secrets, shown this once", text: "Copy them now: only a hash of the key is kept here.",
+                "Secrets, shown only once", text: "Copy them now: the server keeps only a hash of the key.",
                 style: .secret
             ) {
                 Facts {
@@ -138,18 +139,18 @@ struct ApplicationPages {
                     application.deliveryRules.quietHours.map { $0.hours?.text ?? "users" } ?? "",
                     hint: "Such as 22:00-08:00. users: only those that users have. Empty: none."),
                 .select(
-                    "quiet_then", "A push that comes in them",
+                    "quiet_then", "Pushes in quiet hours",
                     (application.deliveryRules.quietHours?.then ?? .wait).rawValue,
-                    [("wait", "waits for their end"), ("skip", "is not sent"), ("passive", "makes no sound")]),
+                    [("wait", "wait for their end"), ("skip", "are not sent"), ("passive", "make no sound")]),
                 .text(
-                    "quiet_zone", "Time zone where none is known",
+                    "quiet_zone", "Time zone of recipients without one",
                     application.deliveryRules.quietHours?.zone.name ?? "", hint: "Such as Europe/Vienna. Empty: UTC."),
                 .text(
-                    "caps", "The most pushes that a user gets",
+                    "caps", "Most pushes for a user",
                     application.deliveryRules.caps.map(\.words).joined(separator: " "),
                     hint: "Such as 2/day marketing:1/week. Pushes of the kind transactional are exempt."),
                 .check(
-                    "campaign_approval", "A second person has to approve a campaign before it starts",
+                    "campaign_approval", "Campaigns need the approval of a second person before they start",
                     application.deliveryRules.approvesCampaigns),
             ]
         ).guarded
@@ -191,7 +192,7 @@ struct ApplicationPages {
             page.sections.append(
                 Section(
                     "Delete the application",
-                    text: "Its platforms, devices, pushes and everything else of it go with it.", style: .danger
+                    text: "Its platforms, devices, pushes and all other data are deleted too.", style: .danger
                 ) { deleteForm })
         }
         return page
@@ -222,8 +223,8 @@ struct ApplicationPages {
         } catch {
             var page = settingsPage(visit, application, form: Self.editForm(application))
             page.problem =
-                "Nothing was done: since you loaded the page, somebody replaced it, perhaps you in another tab. Another one would end "
-                + "the one that is new."
+                "Nothing was done: it was replaced since you loaded the page, perhaps by you in another tab. Another one would end "
+                + "the new one."
             return .invalid(page)
         }
     }
@@ -302,7 +303,7 @@ struct ApplicationPages {
             "New \(label.prefix(1).lowercased() + label.dropFirst())".replacing("aPI", with: "API"), in: application,
             "Settings"
         ) {
-            Section("Shown this once", style: .secret) {
+            Section("Shown only once", style: .secret) {
                 Facts([Fact(label, .code(text))])
                 ButtonRow([Link("Done", Address.of(application, "settings"), isMain: true)])
             }
@@ -342,9 +343,9 @@ struct ApplicationPages {
     ) -> PageView {
         let done = [true, !platforms.isEmpty, devices > 0 && hasPushes]
         var page = PageView(
-            "Set-up", in: application, lead: "Three steps from here to the first push on your own device."
+            "First steps", in: application, lead: "Three steps to the first push on your own device."
         ) {
-            Section("Where you are") {
+            Section("Progress") {
                 Steps([
                     Step(
                         title: "Create an application", text: application.uuid.lowercased, isDone: true, isNext: false,

@@ -40,7 +40,7 @@ struct TenantPages {
 
     static func page(_ tenants: [Tenant], _ applications: [Key<Tenant>: Int], _ form: Form) -> PageView {
         PageView(
-            "Tenants", lead: "Owners of applications. What belongs to one does not exist for the others."
+            "Tenants", lead: "Tenants own applications. People and keys of one tenant see nothing of the others."
         ) {
             Section {
                 Table(
@@ -50,10 +50,10 @@ struct TenantPages {
                             [.link(tenant.name, Address.path("admin", "tenants", tenant.uuid.lowercased))],
                             [.number(applications[tenant.key] ?? 0)], [.time(tenant.createdAt)],
                         ]
-                    }, empty: "There is none.")
+                    }, empty: "No tenants yet.")
             }
             Section(
-                "New tenant", text: "Invite its people under People, and create its applications in its name."
+                "New tenant", text: "Then invite its people under People, and create its applications."
             ) { form }
         }
     }
@@ -94,7 +94,7 @@ struct TenantPages {
     private static func deleteForm(_ tenant: Tenant) -> Form {
         Form(
             Address.path("admin", "tenants", tenant.uuid.lowercased, "delete"), "Delete this tenant",
-            [.text("confirm", "The tenant's name, to confirm", isRequired: true)], isDanger: true)
+            [.text("confirm", "Type the name of the tenant to confirm", isRequired: true)], isDanger: true)
     }
 
     private func page(
@@ -129,21 +129,22 @@ struct TenantPages {
         let shown: [Quota] = [.devices, .users, .topics, .geofences, .schedules, .content]
         let quotas = Section(
             "Quotas",
-            text: "What each application stores, of what it may. The limits are settings: quota.devices and its like."
+            text:
+                "What each application stores, and the most that it may. The limits are settings: quota.devices and others."
         ) {
             Table(
                 "Quotas", ["Application", "Devices", "Users", "Topics", "Geofences", "Schedules", "Content"],
                 uses.map { application, uses in
                     [[.link(application.name, Address.of(application))]]
                         + shown.map { quota in [.text(uses.first { $0.quota == quota }?.words ?? "")] }
-                }, empty: "It has no application yet.",
+                }, empty: "No applications yet.",
                 emptyLink: Link("New application", Address.path("apps", "new")))
         }
         let name = Section("Name") { rename }
         page.sections = [facts, quotas, name]
         if let delete {
             page.sections.append(
-                Section("Delete", text: "Its applications have to be deleted before it.", style: .danger) { delete })
+                Section("Delete", text: "Delete its applications first.", style: .danger) { delete })
         }
         return page
     }

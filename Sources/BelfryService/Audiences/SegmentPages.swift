@@ -52,7 +52,7 @@ struct SegmentPages {
     ) -> PageView {
         PageView(
             "Segments", in: application,
-            lead: "Audiences under a name, for pushes, schedules and other segments: segment:NAME."
+            lead: "Saved audiences for pushes, schedules and other segments. Expressions name one as segment:NAME."
         ) {
             Section {
                 Table(
@@ -66,7 +66,7 @@ struct SegmentPages {
                             [size.map { .text(String($0.day.text.prefix(10))) } ?? .text("not yet")],
                             [.text(words(users[segment.name] ?? []))],
                         ]
-                    }, empty: "No segment yet: save an expression below, and use it by its name.")
+                    }, empty: "No segments yet. Save an expression below, and use it by its name.")
             }
         }
     }
@@ -83,7 +83,9 @@ struct SegmentPages {
         var form = Form(
             Address.of(application, "segments"), "Create",
             [
-                .text("name", "Name", hint: "Up to \(Segment.nameBytesMax) bytes. It stays.", isRequired: true),
+                .text(
+                    "name", "Name", hint: "Up to \(Segment.nameBytesMax) bytes. It cannot be changed later.",
+                    isRequired: true),
                 expressionField(),
             ])
         form.others = [counting]
@@ -99,7 +101,7 @@ struct SegmentPages {
     private static func expressionField(_ text: String = "") -> Field {
         .area(
             "where", "Expression", text,
-            hint: "Terms beside one another must all hold; or, -, parentheses. docs/Audiences.md has all terms.",
+            hint: "All terms have to match. Use or, - for not, and parentheses; docs/Audiences.md lists all terms.",
             isRequired: true, placeholder: "topic:news -topic:sports lang:de version>=5 seen:P30D", isMono: true)
     }
 
@@ -113,11 +115,13 @@ struct SegmentPages {
         let size = try await size(of: expression, visit, application).total
         var form = form
         form.keep(visit.form)
-        return .page(try await page(form).saying("\(expression.text) means \(size.words). It is not saved."))
+        return .page(try await page(form).saying("\(expression.text) selects \(size.words). It is not saved yet."))
     }
 
     private static func expression(_ form: FormData) throws(InvalidInput) -> AudienceExpression {
-        guard !form["where"].isEmpty else { throw InvalidInput(field: "where", "is empty: which devices are meant?") }
+        guard !form["where"].isEmpty else {
+            throw InvalidInput(field: "where", "is empty: which devices does it select?")
+        }
         return try AudienceExpression(text: form["where"], field: "where")
     }
 
@@ -173,7 +177,7 @@ struct SegmentPages {
             page.sections.append(Section("Change it") { form })
             page.sections.append(
                 Section(
-                    "Delete it", text: users.isEmpty ? "" : "It can be deleted once nothing uses it any more.",
+                    "Delete it", text: users.isEmpty ? "" : "Remove it from everything that uses it first.",
                     style: .danger
                 ) { if users.isEmpty { ButtonRow([Self.deleteForm(segment, application)]) } })
         }
@@ -221,7 +225,7 @@ struct SegmentPages {
             let largest = sizes.byPlatform.filter { $0.size.devices > 0 }.sorted { $0.size.devices > $1.size.devices }
             page.stats += largest.prefix(statsMax).map { Stat($0.platform.name, $0.size.number) }
         } else {
-            page.problem = "It names a segment that there is not any more."
+            page.problem = "It uses a segment that no longer exists."
         }
         page.sections = [
             Section { Code("Expression", segment.expression.text) },
@@ -238,7 +242,7 @@ struct SegmentPages {
     }
 
     private static func chart(_ points: [SegmentPoint]) -> Section {
-        Section("Size", text: points.isEmpty ? "It is counted once a day; not yet so far." : "Counted once a day.") {
+        Section("Size", text: points.isEmpty ? "Counted once a day, and not yet so far." : "Counted once a day.") {
             if !points.isEmpty {
                 Chart(
                     "Devices on each day", series: ["devices"],
@@ -259,7 +263,7 @@ struct SegmentPages {
                         [.text([device.about.os, device.about.osVersion].compactMap(\.self).joined(separator: " "))],
                         [.time(device.registeredAt)],
                     ]
-                }, empty: "It has no device now.")
+                }, empty: "No devices match now.")
         }
     }
 
@@ -267,7 +271,7 @@ struct SegmentPages {
         Section("Used by") {
             Table(
                 "Used by", ["What", "Name"], users.map { [[.text($0.kind)], [$0.link(in: application)]] },
-                empty: "Nothing uses it.")
+                empty: "Not used yet.")
         }
     }
 
@@ -280,7 +284,7 @@ struct SegmentPages {
                         [.number(Int(version.version))], [.text(version.expression.text.cut(at: 1_000))],
                         [.time(version.replacedAt)],
                     ]
-                }, empty: "It has not been changed.")
+                }, empty: "No earlier versions.")
         }
     }
 

@@ -20,7 +20,9 @@ struct LogPages {
     }
 
     static func page(_ application: Application, _ changes: [AuditEntry]?) -> PageView {
-        var page = PageView("Logs", in: application, lead: "What happens to pushes while this page is open.") {
+        var page = PageView(
+            "Live log", in: application, lead: "Events of pushes as they happen, while this page is open."
+        ) {
             Section("Live events") {
                 Code("log", " ")
             }
@@ -29,7 +31,7 @@ struct LogPages {
         if let changes {
             page.sections.append(
                 Section("Latest changes") {
-                    AuditPages.table(changes, empty: "Nothing was changed yet.")
+                    AuditPages.table(changes, empty: "No changes yet.")
                 })
         }
         return page
@@ -81,14 +83,14 @@ struct ServerLogPages {
         var page = PageView(
             "Server log",
             lead: isPaused
-                ? "The last lines of this process, the newest first."
-                : "The last lines of this process, the newest first. Loads again every \(reloadSeconds) seconds.")
+                ? "The latest log lines of this server process, newest first."
+                : "The latest log lines of this server process, newest first. Reloads every \(reloadSeconds) seconds.")
         if !isPaused { page.reloadSeconds = reloadSeconds }
         page.actions = [
             isPaused
                 ? Link("Follow", Address.query(address, kept))
                 : Link("Pause", Address.query(address, kept + [("paused", "yes")])),
-            Link("As JSON lines", Address.query(Address.path("admin", "logs.jsonl"), kept)),
+            Link("Download as JSON lines", Address.query(Address.path("admin", "logs.jsonl"), kept)),
         ]
         let shown = lines.filter { line in before.map { line.number < $0 } ?? true }.prefix(perPage)
         let form = Form.filter(
@@ -111,7 +113,7 @@ struct ServerLogPages {
                     [.time(line.at)], [.badge(line.level.rawValue, line.level.tone)], [.text(line.message)],
                     [.text(line.words)],
                 ]
-            }, empty: "No line fits. The setting log.level says which lines are written at all.")
+            }, empty: "No lines match. The setting log.level says which lines are written.")
         if shown.count == perPage, let last = shown.last {
             table.next = Address.query(address, kept + [("before", String(last.number))])
         }
@@ -201,11 +203,11 @@ struct AuditPages {
 
     static func page(_ entries: [AuditEntry], _ form: Form, csv: String) -> PageView {
         PageView(
-            "Audit log", lead: "Who changed what, when and from where. Newest first; lines are only ever added."
+            "Audit log", lead: "Who changed what, when and from where. Newest first."
         ) {
             Section {
                 form
-                table(entries, empty: "Nothing in this time.")
+                table(entries, empty: "No changes in this period.")
                 ButtonRow([Link("As CSV", csv)])
             }
         }
@@ -213,7 +215,7 @@ struct AuditPages {
 
     static func table(_ entries: [AuditEntry], empty: String) -> Table {
         Table(
-            "Audit log", ["Time", "Who", "From", "Change", "Of", "Details"],
+            "Audit log", ["Time", "Who", "From", "Change", "Object", "Details"],
             entries.map { entry in
                 [
                     [.time(entry.at)], [.text(entry.change.keyID ?? "local operator")],

@@ -30,7 +30,7 @@ struct CampaignPages {
         let campaigns = try await visit.services.store.campaigns(of: application.key)
         var page = PageView(
             "Campaigns", in: application,
-            lead: "Pushes under one name: variants of a message, their shares of the audience, and one report."
+            lead: "Pushes with variants of a message for parts of an audience, and one report of all."
         ) {
             Section {
                 Table(
@@ -43,7 +43,7 @@ struct CampaignPages {
                             [.text(campaign.maker)],
                             [.time(campaign.startedAt, none: "–")],
                         ]
-                    }, empty: "No campaign yet.")
+                    }, empty: "No campaigns yet.")
             }
         }
         if visit.may(.change, Permission.Subject(application)) {
@@ -66,8 +66,10 @@ struct CampaignPages {
         var form = Form(
             Address.of(application, "campaigns"), "Create",
             [
-                .text("name", "Name", hint: "Up to \(Campaign.nameBytesMax) bytes. It stays.", isRequired: true),
-                .text("labels", "Labels", hint: "With commas between them."),
+                .text(
+                    "name", "Name", hint: "Up to \(Campaign.nameBytesMax) bytes. It cannot be changed later.",
+                    isRequired: true),
+                .text("labels", "Labels", hint: "Separated by commas."),
                 .area(
                     "where", "To", hint: "An expression, or segment:NAME. Empty: everyone.",
                     placeholder: "topic:news lang:de version>=5", isMono: true),
@@ -87,13 +89,15 @@ struct CampaignPages {
                 "When",
                 [
                     .text("send_at", "Send at", hint: "UTC. Empty: as it is started.", type: "datetime-local"),
-                    .text("hold_out", "Hold out, in percent", hint: "They get nothing, to compare.", type: "number"),
+                    .text(
+                        "hold_out", "Hold out, in percent", hint: "This part gets nothing, for comparison.",
+                        type: "number"),
                     .select(
                         "winner", "The rest gets the best variant", "",
                         [
                             ("", "No: the variants go to all"), ("PT1H", "after an hour"), ("PT4H", "after 4 hours"),
                             ("P1D", "after a day"), ("P2D", "after two days"),
-                        ], hint: "The shares have to leave a rest then."),
+                        ], hint: "The shares then have to add up to less than 100 %."),
                     .select(
                         "winner_by", "The best is", "opened",
                         [("opened", "opened most"), ("received", "received most")]),
@@ -143,7 +147,7 @@ struct CampaignPages {
             if !form["share-\(letter)"].isEmpty { variant["share"] = try number("share-\(letter)", form) }
             variants.append(.object(variant))
         }
-        guard !variants.isEmpty else { throw InvalidInput(field: "body-a", "is empty: what is to be sent?") }
+        guard !variants.isEmpty else { throw InvalidInput(field: "body-a", "is empty: write a message") }
         members["variants"] = .array(variants)
         return members
     }

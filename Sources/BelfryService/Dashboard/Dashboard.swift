@@ -323,7 +323,7 @@ enum PostedForm {
     }
 
     static let outOfDate = APIError(
-        .forbidden, "The form is out of date: go back, load its page again, and send it once more")
+        .forbidden, "The form is out of date. Go back, reload the page and send it again")
 
     /// The fields and files of a posted form, without a check of its sender.
     static func fields(of request: Request, atMost bytesMax: Int) async throws -> FormData {

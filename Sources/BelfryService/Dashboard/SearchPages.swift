@@ -54,7 +54,7 @@ struct SearchPages {
     }
 }
 
-/// What a search found, by kind.
+/// The results of a search, by kind.
 struct SearchHits {
     let text: String
     private var hits: [Kind: [Hit]] = [:]

@@ -14,7 +14,7 @@ struct SingleUse: Sendable {
     static let field = "key"
     /// The mark in the query of a result that a repeated post leads to.
     static let repeated = "again"
-    static let doneOnce = "You sent this form twice. It was done once, and this is what came of it."
+    static let doneOnce = "You sent this form twice. It was done once; this is the result."
     static let doneBefore =
         "You sent this form before, and that was done. Send it again and it is done a second time; passwords and files are to be given again."
     /// The most that is kept of a result, and of a person; the oldest give way.
@@ -165,7 +165,7 @@ struct SingleUse: Sendable {
     // MARK: Pages
 
     private static let shownPage: PageView = {
-        var page = PageView("Shown already", lead: "A secret is shown once. If you have not kept it, make a new one.")
+        var page = PageView("Already shown", lead: "A secret is shown once. If you have not kept it, make a new one.")
         page.actions = [Link("To the overview", Address.path())]
         return page
     }()
@@ -182,7 +182,7 @@ struct SingleUse: Sendable {
     private static func donePage(_ visit: DashboardRequest, isSecret: Bool) -> PageView {
         var page = PageView("Sent twice")
         if isSecret { page.lead = "A secret is shown once: behind this link, where you have not seen it yet." }
-        page.actions = [Link("What came of it", visit.request.uri.path, isMain: true)]
+        page.actions = [Link("See the result", visit.request.uri.path, isMain: true)]
         return page
     }
 

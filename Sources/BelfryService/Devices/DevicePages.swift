@@ -40,7 +40,7 @@ struct DevicePages {
         page.sections[0].next = found.next.map { Self.address(visit, application, [("after", "\($0)")]) }
         if found.isCut, !visit.query.isChecked("longer") {
             let more = [("after", visit.query["after"]), ("longer", "yes")]
-            page.actions = [Link("Look for longer", Self.address(visit, application, more))]
+            page.actions = [Link("Search for longer", Self.address(visit, application, more))]
         }
         return .page(page)
     }
@@ -107,7 +107,7 @@ struct DevicePages {
         var page = PageView("Devices", in: application)
         page.lead =
             found.isCut
-            ? "Only a part of the devices was looked at; the next page goes on."
+            ? "Only some of the devices were searched. The next page continues."
             : found.count.map { count in
                 count.isMore
                     ? "More than \(count.devices.grouped) devices."
@@ -129,7 +129,7 @@ struct DevicePages {
                     },
                     empty: found.isCut
                         ? "None of the devices searched so far matches."
-                        : "No device fits. A device appears when its app registers."
+                        : "No devices match. A device appears when its app registers."
                 )
             }
         ]
@@ -190,7 +190,7 @@ struct DevicePages {
             Address.of(application, "devices", device.uuid.lowercased, "erase"), "Erase this device",
             [
                 .text(
-                    "confirm", "The first eight characters of its UUID, to confirm", isRequired: true,
+                    "confirm", "Type the first eight characters of its UUID to confirm", isRequired: true,
                     placeholder: String(device.uuid.lowercased.prefix(8)))
             ], isDanger: true)
     }
@@ -273,7 +273,7 @@ struct DevicePages {
         if let test {
             page.sections.append(
                 Section(
-                    "Test push", text: "Goes to this device before all others, and waits for the provider's verdict."
+                    "Test push", text: "Sent ahead of all other pushes. The page waits for the answer of the provider."
                 ) { test })
         }
         page.sections.append(pushes)

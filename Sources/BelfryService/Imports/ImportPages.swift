@@ -57,7 +57,7 @@ struct ImportPages {
                     [("", "The platform that each row names")] + platforms.map { ($0.uuid.lowercased, $0.name) }),
                 .text(
                     "map", "Columns", hint: "For csv and jsonl, such as token=registration_token,user=custom_user_id."),
-                .check("dry_run", "Only look, and write nothing", true),
+                .check("dry_run", "Dry run: check the list, write nothing", true),
             ], isMultipart: true)
     }
 
@@ -66,7 +66,7 @@ struct ImportPages {
     ) -> PageView {
         var page = PageView(
             "Import", in: application,
-            lead: "Devices that another service knows. Doing a list again changes nothing that it did before."
+            lead: "Devices from another service. Importing a list again does not repeat what it did before."
         )
         page.sections = result + [Section { form }] + [earlier].compactMap(\.self)
         return page
@@ -129,18 +129,18 @@ struct ImportPages {
         Section("Earlier imports", text: "Imports by the admin API and `belfry import devices --server` too.") {
             Table(
                 "Earlier imports",
-                ["Begun", "Format", "State", "#Rows", "#New", "#Updated", "#Known already", "#Refused", "Verdicts"],
+                ["Begun", "Format", "State", "#Rows", "#New", "#Updated", "#Known already", "#Refused", "Results"],
                 jobs.map { job in
                     let state = job.state(at: now)
                     return [
                         [.time(job.createdAt)],
-                        [.text(job.source.format.rawValue + (job.source.isDryRun ? ", only looked at" : ""))],
+                        [.text(job.source.format.rawValue + (job.source.isDryRun ? ", dry run" : ""))],
                         [.badge(state.name, state == .completed ? .good : state == .failed ? .bad : .calm)],
                         [.number(job.tally.rows)], [.number(job.tally.new)], [.number(job.tally.updated)],
                         [.number(job.tally.duplicate)], [.number(job.tally.refused)],
                         [.link("CSV", Address.of(application, "import", job.uuid.lowercased))],
                     ]
-                }, empty: "None yet.")
+                }, empty: "No imports yet.")
         }
     }
 
@@ -156,10 +156,10 @@ struct ImportPages {
                 Fact("Known already", .number(tally.duplicate))
                 Fact("Refused", tally.refused == 0 ? .number(0) : .badge(tally.refused.grouped, .warn))
                 if let unread = ignored?.unread, !unread.isEmpty {
-                    Fact("Columns not read", .text(unread.joined(separator: ", ")))
+                    Fact("Ignored columns", .text(unread.joined(separator: ", ")))
                 }
                 if let repeated = ignored?.repeated, !repeated.isEmpty {
-                    Fact("Columns given twice", .text(repeated.joined(separator: ", ") + ": the first is read"))
+                    Fact("Repeated columns", .text(repeated.joined(separator: ", ") + ": the first is read"))
                 }
             }
             if !refusals.isEmpty {
@@ -171,7 +171,7 @@ struct ImportPages {
                         return [[.number(verdict.row)], [.text(verdict.id ?? "")], [.text(reason)]]
                     }, empty: "")
             }
-            ButtonRow([Link("A verdict on each row, as CSV", Address.of(application, "import", job.uuid.lowercased))])
+            ButtonRow([Link("Result of each row (CSV)", Address.of(application, "import", job.uuid.lowercased))])
         }
         return [section]
     }

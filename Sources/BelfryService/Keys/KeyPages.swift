@@ -17,7 +17,7 @@ struct KeyPages {
         try visit.require(.administer, on: Permission.Subject(visit.person.bounds), called: "page")
         return .page(
             try await page(visit, try await Self.form(visit)).saying(
-                visit, ["revoked": "Revoked: it is refused from now on."]))
+                visit, ["revoked": "The key is revoked."]))
     }
 
     private func page(_ visit: DashboardRequest, _ form: Form) async throws -> PageView {
@@ -33,12 +33,12 @@ struct KeyPages {
 
     private static func form(_ visit: DashboardRequest) async throws -> Form {
         Form(
-            Address.path("admin", "keys"), "Make the key",
+            Address.path("admin", "keys"), "Create the key",
             [.text("name", "Name", isRequired: true)] + (try await Role.fields(visit)))
     }
 
     static func page(_ keys: [AdminKey], _ bounds: [AdminKey.Bounds: String], _ form: Form) -> PageView {
-        PageView("Keys", lead: "Keys of the admin API, for programs. People have accounts of their own.") {
+        PageView("API keys", lead: "For programs that use the admin API. People log in with an account.") {
             Section {
                 Table(
                     "Keys", ["Name", "Key id", "Scope", "For", "State", "Last used"],
@@ -53,9 +53,9 @@ struct KeyPages {
                     forms: keys.map { key in
                         key.revokedAt == nil
                             ? [.button(Address.path("admin", "keys", key.id, "revoke"), "Revoke", isDanger: true)] : []
-                    }, empty: "There is no key.")
+                    }, empty: "No keys yet.")
             }
-            Section("New key") { form }
+            Section("New API key") { form }
         }
     }
 
@@ -72,12 +72,12 @@ struct KeyPages {
 
     static func created(_ created: CreatedKey) -> PageView {
         var page = PageView(created.key.name) {
-            Section("Shown this once", text: "Copy it now: only its hash is kept here.", style: .secret) {
+            Section("Shown only once", text: "Copy it now: the server keeps only a hash.", style: .secret) {
                 Facts([Fact("Key", .code(created.text.text))])
                 ButtonRow([Link("Done", Address.path("admin", "keys"), isMain: true)])
             }
         }
-        page.crumbs = [Link("Keys", Address.path("admin", "keys"))]
+        page.crumbs = [Link("API keys", Address.path("admin", "keys"))]
         return page
     }
 
@@ -88,7 +88,7 @@ struct KeyPages {
         try visit.require(.administer, on: Permission.Subject(key.bounds), called: "key")
         let names = try await Role.names([key.bounds], visit)
         let question = visit.question(
-            "Revoke the key “\(key.name)”?", "Programs that use it are refused at once, and it cannot be taken back.",
+            "Revoke the key “\(key.name)”?", "Programs that use it are refused at once. This cannot be undone.",
             [
                 Fact("Key id", .code(key.id)), Fact("Scope", .text(key.scope.rawValue)),
                 Fact("For", .text(names[key.bounds] ?? "")), Fact("Last used", .time(key.lastUsedAt)),

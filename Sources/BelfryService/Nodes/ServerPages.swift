@@ -21,20 +21,20 @@ struct ServerPages {
     static func page(_ settings: [SettingReport], all: Bool) -> PageView {
         let address = Address.path("admin", "settings")
         var page = PageView(
-            "Settings",
+            "Configuration",
             lead:
-                "As this process read them at its start. A flag comes before a variable, that before the file, then old names."
+                "The server's settings as this process read them when it started. A flag overrides an environment variable, which overrides the file."
         ) {
             Section {
                 Table(
-                    "Settings", ["Setting", "Value", "From"],
+                    "Configuration", ["Setting", "Value", "From"],
                     settings.filter { all || $0.source != .default }.map { setting in
                         [[.code(setting.key)], [value(setting)], [.text(setting.source.rawValue)]]
                     }, empty: "Every setting has its default.")
             }
         }
         page.tabs = [
-            Link("Set here", address, isCurrent: !all),
+            Link("Changed", address, isCurrent: !all),
             Link("All", Address.query(address, [("show", "all")]), isCurrent: all),
         ]
         return page
@@ -63,7 +63,7 @@ struct ServerPages {
                     Fact("Engine", .text("\(database.engine.rawValue) \(database.size.engineVersion)"))
                     Fact("Size", .text(database.size.bytes.bytesInWords))
                     if let file = database.file { Fact("File", .code(file)) }
-                    Fact("Keys that seal secrets", .code(database.keyRingFile))
+                    Fact("Key ring for secrets", .code(database.keyRingFile))
                     if let free = database.freeBytes { Fact("Free on that disk", .text(free.bytesInWords)) }
                 }
             }
@@ -77,20 +77,20 @@ struct ServerPages {
             return Section(
                 "Backups",
                 text:
-                    "PostgreSQL has its own tools, such as pg_dump; this server does not know of them. Keep a copy of the key ring with "
-                    + "each: without it, no credentials of a platform can be read.")
+                    "Back up PostgreSQL with its own tools, such as pg_dump. Keep a copy of the key ring with each backup: without it, the "
+                    + "credentials of platforms cannot be read.")
         }
         return Section(
             "Backups",
-            text: "Made beside the running server, of one moment, and checked. Keep it on another machine."
+            text: "A consistent and verified copy, made while the server runs. Keep it on another machine."
         ) {
             Facts {
                 if let last = database.lastBackup {
                     let isOld = now - last.at > backupOld
-                    Fact("Last one", [.time(last.at)] + (isOld ? [.badge("older than a week", .warn)] : []))
+                    Fact("Last backup", [.time(last.at)] + (isOld ? [.badge("older than a week", .warn)] : []))
                     Fact("Folder", .code(last.folder))
                 } else {
-                    Fact("Last one", .badge("none was made here", .warn))
+                    Fact("Last backup", .badge("none yet", .warn))
                 }
             }
             Code("On the server's machine", "belfry backup --to /var/backups/belfry-$(date +%F)")
@@ -101,8 +101,8 @@ struct ServerPages {
         let (text, code) =
             database.engine == .sqlite
             ? (
-                "Stop the server first. The backup is checked before anything is changed, and what is there is put aside, never "
-                    + "overwritten. Batches that were open in it are sent again.",
+                "Stop the server first. The backup is verified before anything changes. Current data is moved aside, never overwritten. "
+                    + "Batches that were open in the backup are sent again.",
                 "systemctl stop belfry\nbelfry restore --from FOLDER --force\nbelfry check\nsystemctl start belfry"
             )
             : (
@@ -135,7 +135,7 @@ struct ServerPages {
             Section("Built-in packages") {
                 table("Packages", Dependency.packages)
             }
-            Section("Libraries of the system", text: "The system's own versions.") {
+            Section("System libraries", text: "In the versions of the operating system.") {
                 table("Libraries", Dependency.libraries)
             }
         }

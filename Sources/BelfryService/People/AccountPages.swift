@@ -20,7 +20,7 @@ struct AccountPages {
                 visit,
                 [
                     "password": "The password is changed. Other browsers have to log in again.",
-                    "ended": "That session is ended.", "off": "The password alone is enough again.",
+                    "ended": "The session is ended.", "off": "Two-factor authentication is off.",
                 ]))
     }
 
@@ -36,12 +36,14 @@ struct AccountPages {
         Form(
             Address.path("account", "password"), "Change the password",
             [
-                .text("old", "The password now", isRequired: true, type: "password", autocomplete: "current-password"),
+                .text("old", "Current password", isRequired: true, type: "password", autocomplete: "current-password"),
                 .text(
-                    "password", "The new one",
+                    "password", "New password",
                     hint: "At least \(Password.charactersMin) characters; several words are best.",
                     isRequired: true, type: "password", autocomplete: "new-password"),
-                .text("again", "The new one again", isRequired: true, type: "password", autocomplete: "new-password"),
+                .text(
+                    "again", "Repeat the new password", isRequired: true, type: "password", autocomplete: "new-password"
+                ),
             ])
     }
 
@@ -56,7 +58,7 @@ struct AccountPages {
                     Fact("E-mail", .text(person.email.text))
                     Fact("Role", .text(person.scope.rawValue))
                     if !person.hasPassword {
-                        Fact("Login", .text("by single sign-on; there is no password"))
+                        Fact("Login", .text("Single sign-on, without a password"))
                     }
                 }
             }
@@ -65,7 +67,7 @@ struct AccountPages {
                     "Sessions", ["Browser", "Address", "Since", "Last seen"],
                     sessions.map { session in
                         [
-                            (session.key == own ? [Value.badge("this one", .good)] : []) + [.text(session.agent)],
+                            (session.key == own ? [Value.badge("this browser", .good)] : []) + [.text(session.agent)],
                             [.text(session.address ?? "")], [.time(session.createdAt)], [.time(session.lastSeenAt)],
                         ]
                     },
@@ -84,7 +86,7 @@ struct AccountPages {
         let address = Address.path("account", "two-factor")
         guard let factor else {
             return Section(
-                heading, text: "A login asks for your password and for a code of your phone."
+                heading, text: "A login then asks for your password and for a code from your phone."
             ) { ButtonRow([Link("Set it up", address)]) }
         }
         return Section(heading) {
@@ -156,7 +158,7 @@ extension AccountPages {
                 form
             }
         }
-        page.lead = "Take the picture with an authenticator app, such as Aegis, 2FAS or Google Authenticator. "
+        page.lead = "Scan the code with an authenticator app, such as Aegis, 2FAS or Google Authenticator. "
         page.lead += "From then on a login asks for the code that it shows."
         page.crumbs = [Link("Your account", Address.path("account"))]
         return page
@@ -169,7 +171,7 @@ extension AccountPages {
 
     @Sendable private func setTwoFactor(_ visit: DashboardRequest) async throws -> PageAnswer {
         guard let secret = OneTimeCode.secret(base32: visit.form["secret"]) else {
-            throw APIError(.badRequest, "The form is damaged: go back, load its page again, and send it once more")
+            throw APIError(.badRequest, "The form is damaged. Go back, reload the page and send it again")
         }
         return try await visit.trying(
             Self.setUpForm(secret), on: { Self.setUpPage(visit.person, secret, $0) }
@@ -190,7 +192,7 @@ extension AccountPages {
     static func codesPage(_ codes: [RecoveryCode]) -> PageView {
         var page = PageView("Two-factor authentication is on") {
             Section(
-                "Recovery codes, shown this once",
+                "Recovery codes, shown only once",
                 text: "Each lets you in once without your phone. Print them, or keep them where your passwords are.",
                 style: .secret
             ) {

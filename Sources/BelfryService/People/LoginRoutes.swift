@@ -140,7 +140,7 @@ extension LoginRoutes {
     ) async throws -> Response {
         guard let person = try await services.people.person(ofHalfLogin: form["proof"], visit: visit) else {
             let page = loginPage(
-                email: "", next: form["next"], problem: "The time for the code is over. Begin again, please.",
+                email: "", next: form["next"], problem: "The time for the code is over. Please log in again.",
                 held: form.raw(HeldForm.field))
             return try plain(page, request, context, status: .unauthorized)
         }
@@ -153,7 +153,7 @@ extension LoginRoutes {
         guard let factor else {
             let page = Self.codePage(
                 proof: form["proof"], form,
-                problem: "The code is wrong, or was used already. Wait for the next one, please.")
+                problem: "The code is wrong or was used already. Please wait for the next one.")
             return try plain(page, request, context, status: .unauthorized)
         }
         return try await welcome(
@@ -211,7 +211,7 @@ extension LoginRoutes {
         var page = PageView("Log in")
         if !services.issuers.isEmpty {
             let back = Form(
-                Address.path("login"), "I have logged in: back to the form",
+                Address.path("login"), "I have logged in: go back to the form",
                 hidden: [.init(name: "again", value: "yes"), .init(name: HeldForm.field, value: held)])
             page.sections = [signOnSection(next: next, back: held.isEmpty ? nil : back)]
         }
@@ -243,8 +243,8 @@ extension LoginRoutes {
 
     /// - Parameter posted: the form before, which may carry another.
     private static func codePage(proof: String, _ posted: FormData, problem: String = "") -> PageView {
-        var page = PageView("The code, please")
-        page.lead = "Open your authenticator app, and type what it shows for Belfry. "
+        var page = PageView("Enter your code")
+        page.lead = "Open your authenticator app and type the code that it shows for Belfry. "
         page.lead += "Without your phone, type one of your recovery codes."
         var form = Form(
             Address.path("login"), "Log in",
@@ -314,7 +314,7 @@ extension LoginRoutes {
     }
 
     private static let usedUp: PageView = {
-        var page = PageView("This link is not valid any more")
+        var page = PageView("This link is no longer valid")
         page.lead =
             "It was used, its three days are over, or it was withdrawn or replaced by a later one. Ask an operator for another; "
         page.lead += "on the server's machine "
@@ -328,7 +328,7 @@ extension LoginRoutes {
         if invitation.email == nil {
             fields.append(
                 .text(
-                    "email", "E-mail", hint: "You log in with it; nothing is sent to it.", isRequired: true,
+                    "email", "E-mail", hint: "You log in with it. No e-mail is sent.", isRequired: true,
                     type: "email", autocomplete: "username"
                 ).focused)
         }
@@ -347,7 +347,7 @@ extension LoginRoutes {
         var page = PageView(invitation.email == nil ? "Welcome to Belfry" : "Set your password")
         page.lead =
             invitation.email.map { "For \($0.text), with the role \(invitation.scope.rawValue)." }
-            ?? "You are the first here. Make yourself an account that may do everything."
+            ?? "Create the first account. It may do everything."
         page.sections = [Section { form }]
         return page
     }

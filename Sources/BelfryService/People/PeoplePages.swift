@@ -45,10 +45,10 @@ struct PeoplePages {
 
     private static func form(_ visit: DashboardRequest) async throws -> Form {
         Form(
-            Address.path("admin", "people"), "Make the link",
+            Address.path("admin", "people"), "Create the link",
             [
                 .text(
-                    "email", "E-mail", hint: "They log in with it; nothing is sent to it.", isRequired: true,
+                    "email", "E-mail", hint: "They log in with it. No e-mail is sent.", isRequired: true,
                     type: "email")
             ]
                 + (try await Role.fields(visit)))
@@ -71,7 +71,7 @@ struct PeoplePages {
                 forms: people.map { $0.key == own ? [] : buttons(for: $0) }, empty: "Nobody yet.")
         }
         let invitation = Section(
-            "Invite", text: "You get a link for them. They set a password with it, once, within three days."
+            "Invite", text: "You get a link to pass on. With it they set a password, once, within three days."
         ) { form }
         page.sections = [section, invitation] + (links.isEmpty ? [] : [open(links, bounds)])
         return page
@@ -80,7 +80,7 @@ struct PeoplePages {
     private static func address(of person: Person) -> String { Address.path("admin", "people", "\(person.key)") }
 
     private static func state(_ person: Person) -> [Value] {
-        [person.disabledAt == nil ? .badge("active", .good) : .badge("shut out", .warn)]
+        [person.disabledAt == nil ? .badge("active", .good) : .badge("disabled", .warn)]
             + (person.hasTwoFactor ? [.badge("two-factor", .calm)] : [])
     }
 
@@ -89,7 +89,7 @@ struct PeoplePages {
         return [
             .button("\(address)/reset", "New password link"),
             person.disabledAt == nil
-                ? .button("\(address)/disable", "Shut out", isDanger: true) : .button("\(address)/enable", "Let in"),
+                ? .button("\(address)/disable", "Disable", isDanger: true) : .button("\(address)/enable", "Enable"),
         ]
             + (person.hasTwoFactor
                 ? [.button("\(address)/two-factor/off", "Turn two-factor off", isDanger: true)] : [])
@@ -98,13 +98,13 @@ struct PeoplePages {
     /// Shuts out, and ends nothing but sessions.
     private static func keepingIssued(_ person: Person) -> Form {
         var form = Form.button(
-            "\(address(of: person))/disable", "Shut out, but keep the links and keys they made", isDanger: true)
+            "\(address(of: person))/disable", "Disable, but keep the links and keys they made", isDanger: true)
         form.hidden = [.init(name: "issued", value: "stay")]
         return form
     }
 
     private static func open(_ links: [Invitation], _ bounds: [AdminKey.Bounds: String]) -> Section {
-        Section("Links that may be used") {
+        Section("Open links") {
             Table(
                 "Links", ["E-mail", "For", "Role", "Of", "Until"],
                 links.map { link in
@@ -130,7 +130,7 @@ struct PeoplePages {
             let email = try EmailAddress(visit.form["email"])
             let (scope, bounds) = try await Role.read(visit)
             if try await visit.services.store.person(email) != nil {
-                throw InvalidInput(field: "email", "belongs to someone who is here already")
+                throw InvalidInput(field: "email", "belongs to an account already")
             }
             let token = try await visit.services.people.invite(email, scope: scope, bounds: bounds, by: visit.author)
             return .outcome(Self.link(token, for: email, visit))
@@ -151,7 +151,7 @@ struct PeoplePages {
             : " It begins with the server's own address: put the one by which they reach it there, and set public.url."
         page.sections = [
             Section(
-                "Shown this once", text: "Give it to them. It works once, for three days.\(more)", style: .secret
+                "Shown only once", text: "Pass it on. It works once, for three days.\(more)", style: .secret
             ) {
                 Facts([Fact("Link", .code(link))])
                 ButtonRow([Link("Done", Address.path("admin", "people"), isMain: true)])
@@ -171,7 +171,7 @@ struct PeoplePages {
 
     private static func roleForm(_ visit: DashboardRequest, _ person: Person) async throws -> Form {
         Form(
-            "\(address(of: person))/role", "Give this role",
+            "\(address(of: person))/role", "Change the role",
             try await Role.fields(visit, now: (person.scope, person.bounds))
         ).guarded
     }
@@ -196,8 +196,8 @@ struct PeoplePages {
             Section(
                 "Role",
                 text:
-                    "Where they are logged in they have the new one with their next click. Links for a new password end, and so do keys and "
-                    + "links of theirs that allow more. A role elsewhere ends their password, second factor and sessions too: make them a link."
+                    "It counts from their next click. Links for a new password end, and so do their keys and links that allow more. A role for "
+                    + "another tenant or application also ends their password, second factor and sessions: create a new link for them."
             ) {
                 form
             }
@@ -223,7 +223,7 @@ struct PeoplePages {
         else { throw APIError.none("person") }
         try visit.require(.administer, on: Permission.Subject(person.bounds), called: "person")
         guard person.key != visit.person.key else {
-            throw APIError(.conflict, "That is you; ask someone else to do it")
+            throw APIError(.conflict, "That is your own account: ask another administrator to change it")
         }
         return person
     }
@@ -243,15 +243,15 @@ struct PeoplePages {
         let store = visit.services.store
         let issued = try await store.issued(by: person.key)
         return visit.question(
-            "Shut out \(person.name)?",
+            "Disable the account of \(person.name)?",
             endsIssued
-                ? "What ends now does not come back when they are let in again: programs that use the keys need new ones."
-                : "They can log in no more. What they made for others goes on working.",
+                ? "What ends now does not come back when the account is enabled again: programs that use the keys need new ones."
+                : "They can no longer log in. Links and keys that they made keep working.",
             [
                 Fact("Sessions that end", .number(try await store.sessions(of: person.key).count)),
                 Fact("Admin keys that \(endsIssued ? "are revoked" : "stay")", .number(issued.keys)),
                 Fact("Links for others that \(endsIssued ? "end" : "stay")", .number(issued.links)),
-            ], yes: "Shut them out", no: Self.address(of: person))
+            ], yes: "Disable the account", no: Self.address(of: person))
     }
 
     @Sendable private func enable(_ visit: DashboardRequest) async throws -> PageAnswer {

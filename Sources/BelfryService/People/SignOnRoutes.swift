@@ -161,9 +161,9 @@ extension LoginRoutes {
     private static func words(_ refusal: SignOnRefusal, _ signOn: SignOn) -> String {
         switch refusal {
         case .noAccount where signOn.email == nil:
-            "The issuer does not vouch for an e-mail address of yours, so no account can be found."
+            "The issuer confirms no e-mail address of yours, so no account can be found."
         case .noAccount: "There is no account for \(signOn.email?.text ?? ""). Ask an operator for an invitation."
-        case .disabled: "This account is shut out. Ask an operator."
+        case .disabled: "This account is disabled. Ask an operator."
         case .widerAccount:
             "The account with this e-mail address may do what the issuer gives you no role for. Ask an operator."
         case .otherIdentity: "Somebody else of the same issuer has this e-mail address here. Ask an operator."

@@ -154,7 +154,7 @@ struct GeofencePages {
             try await PlaceMap(of: application.key, in: visit.services.store)
         }
         var page = self.page(application, fence.summary, nil)
-        page = page.saying(visit, ["saved": "Saved. Devices hear of it within a moment."])
+        page = page.saying(visit, ["saved": "Saved. Devices get the change within a moment."])
         let (plan, places) = (fence.plan, fence.locations.map(\.place))
         page.sections = [
             Section {
@@ -178,7 +178,7 @@ struct GeofencePages {
         ]
         guard visit.may(.change, Permission.Subject(application)) else { return page }
         page.sections.append(
-            Section("Change it", text: "Devices hear of it within a moment.") {
+            Section("Change it", text: "Devices get the change within a moment.") {
                 filled ?? form(application, offer, fence, now: visit.services.clock.now)
                 ButtonRow([
                     .button(Address.of(application, "geofences", "\(fence.key)", "delete"), "Delete", isDanger: true)
@@ -360,7 +360,7 @@ struct GroupPages {
                             [.text("\(location.place.latitude.coordinate), \(location.place.longitude.coordinate)")],
                             [.text(location.place.radius.coordinate)],
                         ]
-                    }, empty: "There is none in it yet.")
+                    }, empty: "No locations yet.")
             }
         ]
         if mayChange {
@@ -373,7 +373,7 @@ struct GroupPages {
                     ])
                 })
         }
-        page = page.saying(visit, ["saved": "Saved. Devices hear of it within a moment."])
+        page = page.saying(visit, ["saved": "Saved. Devices get the change within a moment."])
         return page
     }
 
@@ -397,7 +397,7 @@ struct GroupPages {
     @Sendable private func delete(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let group = try await group(visit, application)
         let question = visit.question(
-            "Delete the group \(group.name)?", "Its places stay.", [], yes: "Delete it",
+            "Delete the group \(group.name)?", "Its locations are kept.", [], yes: "Delete it",
             no: Address.of(application, "groups", "\(group.key)"))
         if let question { return question }
         do {

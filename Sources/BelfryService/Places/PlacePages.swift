@@ -63,7 +63,7 @@ struct PlacePages {
                 ButtonRow([Link("More places", Address.query(Address.of(application, "places"), next))])
             }
         }
-        page = page.saying(visit, ["saved": "Saved. Devices hear of it within a moment.", "deleted": "Deleted."])
+        page = page.saying(visit, ["saved": "Saved. Devices get the change within a moment.", "deleted": "Deleted."])
         return page
     }
 
@@ -132,7 +132,7 @@ struct PlacePages {
                     cells.append([.number(map.byLocation[location.key] ?? 0)])
                     cells.append([.time(location.updatedAt)])
                     return cells
-                }, empty: "There is no location here yet.")
+                }, empty: "No locations yet.")
         }
     }
 
@@ -147,7 +147,7 @@ struct PlacePages {
                         [.time(fence.plan.startsAt == .zero ? nil : fence.plan.startsAt, none: "at once")],
                         [.time(fence.plan.expiresAt)], [.number(map.byGeofence[fence.key] ?? 0)],
                     ]
-                }, empty: "There is no geofence yet.")
+                }, empty: "No geofences yet.")
         }
     }
 
@@ -160,7 +160,7 @@ struct PlacePages {
                         [.link(group.name, group.address(in: application))], [.text(group.summary)],
                         [.number(group.locations.count)],
                     ]
-                }, empty: "There is no group: locations under one name, which a geofence can be at.")
+                }, empty: "No groups yet. A group is a set of locations that geofences can use.")
         }
     }
 
@@ -243,7 +243,7 @@ struct PlacePages {
         }
         var page = PageView(place.name, in: application, "Places")
         page.problem = problem
-        page = page.saying(visit, ["saved": "Saved. Devices hear of it within a moment."])
+        page = page.saying(visit, ["saved": "Saved. Devices get the change within a moment."])
         let first = Section {
             Facts {
                 Fact("Coordinates", .text("\(place.latitude.coordinate), \(place.longitude.coordinate)"))
@@ -297,7 +297,8 @@ struct PlacePages {
     @Sendable private func delete(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let location = try await location(visit, application)
         let question = visit.question(
-            "Delete the place \(location.place.name)?", "A place that a geofence or a group has is not deleted.", [],
+            "Delete the place \(location.place.name)?", "A place that a geofence or a group uses cannot be deleted.",
+            [],
             yes: "Delete it", no: Address.of(application, "places", "\(location.key)"))
         if let question { return question }
         do {

@@ -34,7 +34,7 @@ struct PlatformPages {
         let new = Link("Add a platform", Address.of(application, "platforms", "new"), isMain: true)
         var page = PageView(
             "Platforms", in: application,
-            lead: "One set of provider credentials each, and the devices reached with them."
+            lead: "Each has the credentials of one push service, and the devices that it reaches."
         ) {
             Section {
                 Table(
@@ -47,7 +47,7 @@ struct PlatformPages {
                             [state(platform)],
                             [.number(counts[platform.key] ?? 0)], [.code(platform.uuid.lowercased)],
                         ]
-                    }, empty: "This application has no platform yet, so it reaches no device.",
+                    }, empty: "No platforms yet. Add one to reach devices.",
                     emptyLink: mayChange ? new : nil
                 )
             }
@@ -132,8 +132,9 @@ struct PlatformPages {
         let address = Address.of(application, "platforms", created.platform.uuid.lowercased)
         var page = PageView(created.platform.name, in: application, "Platforms") {
             Section(
-                "For your app, shown this once",
-                text: "Devices register with these two. Only a hash of the secret is kept here.", style: .secret
+                "For your app, shown only once",
+                text: "Devices register with these two. Copy the secret now: the server keeps only a hash.",
+                style: .secret
             ) {
                 Facts {
                     Fact("Platform UUID", .code(created.platform.uuid.lowercased))
@@ -235,7 +236,8 @@ struct PlatformPages {
         page.sections += [
             Section("Name and environment") { edit },
             Section(
-                "Delete the platform", text: "Its \(devices.grouped) devices, inactive ones included, go with it.",
+                "Delete the platform",
+                text: "Its \(devices.grouped) devices, including inactive ones, are deleted too.",
                 style: .danger
             ) { delete },
         ]
@@ -370,7 +372,7 @@ extension PlatformPages {
             return Section(
                 "Web pages",
                 text:
-                    "No page may register browsers yet. Name the sites that may, and you get a registration key for them."
+                    "No site may register browsers yet. List the sites that may, and you get a registration key for them."
             ) { form }
         }
         let testPage = "/sdk/web/v1/test#\(access.key.text)"
@@ -413,7 +415,7 @@ extension PlatformPages {
             [
                 .area(
                     "origins", "Sites", access?.origins.map(\.text).joined(separator: "\n") ?? "",
-                    hint: "One a line. All of them: the list replaces the one before.", isRequired: true,
+                    hint: "One per line. The list replaces the one before.", isRequired: true,
                     placeholder: "https://shop.example", isMono: true),
                 .check(
                     "proof", "Register a browser only once it has returned the content of a push",

@@ -42,7 +42,7 @@ struct SchedulePages {
         switch visit.query["done"] {
         case "scheduled": page.notice = "Scheduled."
         case "cancelled": page.notice = "Cancelled: it is never sent."
-        case "late": page.problem = "It does not wait any more."
+        case "late": page.problem = "It is no longer waiting."
         default: break
         }
         return .page(page)
@@ -108,7 +108,8 @@ struct SchedulePages {
                     },
                     forms: maySend && !isEnded ? schedules.map { [cancelForm($0, application)] } : [],
                     empty: isEnded
-                        ? "None has ended in the last 30 days." : "None waits. Give a push a time when you compose it.")
+                        ? "No schedule ended in the last 30 days."
+                        : "Nothing is waiting. Set a time when you compose a push.")
             }
         }
         page.tabs = [
@@ -157,7 +158,7 @@ struct SchedulePages {
                 "changed": "Saved.", "pause": "Paused: it is not sent until it is resumed.", "resume": "Resumed.",
                 "skip-next": "Its next time is skipped.",
             ])
-        if visit.query["done"] == "late" { page.problem = "It does not wait any more." }
+        if visit.query["done"] == "late" { page.problem = "It is no longer waiting." }
         return .page(page)
     }
 
@@ -205,7 +206,7 @@ struct SchedulePages {
             Table(
                 "History", ["Due", "At", "Result"],
                 runs.map { run in [[.time(run.dueAt)], [.time(run.at)], result(run, application)] },
-                empty: "None of its times has come.")
+                empty: "No time has passed yet.")
         }
     }
 

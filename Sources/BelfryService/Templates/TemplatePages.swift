@@ -26,7 +26,7 @@ struct TemplatePages {
     private func page(_ visit: DashboardRequest, _ application: Application, _ form: Form) async throws -> PageView {
         let templates = try await visit.services.store.templates(of: application.key)
         var page = PageView(
-            "Templates", in: application, lead: "Messages that pushes and schedules take by their name."
+            "Templates", in: application, lead: "Saved messages. Pushes and schedules use them by name."
         ) {
             Section {
                 Table(
@@ -37,7 +37,7 @@ struct TemplatePages {
                             [.number(Int(template.version))], [.time(template.updatedAt)],
                             [.link("compose", Self.compose(template.name, application))],
                         ]
-                    }, empty: "No template yet.")
+                    }, empty: "No templates yet.")
             }
         }
         if visit.may(.change, Permission.Subject(application)) {
@@ -239,11 +239,11 @@ extension ComposeForm {
             })
         if template == nil {
             form.fields.insert(
-                .text("name", "Name", hint: "By which pushes take it, such as welcome.", isRequired: true), at: 0)
+                .text("name", "Name", hint: "Pushes use it by this name, such as welcome.", isRequired: true), at: 0)
         }
         form.lastGroups = [
             FieldGroup(
-                "Look at it first",
+                "Preview",
                 [.text("where", "On a device of", hint: "An expression such as lang:de. Empty: of everyone.")])
         ]
         form.others = [.init(name: "action", value: "preview", label: "Preview")]

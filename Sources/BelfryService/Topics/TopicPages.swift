@@ -50,12 +50,16 @@ struct TopicPages {
                         [
                             [.link(topic.name, Address.of(application, "topics", topic.name))],
                             [.time(topic.expiresAt)],
-                            [.link("see", Address.query(Address.of(application, "devices"), [("topic", topic.name)]))],
+                            [
+                                .link(
+                                    "Show devices",
+                                    Address.query(Address.of(application, "devices"), [("topic", topic.name)]))
+                            ],
                         ]
                     },
                     empty: search.isEmpty
-                        ? "No topic yet: one appears when a device subscribes to it, or when you create it."
-                        : "No topic has that in its name.")
+                        ? "No topics yet. A topic appears when a device subscribes to it, or when you create it."
+                        : "No topics match.")
             }
         }
         if let form {
@@ -70,7 +74,7 @@ struct TopicPages {
             [
                 .area(
                     "names", "Names",
-                    hint: "One a line, or with commas between them; at most \(NewTopic.perWrite) at once.",
+                    hint: "One per line, or separated by commas. At most \(NewTopic.perWrite) at once.",
                     isRequired: true),
                 .text("expires_at", "Expires at", hint: "UTC. Empty: never.", type: "datetime-local"),
             ])
@@ -135,7 +139,7 @@ struct TopicPages {
             looked += some.count
             last = some.count == Self.schedulesStep ? some.last : nil
         } while last != nil && looked < Self.schedulesMax
-        return Fact("Schedules that name it", .number(meant), .text(last == nil ? "" : "or more"))
+        return Fact("Schedules that use it", .number(meant), .text(last == nil ? "" : "or more"))
     }
 
     private func question(
@@ -146,7 +150,7 @@ struct TopicPages {
         let naming = try await visit.searching(application) { try await schedules(naming: topic, visit, application) }
         return visit.question(
             "Delete the topic “\(topic.name)”?",
-            "Its devices are unsubscribed for good: nothing brings them back but their apps.",
+            "Its devices are unsubscribed. Only their apps can subscribe them again.",
             [Fact("Subscribers", .number(count)), naming], yes: "Delete it",
             no: Address.of(application, "topics", topic.name))
     }

@@ -53,22 +53,22 @@ struct UserPages {
 
     static func page(_ users: [User], amid others: [User], search: String, _ application: Application) -> PageView {
         var page = PageView(
-            "Users", in: application, lead: "By the id that the app gave its devices, or a back end their profile."
+            "Users", in: application, lead: "People behind devices, by the user id that your app or back end gave."
         ) {
             Section {
                 Form.filter(
-                    Address.of(application, "users"), [.text("q", "The beginning of the id", search, type: "search")],
+                    Address.of(application, "users"), [.text("q", "User id begins with", search, type: "search")],
                     "Search")
                 table(
                     users, application,
                     empty: search.isEmpty
-                        ? "No active device has a custom user id, and no user has a profile."
-                        : "No user's id begins so; upper case and lower case differ.")
+                        ? "No users yet. A user appears when a device has a user id, or a back end saves a profile."
+                        : "No user id begins with this. Upper and lower case differ.")
             }
         }
         if !others.isEmpty {
             page.sections.append(
-                Section("Elsewhere in the id", text: "Users with a device.") {
+                Section("Other ids with this text", text: "Users with a device.") {
                     table(others, application, empty: "")
                 })
         }
@@ -251,7 +251,7 @@ extension UserPages {
     private static func eraseForm(_ id: String, _ application: Application) -> Form {
         Form(
             Address.of(application, "users", "erase"), "Erase this user",
-            [.text("confirm", "The user's id, to confirm", isRequired: true)], hidden: [.init(name: "id", value: id)],
+            [.text("confirm", "Type the user id to confirm", isRequired: true)], hidden: [.init(name: "id", value: id)],
             isDanger: true)
     }
 

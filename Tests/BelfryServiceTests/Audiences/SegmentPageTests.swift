@@ -24,12 +24,12 @@ import Testing
         #expect(made.location == "/dashboard\(path)/segments/loyal%20ones?done=created")
         let page = try await browser.get("\(path)/segments/loyal%20ones")
         #expect(
-            page.contains("topic:dairy seen:P7D") && page.contains("Devices now") && page.contains("Nothing uses it"))
-        #expect(page.contains("It has not been changed.") && page.contains("compose?segment=loyal%20ones"))
+            page.contains("topic:dairy seen:P7D") && page.contains("Devices now") && page.contains("Not used yet"))
+        #expect(page.contains("No earlier versions.") && page.contains("compose?segment=loyal%20ones"))
         let saved = try await browser.post("\(path)/segments/loyal%20ones", [("where", "-topic:dairy")])
         #expect(saved.location.hasSuffix("/segments/loyal%20ones?done=saved"))
         let changed = try await browser.get("\(path)/segments/loyal%20ones")
-        #expect(changed.contains("topic:dairy seen:P7D") && changed.contains("It has no device now."))
+        #expect(changed.contains("topic:dairy seen:P7D") && changed.contains("No devices match now."))
         let question = try await browser.post("\(path)/segments/loyal%20ones/delete")
         #expect(question.contains("Delete the segment “loyal ones”?"))
         let deleted = try await browser.post("\(path)/segments/loyal%20ones/delete", [("confirmed", "yes")])
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ([("name", "a"), ("where", "")], "which devices are meant?"),
+        ([("name", "a"), ("where", "")], "which devices does it select?"),
         ([("name", ""), ("where", "imported")], "is empty"),
         ([("name", "a"), ("where", "colour:red")], "is no term"),
         ([("name", "a"), ("where", "segment:nobody")], "which there is not"),
@@ -68,7 +68,7 @@ import Testing
         #expect(try await browser.get("\(path)/segments").contains("1 schedule, 1 segment"))
         let page = try await browser.get("\(path)/segments/dairy")
         #expect(page.contains(">both</a>") && page.contains(">Hello</a>"))
-        #expect(try await browser.get("\(path)/segments/dairy").contains("once nothing uses it any more"))
+        #expect(try await browser.get("\(path)/segments/dairy").contains("from everything that uses it first"))
         let refused = try await browser.post("\(path)/segments/dairy/delete", [("confirmed", "yes")])
         #expect(refused.status == .unprocessableContent)
         #expect(refused.contains("It was not deleted: the segment is used by segment both, schedule"))

@@ -22,7 +22,7 @@ import Testing
             "\(app)/campaigns", fields.map { $0.0 == "share-b" ? ("share-b", "95") : $0 })
         #expect(wrong.status == .unprocessableContent && wrong.contains("115 percent together"))
         let nothing = try await browser.post("\(app)/campaigns", [("name", "x")])
-        #expect(nothing.status == .unprocessableContent && nothing.contains("what is to be sent?"))
+        #expect(nothing.status == .unprocessableContent && nothing.contains("write a message"))
         let made = try await browser.post("\(app)/campaigns", fields)
         #expect(made.location.hasSuffix("/campaigns/spring?done=created"), "\(made.location)")
         let shown = try await browser.get("\(app)/campaigns/spring")

@@ -219,7 +219,7 @@ import Testing
         let device = "\(app)/devices/\(contents.device.uuid.lowercased)"
         let before = try await dashboard.store.auditLog().count
         for (path, words) in [
-            ("\(app)/topics/dairy/delete", "Schedules that name it"), ("/admin/keys/\(key.key.id)/revoke", "Last used"),
+            ("\(app)/topics/dairy/delete", "Schedules that use it"), ("/admin/keys/\(key.key.id)/revoke", "Last used"),
             ("\(device)/deactivate", "registers again"),
         ] {
             let question = try await browser.post(path)
@@ -248,7 +248,7 @@ import Testing
                 at: dashboard.clock.now + .seconds(3_600 + Int64(number)), for: contents.application.key)
         }
         let question = try await browser.post("/apps/\(contents.application.uuid.lowercased)/topics/a/delete")
-        let words = try #require(question.text.firstRange(of: "Schedules that name it")).upperBound
+        let words = try #require(question.text.firstRange(of: "Schedules that use it")).upperBound
         let fact = question.text[words...].prefix(120)
         #expect(fact.contains(">1<"), "\(fact)")
     }

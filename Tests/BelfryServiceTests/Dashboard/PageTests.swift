@@ -192,7 +192,7 @@ import Testing
         }
         for query in ["user=dair", "active=no", "os_version=17", "seen_from=2999-01-01", "unseen=yes"] {
             let page = try await browser.get("\(path)?\(query)")
-            #expect(page.contains("0 devices.") && page.contains("No device fits"), "\(query)")
+            #expect(page.contains("0 devices.") && page.contains("No devices match"), "\(query)")
         }
         #expect(try await browser.get("\(path)?seen_from=soon").contains("it has to be a day such as 2026-01-31"))
     }
@@ -249,7 +249,7 @@ import Testing
         ).platform
         let path = "/apps/\(application.uuid.lowercased)/platforms/\(platform.uuid.lowercased)"
         let before = try await browser.get(path)
-        #expect(before.contains("No page may register browsers yet") && !before.contains("/sdk/web/v1/test"))
+        #expect(before.contains("No site may register browsers yet") && !before.contains("/sdk/web/v1/test"))
         let wrong = try await browser.post("\(path)/web", [("origins", "shop.example")])
         #expect(wrong.status == .unprocessableContent && wrong.contains("shop.example"))
         let sites = [("origins", "https://shop.example\r\nhttps://www.shop.example"), ("proof", "yes")]
@@ -369,14 +369,14 @@ import Testing
             DevicePages.page(contents.application, found, [contents.platform], form: Form("/", "Filter"))
         }
         let cut = page(DevicePage([], count: DeviceCount(devices: 0, isMore: true), next: Key(7), isCut: true))
-        #expect(cut.lead == "Only a part of the devices was looked at; the next page goes on.")
+        #expect(cut.lead == "Only some of the devices were searched. The next page continues.")
         #expect(cut.sections[0].parts(of: Table.self).first?.empty == "None of the devices searched so far matches.")
         let more = page(DevicePage([contents.device], count: DeviceCount(devices: 70, isMore: true), next: Key(7)))
         #expect(more.lead == "More than 70 devices.")
         #expect(page(DevicePage([contents.device], count: nil, next: nil)).lead.isEmpty, "the first page told it")
         let none = page(DevicePage([], count: DeviceCount(devices: 0), next: nil))
         #expect(none.lead == "0 devices.")
-        #expect(none.sections[0].parts(of: Table.self).first?.empty.hasPrefix("No device fits") == true)
+        #expect(none.sections[0].parts(of: Table.self).first?.empty.hasPrefix("No devices match") == true)
     }
 
     @Test(arguments: [true, false])

@@ -62,7 +62,7 @@ import Testing
         let tried = try await browser.head(path)
         #expect(tried.status == .ok && tried.text.isEmpty)
         let shown = try await browser.get(path)
-        #expect(shown.status == .ok && shown.text.contains("Shown this once"))
+        #expect(shown.status == .ok && shown.text.contains("Shown only once"))
         let reloaded = try await browser.get(path)
         #expect(reloaded.status == .ok && reloaded.text.contains("A secret is shown once"))
         #expect(!reloaded.text.contains("bfy_"))
@@ -80,7 +80,7 @@ import Testing
         let path = String(try #require(posted.headers[.location]).dropFirst("/dashboard".count))
         let other = try await dashboard.browser("bob@b.example")
         #expect(try await other.get(path).status == .notFound)
-        #expect(try await browser.get(path).text.contains("Shown this once"))
+        #expect(try await browser.get(path).text.contains("Shown only once"))
     }
 
     @Test func `a fault in a field uses no key up`() async throws {
@@ -105,7 +105,7 @@ import Testing
             dashboard.clock.advance(by: .seconds(1))
         }
         #expect(try await browser.get(paths[0]).status == .notFound)
-        #expect(try await browser.get(paths[1]).contains("Shown this once"))
+        #expect(try await browser.get(paths[1]).contains("Shown only once"))
         let kept = try await dashboard.store.number("SELECT coalesce(sum(length(content)), 0) FROM idempotency")
         #expect(kept < 2 * SingleUse.resultsMax * SingleUse.resultBytesMax)
     }

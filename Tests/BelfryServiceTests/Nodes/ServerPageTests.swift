@@ -77,9 +77,9 @@ import Testing
         #expect(!fresh.contains("older than a week"))
         let old = try html(page(.sqlite, BackupNote(at: now + .seconds(-8 * 86_400), folder: "/b")))
         #expect(old.contains("older than a week"))
-        #expect(try html(page(.sqlite, nil)).contains("none was made here"))
+        #expect(try html(page(.sqlite, nil)).contains("none yet"))
         let postgres = try html(page(.postgres, nil))
-        #expect(postgres.contains("pg_restore") && !postgres.contains("none was made here"))
+        #expect(postgres.contains("pg_restore") && !postgres.contains("none yet"))
         let browser = try await dashboard.browser("root@a.example")
         #expect(try await browser.get("/admin/database").contains("SQLite"))
     }

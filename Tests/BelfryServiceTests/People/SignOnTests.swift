@@ -43,7 +43,7 @@ import Testing
         let back = try await visitor.arrive()
         #expect(back.status == .seeOther && back.location == "/dashboard/apps?q=a")
         let browser = TestBrowser(dashboard: dashboard, session: try #require(Self.session(back)))
-        #expect(try await browser.get("/account").contains("by single sign-on; there is no password"))
+        #expect(try await browser.get("/account").contains("Single sign-on, without a password"))
 
         let exchange = try #require(issuer.asked.first { $0.form != nil })
         #expect(exchange.form?["redirect_uri"] == redirect && exchange.form?["client_secret"] == nil)
@@ -149,7 +149,7 @@ import Testing
         try await dashboard.admin.setDisabled(true, person, by: TestDashboard.author)
         #expect(try await TestBrowser(dashboard: dashboard, session: session).get("").status == .seeOther)
         let again = try await Self.login(dashboard)
-        #expect(again.status == .unauthorized && again.contains("shut out") && Self.session(again) == nil)
+        #expect(again.status == .unauthorized && again.contains("account is disabled") && Self.session(again) == nil)
     }
 
     /// A fault in an ID token, and the words for it.

@@ -35,12 +35,12 @@ import Testing
         _ = try await fixture.dashboard.store.setUser("sohn-1", of: fixture.contents.application.key) { $0 }
         let beginning = try await browser.get("\(users)?q=Ann")
         #expect(beginning.contains("Ann &amp; S") && !beginning.contains("sohn-1"))
-        #expect(!beginning.contains("Elsewhere in the id"))
+        #expect(!beginning.contains("Other ids with this text"))
         let amid = try await browser.get("\(users)?q=& s%C3%B6hn".replacing("& ", with: "%26%20"))
-        #expect(amid.contains("No user&#39;s id begins so") && amid.contains("Elsewhere in the id"))
+        #expect(amid.contains("No user id begins with this") && amid.contains("Other ids with this text"))
         #expect(amid.contains("Ann &amp; S"))
         let none = try await browser.get("\(users)?q=nobody")
-        #expect(none.contains("No user&#39;s id begins so") && !none.contains("Elsewhere"))
+        #expect(none.contains("No user id begins with this") && !none.contains("Other ids"))
     }
 
     @Test func `a profile is shown, changed whole, and kept when refused`() async throws {
