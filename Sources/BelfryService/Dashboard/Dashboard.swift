@@ -204,6 +204,7 @@ package struct DashboardRoutes: Sendable {
                     else { throw PostedForm.outOfDate }
                     return again
                 }
+                try posted.form.restoreFiles(of: posted.person, by: services.vault)
                 do {
                     return render(
                         try await once.run(posted, show: { rendered($0, shell).text }, route.answer), visit, shell)

@@ -235,15 +235,17 @@ extension DashboardRequest {
         } catch is EditConflict {
             form.showConflict(with: self.form)
         } catch let fault as InvalidInput {
-            form.keep(self.form)
+            keep(&form)
             form.show(fault.problem, at: fault.field, names: names)
         } catch let fault as StoreError {
             guard let words = fault.words else { throw fault }
-            form.keep(self.form)
+            keep(&form)
             form.problem = words
         }
         return .invalid(try await page(form))
     }
+
+    private func keep(_ form: inout Form) { form.keep(self.form) { KeptFile($0, of: self) } }
 }
 
 extension StoreError {

@@ -127,17 +127,20 @@ struct Form: Component {
         }
     }
 
-    /// Fills in typed values, except passwords and files.
-    mutating func keep(_ data: FormData) {
-        for index in fields.indices { fields[index].keep(data) }
-        for index in groups.indices { groups[index].keep(data) }
-        for index in lastGroups.indices { lastGroups[index].keep(data) }
+    /// Fills in typed values, except passwords.
+    ///
+    /// - Parameter file: the file that was chosen in a field, where it is kept.
+    mutating func keep(_ data: FormData, file: (String) -> KeptFile? = { _ in nil }) {
+        for index in fields.indices { fields[index].keep(data, file) }
+        for index in groups.indices { groups[index].keep(data, file) }
+        for index in lastGroups.indices { lastGroups[index].keep(data, file) }
     }
 
     /// Shows a fault at its field, or above the form when no field has the name.
     ///
     /// - Parameter names: other names that the fault may have for a field.
     mutating func show(_ problem: String, at field: String, names: [String: String] = [:]) {
+        let problem = labelled(problem)
         for part in Self.parts(of: field) {
             for name in [names[part], part].compactMap(\.self) {
                 // What stands there names a member of the field's value.
@@ -148,6 +151,17 @@ struct Form: Component {
             }
         }
         self.problem = field.isEmpty ? problem : "\(field) \(problem)"
+    }
+
+    /// A problem with labels in place of those names of fields that only APIs have.
+    private func labelled(_ problem: String) -> String {
+        let all = fields + (groups + lastGroups).flatMap(\.fields)
+        let labels = Dictionary(all.map { ($0.name, $0.label) }) { first, _ in first }
+        return problem.split(separator: " ", omittingEmptySubsequences: false).map { word in
+            let name = word.prefix { $0 == "_" || $0.isLetter || $0.isNumber }
+            guard name.contains("_"), let label = labels[String(name)] else { return String(word) }
+            return "“\(label)”\(word[name.endIndex...])"
+        }.joined(separator: " ")
     }
 
     /// The path of a value, and then the paths that enclose it. A path may have names of the sender's own, of any length.
@@ -202,8 +216,8 @@ struct FieldGroup: Component {
         self.isFolding = isFolding
     }
 
-    fileprivate mutating func keep(_ data: FormData) {
-        for index in fields.indices { fields[index].keep(data) }
+    fileprivate mutating func keep(_ data: FormData, _ file: (String) -> KeptFile?) {
+        for index in fields.indices { fields[index].keep(data, file) }
         countFilled()
     }
 
@@ -247,6 +261,7 @@ struct Field: Component {
     private var placeholder = ""
     private(set) var isRequired = false
     fileprivate(set) var problem = ""
+    private var kept: KeptFile?
     private var isFocused = false
 
     enum Kind: Sendable {
@@ -308,10 +323,12 @@ struct Field: Component {
         return field
     }
 
-    fileprivate mutating func keep(_ data: FormData) {
+    fileprivate mutating func keep(_ data: FormData, _ file: (String) -> KeptFile?) {
         if isCheck {
             isChecked = !data[name].isEmpty
-        } else if !isFile && !isSecret {
+        } else if isFile {
+            kept = file(name)
+        } else if !isSecret {
             value = isArea ? data.raw(name) : data[name]
         }
     }
@@ -337,6 +354,10 @@ struct Field: Component {
                 }
             }
             Tag("p", ["class": "fault"], problem)
+            if let kept {
+                kept.hidden(name)
+                Tag("p", ["class": "hint"], "Kept: \(kept.name.isEmpty ? "the file" : kept.name)")
+            }
             Tag("p", ["class": "hint"], hint)
         }
     }

@@ -5,6 +5,7 @@ struct FormData: Sendable {
     private var values: [String: [String]] = [:]
     /// Parts of the body, without a copy.
     private var files: [String: ArraySlice<UInt8>] = [:]
+    private var fileNames: [String: String] = [:]
     /// The number of fields and files, counting each of several with one name.
     private var count = 0
 
@@ -23,6 +24,9 @@ struct FormData: Sendable {
 
     /// nil when no file was chosen.
     func file(_ name: String) -> ArraySlice<UInt8>? { files[name].flatMap { $0.isEmpty ? nil : $0 } }
+
+    /// The name that a chosen file has on the person's machine.
+    func fileName(_ name: String) -> String { fileNames[name] ?? "" }
 
     var hasFiles: Bool { files.values.contains { !$0.isEmpty } }
 
@@ -86,8 +90,8 @@ struct FormData: Sendable {
         try check()
     }
 
-    mutating func add(_ name: String, file: ArraySlice<UInt8>) throws(InvalidInput) {
-        files[name] = file
+    mutating func add(_ name: String, file: ArraySlice<UInt8>, named fileName: String = "") throws(InvalidInput) {
+        (files[name], fileNames[name]) = (file, String(fileName.prefix(100)))
         try check()
     }
 
@@ -178,8 +182,8 @@ extension FormData {
             let next = try Self.after(Array("\r\n".utf8) + mark, in: bytes, from: body)
             let content = bytes[body..<(next - mark.count - 2)]
             if let name = head.name {
-                if head.isFile {
-                    try add(name, file: content)
+                if let fileName = head.fileName {
+                    try add(name, file: content, named: fileName)
                 } else {
                     try add(name, String(decoding: content, as: UTF8.self))
                 }
@@ -206,7 +210,8 @@ extension FormData {
 /// The `Content-Disposition` of a part.
 private struct Disposition {
     private(set) var name: String?
-    private(set) var isFile = false
+    /// nil for a part that is no file.
+    private(set) var fileName: String?
 
     init(_ head: String) {
         for line in head.split(whereSeparator: \.isNewline) {
@@ -215,7 +220,7 @@ private struct Disposition {
                 let pair = part.split(separator: "=", maxSplits: 1).map { String($0).trimmed }
                 guard pair.count == 2 else { continue }
                 if pair[0].lowercased() == "name" { name = pair[1].unquoted }
-                if pair[0].lowercased().hasPrefix("filename") { isFile = true }
+                if pair[0].lowercased().hasPrefix("filename") { fileName = fileName ?? pair[1].unquoted }
             }
         }
     }

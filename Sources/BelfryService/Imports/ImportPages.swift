@@ -78,7 +78,7 @@ struct ImportPages {
             let format = try ImportFormat(visit.form["format"], field: "format")
             guard let list = visit.form.file("list") else { throw InvalidInput(field: "list", "is missing or empty") }
             if !visit.form["map"].isEmpty { _ = try ImportMapping(visit.form["map"]) }
-            let isDryRun = visit.form.isChecked("dry_run")
+            let isDryRun = visit.form.isChecked("dry_run") && !visit.form.isChecked("import")
             let all = try await visit.services.store.platforms(of: application.key)
             let chosen = visit.form["platform"]
             let source = ImportJob.Source(
@@ -89,7 +89,12 @@ struct ImportPages {
                 from: source, position: 0, by: visit.author)
             let (job, refusals, ignored) = try await read(list, into: recorded, of: application, visit)
             var again = form
-            again.keep(visit.form)
+            let kept = KeptFile("list", of: visit)
+            again.keep(visit.form) { _ in kept }
+            if isDryRun, let kept {
+                (again.submit, again.isQuiet) = ("Look again", true)
+                again.others = [.init(name: "import", value: "yes", label: "Import \(kept.name)", isMain: true)]
+            }
             return .outcome(
                 Self.page(
                     application, again, result: Self.result(job, refusals, ignored, of: application),

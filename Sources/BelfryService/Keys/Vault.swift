@@ -43,6 +43,9 @@ package enum VaultPurpose {
     /// The mark in the forms of a page, which shows that this server made them even when their session is over.
     package static func page(_ address: String) -> String { "page/\(address)" }
 
+    /// A file that a person chose in a form that came back.
+    package static func keptFile(of person: Key<Person>, _ field: String) -> String { "kept-file/\(person)/\(field)" }
+
     /// The cookie in which a browser keeps the accounts that logged in with it.
     package static let knownBrowser = "known-browser"
 

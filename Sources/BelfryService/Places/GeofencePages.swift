@@ -98,9 +98,13 @@ struct GeofencePages {
         }
         let locations = ((fence?.plan.locations ?? []) + offer.locations.map(\.key)).withoutRepeats
         let groups = ((fence?.plan.groups ?? []) + offer.groups.map(\.key)).withoutRepeats
+        let chosen = locations.filter { form.isChecked("at-location-\($0)") }
+        let chosenGroups = groups.filter { form.isChecked("at-group-\($0)") }
+        guard !chosen.isEmpty || !chosenGroups.isEmpty else {
+            throw InvalidInput(field: "", "Choose a location or a group under “Where”")
+        }
         return try GeofencePlan(
-            locations: locations.filter { form.isChecked("at-location-\($0)") },
-            groups: groups.filter { form.isChecked("at-group-\($0)") }, trigger: trigger,
+            locations: chosen, groups: chosenGroups, trigger: trigger,
             platform: GeofencePlatform(rawValue: form["platform"]) ?? .all,
             tags: try Topic.tags(form.list("topics"), field: "topics"), data: try GeofenceTexts.data(form),
             startsAt: try form.instant("starts_at") ?? .zero, expiresAt: expiresAt)

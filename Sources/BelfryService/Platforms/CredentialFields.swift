@@ -2,11 +2,17 @@ import Foundation
 
 /// The form for the credentials of a type of platform, as its provider declares it.
 enum CredentialFields {
-    static let kinds = PlatformKind.offered
+    static let kinds = PlatformKind.offeredFirst + PlatformKind.offeredLater
 
     static func explanation(of kind: PlatformKind) -> String { kind.traits.credentialsHelp }
 
     static func fields(of kind: PlatformKind) -> [Field] { kind.traits.credentials.map(Field.credential) }
+
+    /// The form's names for fields that errors of credentials name.
+    static func names(of kind: PlatformKind) -> [String: String] {
+        let fields = kind.traits.credentials + kind.traits.rareCredentials
+        return Dictionary(fields.map { ("credentials.\($0.name)", $0.name) }) { first, _ in first }
+    }
 
     /// Fields for tests and for gateways of one's own.
     static func rareFields(of kind: PlatformKind) -> [Field] { kind.traits.rareCredentials.map(Field.credential) }

@@ -132,12 +132,14 @@ extension PlatformKind {
         }
     }
 
-    /// The types that one may add, in the order in which pages offer them.
-    package static let offered: [PlatformKind] =
-        [
-            .ios, .androidFCM, .web, .huawei, .amazon, .windows8, .webhook, .android, .androidBaidu, .windowsPhone,
-            .bb10,
-        ] + allCases.filter { $0.isApple && $0 != .ios }
+    /// The types that most new apps need, in the order in which pages offer them.
+    static let offeredFirst: [PlatformKind] =
+        [.ios, .androidFCM, .web, .webhook] + allCases.filter { $0.isApple && $0 != .ios }
+
+    /// The other types that one may add.
+    static let offeredLater: [PlatformKind] = [
+        .huawei, .amazon, .windows8, .android, .androidBaidu, .windowsPhone, .bb10,
+    ]
 
     /// The name that people use.
     package var title: String { traits.title }

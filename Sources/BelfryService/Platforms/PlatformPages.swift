@@ -75,15 +75,22 @@ struct PlatformPages {
             "Add a platform", in: application, "Platforms", lead: "Which service carries pushes to your devices?"
         ) {
             Section {
-                Table(
-                    "Providers", ["Service", "What you need"],
-                    CredentialFields.kinds.map { kind in
-                        let address = Address.query(
-                            Address.of(application, "platforms", "new"), [("type", kind.rawValue)])
-                        return [[.link(kind.title, address)], [.text(CredentialFields.explanation(of: kind))]]
-                    }, empty: "")
+                gallery("Providers", PlatformKind.offeredFirst, application)
+                Tag("details", ["class": "group"]) {
+                    Tag("summary", "Huawei, Amazon, Windows, BlackBerry and older gateways")
+                    gallery("Other providers", PlatformKind.offeredLater, application)
+                }
             }
         }
+    }
+
+    private static func gallery(_ caption: String, _ kinds: [PlatformKind], _ application: Application) -> Table {
+        Table(
+            caption, ["Service", "What you need"],
+            kinds.map { kind in
+                let address = Address.query(Address.of(application, "platforms", "new"), [("type", kind.rawValue)])
+                return [[.link(kind.title, address)], [.text(CredentialFields.explanation(of: kind))]]
+            }, empty: "")
     }
 
     private static func newForm(_ application: Application, _ kind: PlatformKind) -> Form {
@@ -115,14 +122,29 @@ struct PlatformPages {
     @Sendable private func create(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let kind = try PlatformKind(visit.form["type"], field: "type")
         return try await visit.trying(
-            Self.newForm(application, kind), on: { Self.newPage(application, kind, $0) }
+            Self.newForm(application, kind), names: CredentialFields.names(of: kind),
+            on: { Self.newPage(application, kind, $0) }
         ) {
             let created = try await visit.services.admin.createPlatform(
                 of: application, kind: kind, mode: kind.hasModes ? Platform.Mode(rawValue: visit.form["mode"]) : nil,
                 name: try Name(visit.form["name"]), credentials: CredentialFields.entered(visit.form, of: kind),
                 by: visit.author)
+            let page = Self.created(created, of: application, published: created.platform.facts?.published ?? [:])
             return .outcome(
-                Self.created(created, of: application, published: created.platform.facts?.published ?? [:]))
+                page.saying(try await verdict(visit, created.platform, application), after: "The platform is added."))
+        }
+    }
+
+    /// The provider's verdict on credentials that were just stored. They stay stored whatever it is.
+    private func verdict(
+        _ visit: DashboardRequest, _ platform: Platform, _ application: Application
+    ) async throws -> CredentialsTest {
+        do {
+            return try await visit.services.shares.holding(.tests, for: visit.holder(application)) {
+                try await visit.services.admin.testCredentials(of: platform, of: application, by: visit.author)
+            }
+        } catch  where !(error is CancellationError) {
+            return .unknown(APIError(cause: error).message)
         }
     }
 
@@ -130,7 +152,7 @@ struct PlatformPages {
         -> PageView
     {
         let address = Address.of(application, "platforms", created.platform.uuid.lowercased)
-        var page = PageView(created.platform.name, in: application, "Platforms") {
+        return PageView(created.platform.name, in: application, "Platforms") {
             Section(
                 "For your app, shown only once",
                 text: "Devices register with these two. Copy the secret now: the server keeps only a hash.",
@@ -147,8 +169,6 @@ struct PlatformPages {
                 ])
             }
         }
-        page.notice = "The platform is added."
-        return page
     }
 
     /// Parts of credentials that apps and pages may know.
@@ -165,7 +185,7 @@ struct PlatformPages {
             try await page(visit, platform, application).saying(
                 visit,
                 [
-                    "saved": "Saved.", "replaced": "The credentials are replaced. Test them before you rely on them.",
+                    "saved": "Saved.",
                     "parked": "Parked: pushes wait until you resume.", "resumed": "Resumed: what waited is sent now.",
                 ]))
     }
@@ -307,12 +327,16 @@ struct PlatformPages {
         _ visit: DashboardRequest, _ platform: Platform, _ application: Application
     ) async throws -> PageAnswer {
         try await visit.trying(
-            Self.replaceForm(platform, application), on: { try await page(visit, platform, application, replace: $0) }
+            Self.replaceForm(platform, application), names: CredentialFields.names(of: platform.kind),
+            on: { try await page(visit, platform, application, replace: $0) }
         ) {
             try await visit.services.admin.replaceCredentials(
                 of: platform, of: application, with: CredentialFields.entered(visit.form, of: platform.kind),
                 by: visit.author)
-            return Self.done(platform, application, "replaced")
+            let replaced = try await visit.services.store.platform(platform.key) ?? platform
+            let verdict = try await verdict(visit, replaced, application)
+            return .outcome(
+                try await page(visit, replaced, application).saying(verdict, after: "The credentials are replaced."))
         }
     }
 
@@ -322,13 +346,7 @@ struct PlatformPages {
         let result = try await visit.services.shares.holding(.tests, for: visit.holder(application)) {
             try await visit.services.admin.testCredentials(of: platform, of: application, by: visit.author)
         }
-        var page = try await page(visit, platform, application)
-        switch result {
-        case .works: page.notice = "The provider accepts the credentials."
-        case .refused(let words): page.problem = "The provider refuses the credentials: \(words)"
-        case .unknown(let words): page.problem = "No verdict: \(words)"
-        }
-        return .outcome(page)
+        return .outcome(try await page(visit, platform, application).saying(result))
     }
 
     @Sendable private func park(
@@ -359,6 +377,22 @@ struct PlatformPages {
             try await visit.services.admin.delete(platform, of: application, force: true, by: visit.author)
             return .redirect(Address.of(application, "platforms"))
         }
+    }
+}
+
+extension PageView {
+    /// Shows a provider's verdict on credentials.
+    ///
+    /// - Parameter done: what was done before it was asked.
+    fileprivate func saying(_ verdict: CredentialsTest, after done: String = "") -> PageView {
+        var page = saying(done)
+        let stored = done.isEmpty ? "" : ". They are stored all the same."
+        switch verdict {
+        case .works: page.notice = "\(done) The provider accepts the credentials.".trimmed
+        case .refused(let words): page.problem = "The provider refuses the credentials: \(words)\(stored)"
+        case .unknown(let words): page.problem = "No verdict: \(words)\(stored)"
+        }
+        return page
     }
 }
 

@@ -24,13 +24,14 @@ final class TestDashboard: Sendable {
     init(
         address: ServerAddress = ServerAddress(), hasTestPage: Bool = true, issuers: [Issuer] = [],
         takesPasswords: Bool = true,
-        mapTiles: MapTiles? = nil,
+        mapTiles: MapTiles? = nil, verdict: CredentialsTest = .works,
         callIssuer: @escaping IssuerCall = { _ in throw SignOnFault("No issuer is there.") }
     ) throws {
         let vault = PlaintextVault()
         let (store, clock) = (try SQLiteStore.temporary(clock: clock, quotas: .standard), clock)
         self.store = store
-        services = Services(store, vault: vault, clock: clock)
+        services = Services(
+            store, vault: vault, clock: clock, credentials: PlaintextCredentials(vault: vault, verdict: verdict))
         people = PersonService(
             store: store, passwords: ScryptPasswords(cost: .cheap), vault: vault, hash: SecretHash.of,
             authentication: SecretHash.authentication, clock: clock)

@@ -62,11 +62,14 @@ package struct FakeServer: ServerInspector {
 package struct PlaintextCredentials: ProviderCredentials {
     private let vault: any Vault
     private let end: Instant?
+    private let verdict: CredentialsTest
     private let registry = FakeBroadcastChannels()
 
-    /// - Parameter end: when all of them expire; nil for never.
-    package init(vault: any Vault = PlaintextVault(), end: Instant? = nil) {
-        self.vault = vault
+    /// - Parameters:
+    ///   - end: when all of them expire; nil for never.
+    ///   - verdict: of the provider.
+    package init(vault: any Vault = PlaintextVault(), end: Instant? = nil, verdict: CredentialsTest = .works) {
+        (self.vault, self.verdict) = (vault, verdict)
         self.end = end
     }
 
@@ -87,7 +90,7 @@ package struct PlaintextCredentials: ProviderCredentials {
 
     package func parking(of kind: PlatformKind) -> Parking? { nil }
 
-    package func test(_ platform: Platform, devices: [DeviceToken]) async -> CredentialsTest { .works }
+    package func test(_ platform: Platform, devices: [DeviceToken]) async -> CredentialsTest { verdict }
 
     package var channels: any BroadcastChannels { registry }
 
