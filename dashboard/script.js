@@ -69,46 +69,63 @@ function prepare(root) {
 }
 prepare(document);
 
-// A pointer on a map says where the place of the form is: by a click, or by dragging its circle. In Web Mercator, as the map is.
+// On a map a pointer places the circle of the form: pressed and dragged out it draws one, on the circle it drags it. In Web Mercator, as
+// the map is.
 const mapImage = document.querySelector(".map svg[data-frame]");
 const place = {};
-for (const name of ["latitude", "longitude", "radius"]) place[name] = document.querySelector(`main form [name="${name}"]`);
-if (mapImage && place.latitude && place.longitude && place.radius) {
-  const [latitude, longitude, zoom] = mapImage.dataset.frame.split(" ").map(Number);
+for (const name of ["place", "radius"]) place[name] = document.querySelector(`main form [name="${name}"]`);
+if (mapImage && place.place && place.radius) {
+  const [latitude, longitude, zoom, radiusMin] = mapImage.dataset.frame.split(" ").map(Number);
   const side = 256 * 2 ** zoom, around = 40075017;
   const down = degrees => 0.5 - Math.asinh(Math.tan(degrees * Math.PI / 180)) / (2 * Math.PI);
   const { width, height } = mapImage.viewBox.baseVal;
   const circle = document.createElementNS("http://www.w3.org/2000/svg", "circle");
   circle.setAttribute("class", "new");
+  const perMetre = lat => side / (around * Math.cos(lat * Math.PI / 180));
+  // The circle of the form; the server reads more kinds of places.
+  const typed = () => {
+    const [lat, lon, more] = place.place.value.split(/[\s,;]+/).filter(Boolean).map(Number);
+    const radius = parseFloat(place.radius.value) * perMetre(lat);
+    if (more !== undefined || ![lat, lon, radius].every(Number.isFinite)) return null;
+    return { x: width / 2 + (lon - longitude) / 360 * side, y: height / 2 + (down(lat) - down(latitude)) * side, radius, lat };
+  };
   const drawCircle = () => {
-    const [lat, lon, radius] = [place.latitude, place.longitude, place.radius].map(field => parseFloat(field.value));
-    if (![lat, lon, radius].every(Number.isFinite)) return circle.remove();
-    circle.setAttribute("cx", width / 2 + (lon - longitude) / 360 * side);
-    circle.setAttribute("cy", height / 2 + (down(lat) - down(latitude)) * side);
-    circle.setAttribute("r", Math.max(5, radius * side / (around * Math.cos(lat * Math.PI / 180))));
+    const spot = typed();
+    if (!spot) return circle.remove();
+    circle.setAttribute("cx", spot.x);
+    circle.setAttribute("cy", spot.y);
+    circle.setAttribute("r", Math.max(5, spot.radius));
     mapImage.append(circle);
   };
-  const put = event => {
-    const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(mapImage.getScreenCTM().inverse());
-    const turns = down(latitude) + (point.y - height / 2) / side;
-    place.latitude.value = (Math.atan(Math.sinh(Math.PI * (1 - 2 * turns))) * 180 / Math.PI).toFixed(6);
-    place.longitude.value = (longitude + (point.x - width / 2) / side * 360).toFixed(6);
-    drawCircle();
+  const put = (x, y) => {
+    const turns = down(latitude) + (y - height / 2) / side;
+    const lat = Math.atan(Math.sinh(Math.PI * (1 - 2 * turns))) * 180 / Math.PI;
+    place.place.value = `${lat.toFixed(6)}, ${(longitude + (x - width / 2) / side * 360).toFixed(6)}`;
   };
-  let dragging = false;
+  const at = event => new DOMPoint(event.clientX, event.clientY).matrixTransform(mapImage.getScreenCTM().inverse());
   // The circle of the page itself is dragged; others are links.
   const isOwn = event => event.target.closest("a")?.href.baseVal === location.pathname;
   for (const name of ["click", "dragstart"]) {
     mapImage.addEventListener(name, event => { if (isOwn(event)) event.preventDefault(); });
   }
+  let begun = null;
   mapImage.addEventListener("pointerdown", event => {
     if (event.target.closest("a") && !isOwn(event)) return;
-    dragging = true;
+    const point = at(event), spot = typed();
+    const isInside = spot && Math.hypot(point.x - spot.x, point.y - spot.y) <= Math.max(8, spot.radius);
+    begun = { ...point.toJSON(), moved: isInside ? spot : null };
     mapImage.setPointerCapture(event.pointerId);
-    put(event);
+    if (!isInside) put(point.x, point.y);
+    drawCircle();
   });
-  mapImage.addEventListener("pointermove", event => { if (dragging) put(event); });
-  for (const name of ["pointerup", "pointercancel"]) mapImage.addEventListener(name, () => { dragging = false; });
+  mapImage.addEventListener("pointermove", event => {
+    if (!begun) return;
+    const point = at(event), far = Math.hypot(point.x - begun.x, point.y - begun.y);
+    if (begun.moved) put(begun.moved.x + point.x - begun.x, begun.moved.y + point.y - begun.y);
+    else if (far > 5) place.radius.value = Math.max(radiusMin, Math.round(far / perMetre(typed().lat)));
+    drawCircle();
+  });
+  for (const name of ["pointerup", "pointercancel"]) mapImage.addEventListener(name, () => { begun = null; });
   for (const field of Object.values(place)) field.addEventListener("input", drawCircle);
   mapImage.classList.add("placing");
   drawCircle();

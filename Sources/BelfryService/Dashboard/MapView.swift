@@ -113,13 +113,15 @@ struct MapView: Component {
     let land: [Square]
     let tiles: [Square]
     let attribution: String
-    /// The view, for scripts that place a circle by the pointer.
+    /// The view, for scripts that place a circle by the pointer, and the least radius that it may have.
     let frame: String
     let lines: [Line]
     let circles: [Circle]
     /// The path of a cross at a point.
     let cross: String?
     let bar: Bar
+    /// The way to the nearest circle, where none is in sight.
+    let nearest: Link?
     let moves: [Link]
 
     /// A picture that is as high as it is wide.
@@ -199,7 +201,7 @@ struct MapView: Component {
         point: (latitude: Double, longitude: Double)? = nil, link: (MapFrame) -> String
     ) {
         label = "Map around \(frame.latitude.degrees("N", "S")), \(frame.longitude.degrees("E", "W"))"
-        self.frame = "\(frame.latitude) \(frame.longitude) \(frame.zoom)"
+        self.frame = "\(frame.latitude) \(frame.longitude) \(frame.zoom) \(Place.radiusMin)"
         let server = frame.zoom > MapTiles.zoomMax ? nil : server
         tiles = server.map { Self.tiles(frame, $0) } ?? []
         attribution = server?.attribution ?? ""
@@ -227,6 +229,7 @@ struct MapView: Component {
             return "M\((x - 9).short) \(y.short)h18M\(x.short) \((y - 9).short)v18"
         }
         bar = Self.bar(frame)
+        nearest = seen.isEmpty ? Self.nearest(spots, frame, link) : nil
         moves = [
             ("Closer", frame.moved(closer: 1)), ("Further away", frame.moved(closer: -1)),
             ("↑ North", frame.moved(north: 0.5)), ("↓ South", frame.moved(north: -0.5)),
@@ -257,9 +260,29 @@ struct MapView: Component {
                 Tag("path", ["class": "bar", "d": bar.path])
                 Tag("text", ["x": 400, "y": 418, "text-anchor": "middle"], bar.text)
             }
+            if let nearest { Tag("p", ["class": "hint"]) { nearest } }
             Tag("p", ["class": "hint"], attribution)
             Tag("nav", ["class": "row", "aria-label": "Move the map"]) { moves.map(\.button) }
         }
+    }
+
+    private static let directions = [
+        "east", "south-east", "south", "south-west", "west", "north-west", "north", "north-east",
+    ]
+
+    private static func nearest(_ spots: [Spot], _ frame: MapFrame, _ link: (MapFrame) -> String) -> Link? {
+        let middle = (frame.latitude, frame.longitude)
+        let distances = spots.map { (MapFrame.metres(middle, ($0.latitude, $0.longitude)), $0) }
+        guard let (metres, spot) = distances.min(by: { $0.0 < $1.0 }) else { return nil }
+        let angle = atan2(frame.y(spot.latitude) - MapFrame.height / 2, frame.x(spot.longitude) - MapFrame.width / 2)
+        let direction = directions[(Int((angle / (.pi / 4)).rounded()) + 8) % 8]
+        return Link(
+            "Nearest: \(spot.name), \(distance(metres)) to the \(direction)",
+            link(MapFrame(latitude: spot.latitude, longitude: spot.longitude, zoom: frame.zoom)))
+    }
+
+    private static func distance(_ metres: Double) -> String {
+        metres < 1_000 ? "\(Int(metres)) m" : "\(Int(metres / 1_000).grouped) km"
     }
 
     private static func units(_ spot: Spot, _ frame: MapFrame) -> Double {
@@ -348,7 +371,7 @@ struct MapView: Component {
         let (x, y) = ((MapFrame.width - length) / 2, MapFrame.height - 12)
         return Bar(
             path: "M\(x.short) \((y - 6).short)v6h\(length.short)v-6",
-            text: metres < 1_000 ? "\(Int(metres)) m" : "\(Int(metres / 1_000).grouped) km")
+            text: distance(metres))
     }
 }
 

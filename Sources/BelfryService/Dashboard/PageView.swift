@@ -51,6 +51,8 @@ struct Section: Component {
         case danger
         /// Something that is shown once.
         case secret
+        /// A map with a form at its side, where there is room.
+        case beside
     }
 
     init(

@@ -46,16 +46,10 @@ struct PlacePages {
             point: point, search: visit.query["q"],
             view: MapView(frame, map.spots(in: application), on: visit.services.options.mapTiles, point: point?.pair) {
                 visit.mapAddress(Address.of(application, "places"), at: $0)
-            }, mayChange: mayChange)
-        if mayChange {
-            page.sections.append(
-                Section(
-                    "New location",
-                    text: "Give its coordinates, or search for them first: the fields have the map's middle."
-                ) {
-                    form ?? Self.form(application, visit.mapFrame ?? point.map { _ in frame })
-                })
-        }
+            },
+            form: mayChange
+                ? form ?? Self.form(application, visit.mapFrame.map { MapPoint($0.latitude, $0.longitude) } ?? point)
+                : nil)
         let most = max(point == nil ? locations.total : 0, groups.total, geofences.total)
         if query.offset + query.size < most {
             let next = [("q", visit.query["q"]), ("page", String(number + 1))]
@@ -82,25 +76,29 @@ struct PlacePages {
 
     static func page(
         _ application: Application, _ map: PlaceMap, _ lists: Lists, point: MapPoint?, search: String, view: MapView,
-        mayChange: Bool
+        form: Form?
     ) -> PageView {
         var page = PageView(
             "Places", in: application,
             lead: "Locations, and the geofences at them, whose texts devices show when they come or leave.")
-        if mayChange {
+        if form != nil {
             page.actions = [
                 Link("New group", Address.of(application, "groups", "new")),
                 Link("New geofence", Address.of(application, "geofences", "new"), isMain: true),
             ]
         }
-        let first = Section(text: map.isMore ? "The map has the first 500 locations." : "") {
+        let first = Section(
+            text: map.isMore ? "The map has the first 500 locations." : "", style: form == nil ? nil : .beside
+        ) {
             Form.filter(
                 Address.of(application, "places"),
                 [
                     .text(
-                        "q", "Search", search, hint: "A name, or coordinates such as 48.8584, 2.2945.", type: "search")
+                        "q", "Search", search, hint: "A name, coordinates such as 48.8584, 2.2945, or a Plus Code.",
+                        type: "search")
                 ], "Search")
             view
+            form
         }
         page.sections = [
             first, locations(lists.locations, application, map, point),
@@ -167,37 +165,55 @@ struct PlacePages {
     // MARK: A location
 
     /// The form's names for fields that errors of a location name.
-    private static let names = ["lat": "latitude", "long": "longitude", "rad": "radius"]
+    private static let names = ["lat": "place", "long": "place", "rad": "radius"]
 
-    private static func form(_ application: Application, _ frame: MapFrame?) -> Form {
-        Form(
-            Address.of(application, "places"), "Create the location",
-            fields("", frame?.latitude.coordinate ?? "", frame?.longitude.coordinate ?? "", "100"))
+    private static func form(_ application: Application, _ point: MapPoint?) -> Form {
+        let point = point.map { "\($0.latitude.coordinate), \($0.longitude.coordinate)" }
+        return Form(Address.of(application, "places"), "Create the location", fields("", point ?? "", "100"))
     }
 
     private static func form(_ location: Location, _ application: Application) -> Form {
         let place = location.place
         return Form(
             location.address(in: application), "Save",
-            fields(place.name, place.latitude.plain, place.longitude.plain, place.radius.plain)
+            fields(place.name, MapPoint(place.latitude, place.longitude).text, place.radius.plain)
         ).guarded(by: Admin.EntityTag(place))
     }
 
-    private static func fields(_ name: String, _ latitude: String, _ longitude: String, _ radius: String) -> [Field] {
+    private static func fields(_ name: String, _ point: String, _ radius: String) -> [Field] {
         [
             .text("name", "Name", name, isRequired: true),
             .text(
-                "latitude", "Latitude", latitude, hint: "Degrees, −90 to 90, such as 48.8584.", isRequired: true),
-            .text(
-                "longitude", "Longitude", longitude, hint: "Degrees, −180 to 180, such as 2.2945.", isRequired: true),
+                "place", "Place", point, hint: "\(coordinates). With a script, draw it on the map.", isRequired: true,
+                placeholder: "52.52, 13.405"),
             .text("radius", "Radius in metres", radius, hint: "At least \(Int(Place.radiusMin)).", isRequired: true),
         ]
     }
 
-    private static func place(_ form: FormData) throws(InvalidInput) -> Place {
-        try Place(
-            name: form["name"], latitude: try number(form, "latitude"), longitude: try number(form, "longitude"),
-            radius: try number(form, "radius"))
+    private static let coordinates =
+        "Coordinates such as 52.52, 13.405 or 52°31′12″N 13°24′18″E, or a Plus Code such as 9F4MGCC4+22"
+
+    private static func place(_ visit: DashboardRequest, _ application: Application) async throws -> Place {
+        guard let point = try await point(visit.form["place"], visit, application) else {
+            throw InvalidInput(field: "place", "has to be coordinates or a Plus Code")
+        }
+        return try Place(
+            name: visit.form["name"], latitude: point.latitude, longitude: point.longitude,
+            radius: try number(visit.form, "radius"))
+    }
+
+    /// A point as it was typed; a short Plus Code stands before the name of a location that it is near.
+    private static func point(_ text: String, _ visit: DashboardRequest, _ application: Application) async throws
+        -> MapPoint?
+    {
+        if let point = MapPoint(text) { return point }
+        let parts = text.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, let code = PlusCode(String(parts[0])) else { return nil }
+        let query = GeoListQuery(size: 1, keyword: String(parts[1]))
+        let near = try await visit.searching(application) {
+            try await visit.services.store.locations(of: application.key, query).elements.first
+        }
+        return near.flatMap { code.point(near: MapPoint($0.place.latitude, $0.place.longitude)) }
     }
 
     private static func number(_ form: FormData, _ name: String) throws(InvalidInput) -> Double {
@@ -212,7 +228,7 @@ struct PlacePages {
             Self.form(application, nil), names: Self.names, on: { try await page(visit, application, form: $0) }
         ) {
             _ = try await visit.services.all.places.create(
-                try Self.place(visit.form), of: application, by: visit.author)
+                try await Self.place(visit, application), of: application, by: visit.author)
             return Self.done(application, "saved")
         }
     }
@@ -244,7 +260,10 @@ struct PlacePages {
         var page = PageView(place.name, in: application, "Places")
         page.problem = problem
         page = page.saying(visit, ["saved": "Saved. Devices get the change within a moment."])
-        let first = Section {
+        let mayChange = visit.may(.change, Permission.Subject(application))
+        let first = Section(
+            text: mayChange ? "Devices with a geofence here get a change." : "", style: mayChange ? .beside : nil
+        ) {
             Facts {
                 Fact("Coordinates", .text("\(place.latitude.coordinate), \(place.longitude.coordinate)"))
                 Fact("Radius", .text("\(place.radius.coordinate) m"))
@@ -255,16 +274,16 @@ struct PlacePages {
                 visit.mapFrame ?? Self.frame(of: place), map.spots(in: application),
                 on: visit.services.options.mapTiles, point: (place.latitude, place.longitude)
             ) { visit.mapAddress(location.address(in: application), at: $0) }
+            if mayChange { form ?? Self.form(location, application) }
         }
         page.sections = [first, Self.geofences(map.geofences(at: location.key), application, map)]
-        guard visit.may(.change, Permission.Subject(application)) else { return page }
-        page.sections.append(
-            Section("Change it", text: "Devices with a geofence here hear of it.") {
-                form ?? Self.form(location, application)
+        if mayChange {
+            page.sections[0].add {
                 ButtonRow([
                     .button(Address.of(application, "places", "\(location.key)", "delete"), "Delete", isDanger: true)
                 ])
-            })
+            }
+        }
         return page
     }
 
@@ -285,7 +304,7 @@ struct PlacePages {
             Self.form(location, application), names: Self.names,
             on: { try await page(visit, application, location, form: $0) }
         ) {
-            let place = try Self.place(visit.form)
+            let place = try await Self.place(visit, application)
             _ = try await visit.services.all.places.update(location.key, of: application, by: visit.author) {
                 try EditConflict.check($0, is: location.place)
                 return place
@@ -372,31 +391,6 @@ struct PlaceMap: Sendable {
     func geofences(at location: Key<Location>) -> [Geofence] {
         geofences.filter { $0.locations.contains { $0.key == location } }
     }
-}
-
-/// A point that was searched for, such as `48.8584, 2.2945`.
-struct MapPoint: Sendable {
-    let latitude: Double
-    let longitude: Double
-
-    /// nil for a text that is anything else.
-    init?(_ text: String) {
-        let parts = text.split { $0 == "," || $0 == ";" || $0.isWhitespace }.filter { !$0.isEmpty }
-        guard parts.count == 2, let latitude = Double(parts[0]), let longitude = Double(parts[1]),
-            -90...90 ~= latitude, -180...180 ~= longitude
-        else { return nil }
-        self.init(latitude, longitude)
-    }
-
-    init(_ latitude: Double, _ longitude: Double) {
-        self.latitude = latitude
-        self.longitude = longitude
-    }
-
-    var pair: (latitude: Double, longitude: Double) { (latitude, longitude) }
-
-    /// The distance from the middle of a place, in metres.
-    func distance(to place: Place) -> Double { MapFrame.metres(pair, (place.latitude, place.longitude)) }
 }
 
 extension Location {

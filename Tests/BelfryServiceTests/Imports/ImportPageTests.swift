@@ -13,7 +13,7 @@ import Testing
         ("kept_list", String(try #require(page.text.firstMatch(of: /name="kept_list" value="([^"]+)"/)?.1)))
     }
 
-    @Test func `a chosen list is kept from one form to the next`() async throws {
+    @Test func `a list is kept from form to form`() async throws {
         let dashboard = try TestDashboard()
         let browser = try await dashboard.browser("root@a.example")
         let contents = try await TestContents(dashboard, text: "dairy")

@@ -97,6 +97,54 @@ import Testing
         #expect(340_000...348_000 ~= metres)
     }
 
+    /// Source of the codes: Open Location Code, `test_data/decoding.csv`.
+    @Test(arguments: [
+        ("52.52, 13.405", 52.52, 13.405), ("-1 2", -1, 2), (" 1e-05;2 ", 0.00001, 2),
+        ("52°31′12″N 13°24′18″E", 52.52, 13.405), ("52° 31' 12\" S, 13° 24' 18\" W", -52.52, -13.405),
+        ("N 52°31.2′ E 13°24.3′", 52.52, 13.405), ("13.405°E 52.52°N", 52.52, 13.405),
+        ("9F4MGCC4+22", 52.5200625, 13.4050625), ("7FG49Q00+", 20.375, 2.775), ("7fg49qcj+2v", 20.3700625, 2.7821875),
+        ("7FG49QCJ+2VX", 20.3701125, 2.782234375), ("4VCPPQGP+Q9", -41.2730625, 174.7859375),
+        ("62G20000+", 0.5, -179.5), ("22220000+", -89.5, -179.5),
+    ])
+    func `a place is read in all common forms`(text: String, latitude: Double, longitude: Double) throws {
+        let point = try #require(MapPoint(text))
+        #expect(abs(point.latitude - latitude) < 1e-9 && abs(point.longitude - longitude) < 1e-9, "\(point)")
+        #expect(MapPoint(point.text) == point)
+    }
+
+    @Test(arguments: [
+        "", "Berlin", "52.52", "91, 2", "1, 181", "nan, 1", "1, inf", "52°N 13°N", "52°61′N 13°E", "N E", "1N 2E 3S",
+        "52°31′12″7N 13°E", "N", "+", "++", "CC4+22", "9F4MGCC4+2", "9F4MGCC4+22222222", "ZF4MGCC4+22", "00000000+",
+        "90000000+",
+        "9F4M0000+22", "9F4MG000+", "XX4MGCC4+22", "9F4MGCC422", "N\u{301} 1 E 2",
+    ])
+    func `a text that is no place is none`(text: String) { #expect(MapPoint(text) == nil) }
+
+    /// Source: Open Location Code, `test_data/shortCodeTests.csv`.
+    @Test(arguments: [
+        ("CJ+2VX", 51.3708675, -1.217765625, 51.3701125, -1.217765625),
+        ("9QCJ+2VX", 51.3852125, -1.217765625, 51.3701125, -1.217765625),
+        ("CJ+2VX", 51.3701125, -1.2403, 51.3701125, -1.217765625), ("GCC4+22", 52.6, 13.1, 52.5200625, 13.4050625),
+        ("GCC4+22", 90, -180, 89.5200625, -179.5949375), ("GCC4+22", -90, 180, -89.4799375, -179.5949375),
+    ])
+    func `a short code means the nearest place`(
+        text: String, near: Double, beside: Double, latitude: Double, longitude: Double
+    ) throws {
+        let code = try #require(PlusCode(text))
+        let point = try #require(code.point(near: MapPoint(near, beside)))
+        #expect(code.point == nil && MapPoint(text) == nil)
+        let turned = MapFrame.turned(point.longitude - longitude)
+        #expect(abs(point.latitude - latitude) < 1e-9 && abs(turned) < 1e-9, "\(point)")
+    }
+
+    @Test func `a map without a place in sight names the nearest`() {
+        let spot = MapView.Spot(name: "Shop", latitude: 1, longitude: 1, radius: 10, href: "", isActive: false)
+        let frame = MapFrame(latitude: 0, longitude: 0, zoom: 16)
+        #expect(MapView(frame, [spot]) { _ in "" }.nearest?.text == "Nearest: Shop, 157 km to the north-east")
+        #expect(MapView(frame, []) { _ in "" }.nearest == nil)
+        #expect(MapView(MapFrame(around: [(1, 1)]), [spot]) { _ in "" }.nearest == nil)
+    }
+
     @Test func `numbers that are none look at something all the same`() {
         for number in [Double.nan, .infinity, -.infinity, 1e300] {
             let frame = MapFrame(latitude: number, longitude: number, zoom: 3)
@@ -131,7 +179,7 @@ import Testing
             try #require(page.text.firstRange(of: ">Tower</a>")), try #require(page.text.firstRange(of: ours))
         )
         #expect(tower.lowerBound < dairy.lowerBound, "the nearest first")
-        #expect(page.contains("name=\"latitude\" value=\"48.8585\""))
+        #expect(page.contains("name=\"place\" value=\"48.8585, 2.2946\""))
         #expect(!(try await browser.get("\(path)/places?q=Tow")).contains(ours))
     }
 
@@ -141,9 +189,10 @@ import Testing
         let shown = try await browser.get(page)
         #expect(shown.contains("<circle") && shown.contains("name=\"radius\" value=\"100\""))
         #expect(shown.contains("\(path)/places\" aria-current=\"page\""))
-        let fields = [("name", "Shop"), ("latitude", "1.5"), ("longitude", "2.5"), ("radius", "50")]
-        let wrong = try await browser.post(page, fields.filter { $0.0 != "latitude" } + [("latitude", "91")])
-        #expect(wrong.status == .unprocessableContent && wrong.contains("-90...90") && wrong.contains("value=\"Shop\""))
+        let fields = [("name", "Shop"), ("place", "1.5, 2.5"), ("radius", "50")]
+        let wrong = try await browser.post(page, fields.filter { $0.0 != "place" } + [("place", "91, 2")])
+        #expect(wrong.status == .unprocessableContent && wrong.contains("has to be coordinates or a Plus Code"))
+        #expect(wrong.contains("value=\"Shop\"") && wrong.contains("value=\"91, 2\""))
         #expect(try await browser.post(page, fields).location.hasSuffix("?done=saved"))
         let location = try #require(
             try await dashboard.store.location(contents.location.key, of: contents.application.key))
@@ -155,6 +204,25 @@ import Testing
         _ = try await browser.post("\(path)/groups/\(contents.group.key)/delete", [("confirmed", "yes")])
         #expect(
             try await browser.post("\(page)/delete", [("confirmed", "yes")]).location.hasSuffix("places?done=deleted"))
+    }
+
+    @Test func `a location is made of codes and coordinates`() async throws {
+        let (dashboard, browser, contents, path) = try await begin()
+        let page = try await browser.get("\(path)/places?lat=1&lon=2&zoom=9")
+        #expect(page.contains("class=\"card beside\"") && page.contains("name=\"place\" value=\"1, 2\""))
+        for (name, place) in [
+            ("one", "52°31′12″N 13°24′18″E"), ("two", "9F4MGCC4+22"), ("three", "GCC4+22 one"),
+            ("four", "GCC4+22 none"),
+        ] {
+            _ = try await browser.post("\(path)/places", [("name", name), ("place", place), ("radius", "50")])
+        }
+        let made = try await dashboard.store.locations(of: contents.application.key, GeoListQuery()).elements
+        let places = Dictionary(made.map { ($0.place.name, $0.place) }) { first, _ in first }
+        #expect(places["one"]?.latitude == 52.52 && places["four"] == nil)
+        for name in ["two", "three"] {
+            let place = try #require(places[name])
+            #expect(abs(place.latitude - 52.5200625) < 1e-9 && abs(place.longitude - 13.4050625) < 1e-9)
+        }
     }
 
     @Test func `saving an outdated place, group or geofence is reported`() async throws {
@@ -172,7 +240,7 @@ import Testing
         let forms: [(path: String, fields: [(String, String)])] = [
             (
                 "\(path)/places/\(location.key)",
-                [("name", "mine"), ("latitude", "1"), ("longitude", "2"), ("radius", "150")]
+                [("name", "mine"), ("place", "1, 2"), ("radius", "150")]
             ), ("\(path)/groups/\(group.key)", [("name", "mine"), ("description", ""), at]),
             (
                 "\(path)/geofences/\(fence.key)",
@@ -236,7 +304,7 @@ import Testing
             ("starts_at", "2198-01-31T08:30"), ("expires_at", "2199-01-31T08:30"),
         ]
         let nowhere = try await browser.post("\(path)/geofences", fields)
-        #expect(nowhere.status == .unprocessableContent && nowhere.contains("needs a location"))
+        #expect(nowhere.status == .unprocessableContent && nowhere.contains("Choose a location or a group"))
         let box = ("at-group-\(contents.group.key)", "yes")
         #expect(try await browser.post("\(path)/geofences", fields + [box]).location.hasSuffix("done=saved"))
         let fence = try #require(
