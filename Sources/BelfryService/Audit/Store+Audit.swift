@@ -11,6 +11,16 @@ extension Store {
         return value
     }
 
+    /// The line of whoever sent a push; nil where the log has none, as of a push by an application's own key or a schedule.
+    package func auditEntry(of push: PushHead) async throws -> AuditEntry? {
+        // The line is written with the push, or just after it.
+        try await readCommitted { db in
+            try db.prepared(AuditStatements.ofPush).first(
+                push.acceptedAt + .seconds(-3), push.acceptedAt + .seconds(3), push.applicationKey,
+                #""receipt_id":"\#(push.receiptID.lowercased)""#, as: AuditEntry.init)
+        }
+    }
+
     package func auditLog(_ query: AuditQuery) async throws -> [AuditEntry] {
         try await read { [damagedRows] db in
             try DamagedRows.slice(of: query.limit, after: query.before ?? Key(.max)) { before, limit in
@@ -80,6 +90,15 @@ enum AuditStatements {
          WHERE tenant_id = $6 AND id < $1 AND at_ms >= $3 AND at_ms < $4 AND ($5 IS NULL OR key_id = $5)
          ORDER BY id DESC
          LIMIT $2
+        """
+
+    /// Scans `audit_at`, a few seconds of it.
+    static let ofPush: SQLText = """
+        SELECT id, at_ms, key_id, address, action, subject, tenant_id, application_id, details /* audit.of_push */
+          FROM audit
+         WHERE at_ms >= $1 AND at_ms <= $2 AND application_id + 0 = $3 AND \(SQLText.position)(details, $4) > 0
+         ORDER BY at_ms
+         LIMIT 1
         """
 
     /// Scans `audit_application` backwards.

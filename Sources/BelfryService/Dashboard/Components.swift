@@ -119,7 +119,8 @@ enum Value: Component {
     case number(Int)
     case link(String, String)
     case code(String)
-    case badge(String, Tone)
+    case badge(String, Tone, href: String? = nil)
+    case small(String)
     case time(Instant?, none: String = "never")
 
     enum Tone: String, Sendable { case good, warn, bad, calm }
@@ -130,7 +131,9 @@ enum Value: Component {
         case .number(let number): Tag("span", ["dir": "auto"], number.grouped)
         case .link(let text, let href): Tag("a", ["href": href, "dir": "auto"], text)
         case .code(let text): Tag("code", text)
-        case .badge(let text, let tone): Tag("span", ["class": "badge \(tone.rawValue)"], text)
+        case .badge(let text, let tone, let href?): Tag("a", ["class": "badge \(tone.rawValue)", "href": href], text)
+        case .badge(let text, let tone, nil): Tag("span", ["class": "badge \(tone.rawValue)"], text)
+        case .small(let text): Tag("small", text)
         case .time(nil, let none): Value.text(none)
         case .time(let instant?, _):
             // A script shows it in the viewer's own time zone.

@@ -21,6 +21,25 @@ extension Answer {
         case .unknown, .refused: .bad
         }
     }
+
+    /// Its plain word, which may be a link, and its code.
+    func values(_ href: String? = nil) -> [Value] { [.badge(words.title, tone, href: href), .small(name)] }
+}
+
+extension Answer.Kind {
+    var title: String {
+        switch self {
+        case .pending: Answer.pending.words.title
+        case .accepted: Answer.accepted.words.title
+        case .gone: Answer.gone.words.title
+        case .expired: Answer.expired.words.title
+        case .unknown: Answer.unknown.words.title
+        case .skipped: "Skipped"
+        case .refused: "Refused"
+        case .failed: "Not delivered"
+        case .all: "All"
+        }
+    }
 }
 
 extension Receipt {
@@ -50,6 +69,9 @@ extension Push.Content {
 }
 
 extension String {
+    /// With a capital letter and a full stop.
+    var sentence: String { isEmpty ? "" : prefix(1).uppercased() + dropFirst() + (hasSuffix(".") ? "" : ".") }
+
     /// Cut where it gets long.
     fileprivate var firstLine: String {
         let line = split(whereSeparator: \.isNewline).first.map(String.init) ?? self

@@ -15,16 +15,24 @@ package struct AnswerSearch {
             self.devices = devices
             self.answers = answers
         }
+
+        /// nil when the batch does not hold the device.
+        func answer(of device: Key<Device>) -> Answer? { devices.firstIndex(of: device).map { answers[$0] } }
     }
 
     private let kind: Answer.Kind
+    private let only: Answer?
     private let limit: Int
     private let naming: DeviceNaming
     private var cursor: AnswerCursor?
     private var found: [DeviceAnswer] = []
 
-    package init(kind: Answer.Kind, after: AnswerCursor?, limit: Int, naming: DeviceNaming) {
+    /// - Parameter only: the only answer that counts; nil for all of the kind.
+    package init(
+        kind: Answer.Kind, only: Answer? = nil, after: AnswerCursor?, limit: Int, naming: DeviceNaming
+    ) {
         self.kind = kind
+        self.only = only
         self.limit = limit
         self.naming = naming
         cursor = after
@@ -37,7 +45,7 @@ package struct AnswerSearch {
             if let cursor, cursor.platform == batch.platform, device <= cursor.device { continue }
             guard !isFull else { return }
             cursor = AnswerCursor(platform: batch.platform, device: device)
-            guard kind.includes(answer) else { continue }
+            guard kind.includes(answer), only == nil || answer == only else { continue }
             found.append(DeviceAnswer(uuid: naming.uuid(of: device), platform: batch.platform, answer: answer))
         }
     }
@@ -65,6 +73,27 @@ package struct AnswerTimes: Sendable, Hashable {
     package init(_ batches: [Batch]) {
         self.batches = batches.sorted { $0.closedAt < $1.closedAt }
         devices = batches.reduce(0) { $0 + $1.devices }
+    }
+
+    /// The number of devices that were answered since a time.
+    func answered(since start: Instant) -> Int { batches.reduce(0) { $0 + ($1.closedAt >= start ? $1.devices : 0) } }
+
+    /// The numbers of devices that were answered in equal parts of the time since a start, at most so many of them; empty where no batch is
+    /// closed.
+    func parts(since start: Instant, atMost countMax: Int) -> (width: Duration, devices: [Int]) {
+        guard let end = batches.last?.closedAt else { return (.zero, []) }
+        let milliseconds = max(1_000, (end - start).milliseconds + 1)
+        let seconds = [1, 5, 15, 60, 300, 900, 3_600, 21_600, 86_400] as [Int64]
+        let width =
+            1_000
+            * (seconds.first { $0 * 1_000 * Int64(countMax) >= milliseconds } ?? milliseconds / 1_000 / Int64(countMax)
+                + 1)
+        var devices = [Int](repeating: 0, count: min(countMax, Int((milliseconds + width - 1) / width)))
+        for batch in batches {
+            let place = Int(max(0, (batch.closedAt - start).milliseconds) / width)
+            devices[min(place, devices.count - 1)] += batch.devices
+        }
+        return (.milliseconds(width), devices)
     }
 
     /// The time at which this share of the devices was answered; nil where no batch is closed.

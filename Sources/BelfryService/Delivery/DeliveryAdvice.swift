@@ -7,13 +7,15 @@ package struct DeliveryAdvice: Sendable, Hashable {
 
     /// - Parameters:
     ///   - delivery: nil while the push's audience is still being looked up.
+    ///   - registeredAt: when the device last registered.
     ///   - parked: the device's platform, if it is parked.
     package init(
-        _ delivery: DeviceDelivery?, isActive: Bool, parked: ParkedPlatform?, nodes: NodeTrouble = .none, now: Instant
+        _ delivery: DeviceDelivery?, isActive: Bool, registeredAt: Instant? = nil, parked: ParkedPlatform?,
+        nodes: NodeTrouble = .none, now: Instant
     ) {
-        if let answer = delivery?.answer, answer != .pending {
+        if let delivery, delivery.answer != .pending {
             next = "nothing: the device has its answer"
-            help = answer.help(isActive: isActive)
+            help = delivery.help(isActive: isActive, registeredAt: registeredAt)
             return
         }
         if let parked {
@@ -44,57 +46,27 @@ package struct DeliveryAdvice: Sendable, Hashable {
     }
 }
 
-extension Answer {
-    fileprivate func help(isActive: Bool) -> String? {
-        switch self {
+extension DeviceDelivery {
+    /// - Parameter registeredAt: when the device last registered.
+    fileprivate func help(isActive: Bool, registeredAt: Instant?) -> String? {
+        switch answer {
         case .pending, .accepted: nil
-        case .gone where isActive:
-            "the device stays active, and is sent the next push: the verdict names no time, or one before the device registered, "
-                + "or the app has registered since"
-        case .gone:
-            "the provider said that the token is dead, and the device was deactivated: the app gets a new token when it is opened, and "
-                + "registers it"
-        case .expired: "send it again, with a later expiry"
-        case .unknown: "it may have arrived: a push that is at most once is not sent again"
-        case .skipped(let skip): skip.help
-        case .refused(let refusal): refusal.help
+        case .gone where isActive: whyActive(registeredAt)
+        default: answer.words.help
         }
     }
-}
 
-extension Skip {
-    fileprivate var help: String {
-        switch self {
-        case .inactive: "the device unregistered, or its token died: it gets pushes again once its app registers"
-        case .missing: "the device was deleted before its turn"
-        case .damaged: "its batch could not be read: send the push to it again"
-        case .cancelled: "the push was cancelled before its turn"
-        case .quietHours: "it has quiet hours: the application's settings say what a push does that comes in them"
-        case .capped:
-            "its user got as many pushes as the application's settings allow; pushes of the kind transactional are exempt"
+    /// Why a device is active whose token was dead.
+    private func whyActive(_ registeredAt: Instant?) -> String {
+        if let registeredAt, let answeredAt, registeredAt > answeredAt {
+            return "the device is active again: its app registered at \(registeredAt.text), after this answer"
         }
-    }
-}
-
-extension Refusal {
-    fileprivate var help: String {
-        switch self {
-        case .badToken:
-            "the token is not one of the provider's, or of its other environment: compare the platform's mode (development or "
-                + "production) with how the app was built"
-        case .tokenOfAnotherApplication:
-            "the token belongs to another app: compare the platform's topic, project or key with those of the app"
-        case .payloadTooLarge: "send a shorter message"
-        case .payloadEmpty: "the message has nothing for this type of platform: give it a text, or a part for the type"
-        case .badCollapseID, .badExpiration, .badMessageID, .badPriority, .badPushType, .duplicateHeaders, .badPath,
-            .methodNotAllowed, .missingToken:
-            "the provider finds fault with the message: see docs/Providers.md for the fields that it takes"
-        case .forbidden: "the provider refuses this one device: see docs/Providers.md for what it means by that"
-        case .dropped:
-            "the provider took it and threw it away: the device is offline and stores nothing, or its user wants none"
-        case .addressNotAllowed:
-            "the device's push service is at an address that is not public: providers.addresses.allow lets it be posted to"
-        case .other: "the provider's words say why; docs/Providers.md lists them"
+        let next = "the device stays active, and is sent the next push: the verdict names"
+        let isTimed = attempts.last?.answer.contains(Outcome.sinceUnknown) == false
+        return switch (attempts.last, registeredAt) {
+        case (_?, _) where !isTimed: "\(next) no time from which the token is dead"
+        case (_?, let registeredAt?): "\(next) a time before the device registered, at \(registeredAt.text)"
+        default: "\(next) no time, or one before the device registered, or the app has registered since"
         }
     }
 }

@@ -91,6 +91,9 @@ extension Outcome {
         }
     }
 
+    /// Stands in the summary of a verdict that names no time.
+    static let sinceUnknown = "since when is not said"
+
     /// In a few words, for people.
     package var summary: String {
         switch self {
@@ -98,7 +101,7 @@ extension Outcome {
         case .moved: "accepted, with a new token for later"
         case .refused(let refusal, let said): "refused: \(refusal)" + said.afterComma
         case .gone(let since, let said):
-            "gone: the token is dead" + (since.map { " since \($0.text)" } ?? ", since when is not said")
+            "gone: the token is dead" + (since.map { " since \($0.text)" } ?? ", \(Self.sinceUnknown)")
                 + said.afterComma
         case .throttled(_, let said): "the provider asked to wait" + said.afterComma
         case .failed(_, let said): "failed" + said.afterComma

@@ -148,26 +148,18 @@ struct DevicePages {
                 visit, ["deactivated": "Deactivated. It comes back when its app registers again."]))
     }
 
-    /// How many of the latest pushes are asked for the device.
-    private static let timelinePushes = 25
-
     private func page(
         _ visit: DashboardRequest, _ device: Device, _ platform: Platform, _ application: Application,
         test: Form? = nil,
         erase: Form? = nil
     ) async throws -> PageView {
         let store = visit.services.store
-        var timeline: [(Receipt, Answer)] = []
-        try await visit.searching(application) {
-            for receipt in try await store.receipts(of: application.key, before: nil, limit: Self.timelinePushes) {
-                if let answer = try await store.answer(of: device.key, in: receipt.push.key) {
-                    timeline.append((receipt, answer))
-                }
-            }
+        let before = visit.number("before").map { Key<Push>($0) }
+        let history = try await visit.searching(application) {
+            try await PushHistory(of: [device], in: application, before: before, store)
         }
-        let summaries = try await visit.summaries(of: timeline.map(\.0))
         var page = Self.page(
-            device, platform, application, timeline, summaries,
+            device, platform, application, history,
             mayChange: visit.may(.change, Permission.Subject(application)),
             test: visit.may(.send, Permission.Subject(application)) && device.isActive
                 ? test ?? Self.testForm(device, application) : nil)
@@ -219,8 +211,8 @@ struct DevicePages {
     }
 
     static func page(
-        _ device: Device, _ platform: Platform, _ application: Application, _ timeline: [(Receipt, Answer)],
-        _ summaries: [Key<Push>: String], mayChange: Bool, test: Form?
+        _ device: Device, _ platform: Platform, _ application: Application, _ history: PushHistory, mayChange: Bool,
+        test: Form?
     ) -> PageView {
         var page = PageView(device.label, in: application, "Devices")
         let devices = Address.of(application, "devices")
@@ -254,20 +246,9 @@ struct DevicePages {
                 ])
             }
         }
-        let pushes = Section("What it was sent", text: "Among the latest \(timelinePushes) pushes.") {
-            Table(
-                "Timeline", ["Time", "Push", "Answer"],
-                timeline.map { receipt, answer in
-                    [
-                        [.time(receipt.push.acceptedAt)],
-                        [
-                            .link(
-                                summaries[receipt.push.key] ?? "[damaged]",
-                                Address.of(application, "pushes", receipt.push.receiptID.lowercased))
-                        ],
-                        [.badge(answer.name, answer.tone)],
-                    ]
-                }, empty: "None of them went to this device.")
+        let pushes = Section("What it was sent", text: "Newest first. An answer leads to what happened, and why.") {
+            history.table(
+                application, showsDevice: false, Address.of(application, "devices", device.uuid.lowercased))
         }
         page.sections = [facts]
         if let test {
@@ -300,7 +281,7 @@ struct DevicePages {
             switch answer {
             case .accepted: page.notice = "The provider accepted the test push."
             case .pending: page.problem = "The provider has not answered yet; see the push below."
-            default: page.problem = "The test push was not delivered: \(answer.name)"
+            default: page.problem = "The test push was not delivered. \(answer.words.title): \(answer.words.help)."
             }
             return .outcome(page)
         }

@@ -78,7 +78,8 @@ extension Admin {
             now: Instant
         ) {
             let advice = DeliveryAdvice(
-                delivery, isActive: device.isActive, parked: ParkedPlatform(platform), nodes: nodes, now: now)
+                delivery, isActive: device.isActive, registeredAt: device.lastSeenAt, parked: ParkedPlatform(platform),
+                nodes: nodes, now: now)
             device_uuid = device.uuid.lowercased
             answer = (delivery?.answer ?? .pending).name
             platform_uuid = platform.uuid.lowercased

@@ -7,12 +7,13 @@ struct PushPages {
     var routes: [PageRoute] {
         [
             make.application(.get, "pushes", .read, list), make.receipt(.get, "", .read, show),
-            make.receipt(.get, "/devices.csv", .read, csv), make.receipt(.post, "/write-off", .change, writeOff),
+            make.receipt(.get, "/devices.csv", .read, csv), make.receipt(.get, "/report.csv", .read, reportFile),
+            make.receipt(.post, "/write-off", .change, writeOff),
             make.receipt(.get, "/cancel", .send, askToCancel), make.receipt(.post, "/cancel", .send, cancel),
-        ] + followUpRoutes
+        ] + followUpRoutes + answerRoutes
     }
 
-    private static let perPage = 50
+    static let perPage = 50
 
     @Sendable private func list(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let before = visit.number("before").map { Key<Push>($0) }
@@ -77,24 +78,7 @@ struct PushPages {
     @Sendable private func show(
         _ visit: DashboardRequest, _ receipt: Receipt, _ application: Application
     ) async throws -> PageAnswer {
-        let store = visit.services.store
-        let kind = Answer.Kind(rawValue: visit.query["answer"]) ?? .failed
-        let cursor = visit.number("platform").flatMap { platform in
-            visit.number("device").map { AnswerCursor(platform: Key(platform), device: Key($0)) }
-        }
-        let details = try await visit.searching(application) {
-            PushDetails(
-                receipt: receipt, request: try await visit.request(of: receipt),
-                platforms: try await store.platforms(of: application.key),
-                answers: try await store.answerCounts(of: receipt.push.key),
-                events: try await store.counts(of: receipt.push.key),
-                faults: try await store.connectionFaults(of: receipt.push.key),
-                words: try await store.providerWords(of: receipt.push.key),
-                devices: try await store.answers(in: receipt.push.key, kind: kind, after: cursor, limit: Self.perPage),
-                kind: kind, times: try await store.answerTimes(of: receipt.push.key),
-                followUps: try await store.followUps(of: receipt.push.key),
-                reminders: try await store.reminders(of: receipt.push.key)?.schedule)
-        }
+        let details = try await visit.searching(application) { try await self.details(visit, receipt, application) }
         var page = Self.page(details, application)
         switch visit.query["done"] {
         case "sent": page.notice = "Accepted. The numbers below follow by themselves."
@@ -131,167 +115,23 @@ struct PushPages {
         return .page(page)
     }
 
-    /// The data of a push's page.
-    struct PushDetails: Sendable {
-        let receipt: Receipt
-        /// nil where it cannot be read, or was deleted.
-        let request: PushRequest?
-        let platforms: [Platform]
-        let answers: [Key<Platform>: [Answer: Int]]
-        let events: [Key<Platform>: AnalyticsCounts]
-        let faults: [PlatformFault]
-        /// Sentences of providers on devices that they did not accept at once.
-        let words: [String]
-        let devices: AnswerPage
-        let kind: Answer.Kind
-        let times: AnswerTimes
-        let followUps: [FollowUp]
-        /// The schedule of its reminders; nil for none.
-        let reminders: Key<Schedule>?
-    }
-
-    static func page(_ details: PushDetails, _ application: Application) -> PageView {
-        let receipt = details.receipt
-        let address = Address.of(application, "pushes", receipt.push.receiptID.lowercased)
-        let opened = details.events.values.reduce(0) { $0 + Int($1[.opened] ?? 0) }
-        var page = PageView(details.request?.content.summary ?? "Push", in: application, "Pushes") {
-            facts(details, application)
-            byPlatform(details)
-            byDevice(details, application, address)
-        }
-        page.stats = [
-            Stat("Devices", receipt.devices, detail: receipt.isFannedOut ? "" : "so far"),
-            Stat("Accepted", receipt.count(.accepted)),
-            Stat("Not delivered", receipt.count(.failed)), Stat("Waiting", receipt.count(.pending)),
-            Stat("Opened", opened),
-        ]
-        if let request = details.request {
-            page.sections.append(
-                Section("Content") {
-                    Code("JSON", request.content.shown)
-                })
-        }
-        return page
-    }
-
-    private static func facts(_ details: PushDetails, _ application: Application) -> Section {
-        let receipt = details.receipt
-        return Section {
-            Facts {
-                Fact(
-                    "State",
-                    [receipt.stateValue]
-                        + receipt.parked.map {
-                            .text("\($0.name): \($0.parking.detail)\(Parking.nextProbe($0.parking.probe?.at.text))")
-                        })
-                Fact("Target", .text(details.request?.target.words ?? "not known"))
-                Fact("Receipt id", .code(receipt.push.receiptID.lowercased))
-                Fact("Accepted", .time(receipt.push.acceptedAt))
-                Fact("First answer", .time(receipt.firstAnswerAt, none: "none yet"))
-                Fact("Done", .time(receipt.settledAt, none: "not yet"))
-                pace(details)
-                Fact("Expires", .time(receipt.push.expiresAt))
-                Fact("Urgency", .text(receipt.push.lane.word))
-                Fact("Guarantee", .text(receipt.push.guarantee == .atLeastOnce ? "at least once" : "at most once"))
-                if let pacing = details.request?.content.pacing {
-                    if let kind = pacing.kind { Fact("Kind", .text(kind)) }
-                    if let rate = pacing.perMinute { Fact("Throttle", .text("\(rate) devices a minute")) }
-                    if let reminders = pacing.reminders, details.request?.content.follows?.isReminder != true {
-                        Fact(
-                            "Reminders",
-                            [.text(reminders.words)]
-                                + (details.reminders.map {
-                                    [.link("their schedule", Address.of(application, "schedules", $0.id))]
-                                } ?? []))
-                    }
-                }
-                for fault in details.faults {
-                    Fact("Waits for", .badge("no connection", .warn), .text("\(fault.fault.detail)"))
-                }
-                facts(following: details, application)
-                for words in details.words { Fact("The provider said", .text(words)) }
-            }
-        }
-    }
-
-    /// How long after its acceptance the devices had their answers, batch by batch.
-    private static func pace(_ details: PushDetails) -> Fact {
-        let shares = [("half", 0.5), ("90 %", 0.9), ("99 %", 0.99), ("all", 1)]
-        let words = shares.compactMap { name, share in
-            details.times.time(ofShare: share).map { at in
-                "\(name) after \((at - details.receipt.push.acceptedAt).inSeconds)"
-            }
-        }
-        return Fact(
-            details.receipt.settledAt == nil ? "Answered so far" : "Answered",
-            .text(words.isEmpty ? "none" : words.joined(separator: ", ")))
-    }
-
-    private static func byPlatform(_ details: PushDetails) -> Section {
-        let names = Dictionary(uniqueKeysWithValues: details.platforms.map { ($0.key, $0.name) })
-        let rows = details.answers.sorted { $0.key < $1.key }.flatMap { platform, counts in
-            counts.filter { $0.value > 0 }.sorted { $0.key.code < $1.key.code }.map { answer, count -> [[Value]] in
-                [[.text(names[platform] ?? "deleted platform")], [.badge(answer.name, answer.tone)], [.number(count)]]
-            }
-        }
-        return Section("By platform and answer") {
-            Table("Answers", ["Platform", "Answer", "#Devices"], rows, empty: "No device has an answer yet.")
-        }
-    }
-
-    private static func byDevice(_ details: PushDetails, _ application: Application, _ address: String) -> Section {
-        let kinds: [Answer.Kind] = [.failed, .accepted, .pending, .refused, .gone, .expired, .unknown, .skipped]
-        let form = Form.filter(
-            address,
-            [
-                .select(
-                    "answer", "Answer", details.kind.rawValue,
-                    kinds.map { ($0.rawValue, $0 == .failed ? "not delivered" : $0.rawValue) })
-            ], "Show")
-        var table = Table(
-            "Devices", ["Device", "Answer"],
-            details.devices.answers.map { found in
-                [
-                    [.link(found.uuid.lowercased, Address.of(application, "devices", found.uuid.lowercased))],
-                    [.badge(found.answer.name, found.answer.tone)],
-                ]
-            },
-            empty: details.devices.next == nil
-                ? "No device has this answer." : "None so far; there is more to look through.")
-        if let next = details.devices.next {
-            table.next = Address.query(
-                address,
-                [
-                    ("answer", details.kind.rawValue), ("platform", String(next.platform.rawValue)),
-                    ("device", String(next.device.rawValue)),
-                ])
-        }
-        return Section("Devices by answer") {
-            form
-            table
-            ButtonRow([
-                Link("These as CSV", Address.query("\(address)/devices.csv", [("answer", details.kind.rawValue)]))
-            ])
-        }
-    }
-
     /// The most rows of a file. More devices are read by the admin API, page by page.
     private static let csvRowsMax = 20_000
 
     @Sendable private func csv(_ visit: DashboardRequest, _ receipt: Receipt, _ application: Application) async throws
         -> PageAnswer
     {
-        let kind = Answer.Kind(rawValue: visit.query["answer"]) ?? .failed
+        let wanted = WantedAnswer(visit.query)
         var (lines, after) = (["device_uuid,answer"], AnswerCursor?.none)
         try await visit.services.shares.holding(.exports, for: visit.holder(application)) {
             repeat {
                 let found = try await visit.services.store.answers(
-                    in: receipt.push.key, kind: kind, after: after, limit: 1_000)
+                    in: receipt.push.key, kind: wanted.kind, only: wanted.only, after: after, limit: 1_000)
                 lines += found.answers.map { "\($0.uuid.lowercased),\($0.answer.name)" }
                 after = found.next
             } while after != nil && lines.count < Self.csvRowsMax
         }
-        let name = "push-\(receipt.push.receiptID.lowercased)-\(kind.rawValue).csv"
+        let name = "push-\(receipt.push.receiptID.lowercased)-\(wanted.kind.rawValue).csv"
         return .response(.file(lines.joined(separator: "\r\n") + "\r\n", named: name, type: "text/csv"))
     }
 
@@ -380,7 +220,7 @@ struct PushPages {
 }
 
 extension Push.Content {
-    /// The content as a sender writes it.
+    /// The content as a sender writes it, to search it for a text.
     var shown: String {
         var members: JSONObject = [:]
         members["body"] = body.map(JSONValue.string)

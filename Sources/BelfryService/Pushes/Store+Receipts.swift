@@ -92,15 +92,52 @@ extension Store {
             })
     }
 
+    /// The answers that devices have in some pushes, without those that cannot be read. Reads at most one batch for each device and push.
+    package func answers(
+        of devices: [Device], in pushes: [Key<Push>]
+    ) async throws -> [Key<Push>: [Key<Device>: Answer]] {
+        try await read { db in
+            var found: [Key<Push>: [Key<Device>: Answer]] = [:]
+            for device in devices {
+                try db.prepared(ReceiptStatements.ofDevice).each(SQLKeys(pushes), device.platformKey, device.key) {
+                    row in
+                    let batch = row.withBlob(1) { devices in
+                        row.withBlob(2) { AnswerSearch.Candidate(platform: Key(0), devices: devices, answers: $0) }
+                    }
+                    if let answer = batch?.answer(of: device.key) {
+                        found[Key(row.integer(0)), default: [:]][device.key] = answer
+                    }
+                }
+            }
+            return found
+        }
+    }
+
+    /// The reports of a device's app about a push.
+    package func reports(of device: Device, in push: Key<Push>) async throws -> Set<PushReport> {
+        let own = DeviceBlock(device.key)
+        return try await read { db in
+            let reports = try db.prepared(ReportStatements.ofPush)
+            return try Set(
+                PushReport.allCases.filter { report in
+                    let block = try reports.first(
+                        push, report.kind.rawValue, device.platformKey, own.number, 1, as: DeviceBlock.init)
+                    return block?.number == own.number && (block?.bits ?? 0) & own.bits != 0
+                })
+        }
+    }
+
     /// The devices of a push with an answer of one kind, by platform and device, after `after`.
     ///
     /// A store reads a bounded number of batches: it may find fewer than `limit`, or none, and still return a `next`.
+    ///
+    /// - Parameter only: the only answer that counts; nil for all of the kind.
     package func answers(
-        in push: Key<Push>, kind: Answer.Kind, after: AnswerCursor?, limit: Int
+        in push: Key<Push>, kind: Answer.Kind, only: Answer? = nil, after: AnswerCursor?, limit: Int
     ) async throws -> AnswerPage {
         let naming = secrets.naming
         let page = try await read { db in
-            var search = AnswerSearch(kind: kind, after: after, limit: limit, naming: naming)
+            var search = AnswerSearch(kind: kind, only: only, after: after, limit: limit, naming: naming)
             let platform = after?.platform ?? Key(0)
             let start = try db.prepared(ReceiptStatements.batchHolding).first(
                 push, platform, after?.device ?? Key(0), as: { $0.integer(0) })
@@ -191,6 +228,28 @@ enum ReceiptStatements {
          WHERE push_id = $1 AND platform_id = $2 AND first_device_id <= $3
          ORDER BY first_device_id DESC
          LIMIT 1
+        """
+
+    /// The batches of pushes that may hold a device. One step through `batch_device` for each push.
+    static let ofDevice: SQLText = """
+        \(sqlite: """
+            SELECT own.value, batch.devices, batch.answers /* receipts.of_device */
+              FROM json_each($1) AS own
+              CROSS JOIN batch ON batch.id = (
+                SELECT id FROM batch AS held
+                 WHERE held.push_id = own.value AND held.platform_id = $2 AND held.first_device_id <= $3
+                 ORDER BY held.first_device_id DESC LIMIT 1)
+             WHERE batch.last_device_id >= $3
+            """,
+            postgres: """
+            SELECT own.id, held.devices, held.answers /* receipts.of_device */
+              FROM unnest($1) AS own (id)
+              CROSS JOIN LATERAL (
+                SELECT devices, answers, last_device_id FROM batch
+                 WHERE push_id = own.id AND platform_id = $2 AND first_device_id <= $3
+                 ORDER BY first_device_id DESC LIMIT 1) AS held
+             WHERE held.last_device_id >= $3
+            """)
         """
 
     /// Scans `batch_device` from a batch on.

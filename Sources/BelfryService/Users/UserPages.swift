@@ -19,9 +19,10 @@ struct UserPages {
     }
 
     private static let perPage = 50
-    /// How many of the latest pushes are asked for how many of the devices.
-    private static let timelinePushes = 25
+    /// The most devices whose pushes are shown.
     private static let timelineDevices = 10
+    /// The most answers to pushes in a user's file.
+    private static let filePushesMax = 10_000
 
     @Sendable private func list(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let id = visit.query.raw("id")
@@ -98,30 +99,26 @@ extension UserPages {
     struct UserDetails: Sendable {
         let user: User
         let devices: [(device: Device, platform: Platform)]
-        /// The latest pushes that went to one of the devices, the newest first.
-        let pushes: [(receipt: Receipt, device: Device, answer: Answer)]
-        let summaries: [Key<Push>: String]
+        /// The pushes that went to one of the devices.
+        let history: PushHistory
         /// Messages of Carma.
         let messages: [CarmaMessage]
     }
 
-    private func story(_ id: String, _ visit: DashboardRequest, _ application: Application) async throws -> UserDetails
-    {
+    private func story(
+        _ id: String, _ visit: DashboardRequest, _ application: Application, pushesMax: Int = 25
+    ) async throws -> UserDetails {
         guard let user = try await users.user(id, of: application) else { throw APIError.none("user") }
         let store = visit.services.store
         let devices = try await users.devices(of: id, of: application)
-        var pushes: [(receipt: Receipt, device: Device, answer: Answer)] = []
-        try await visit.searching(application) {
-            for receipt in try await store.receipts(of: application.key, before: nil, limit: Self.timelinePushes) {
-                for (device, _) in devices.prefix(Self.timelineDevices) {
-                    guard let answer = try await store.answer(of: device.key, in: receipt.push.key) else { continue }
-                    pushes.append((receipt, device, answer))
-                }
-            }
+        let before = visit.number("before").map { Key<Push>($0) }
+        let history = try await visit.searching(application) {
+            try await PushHistory(
+                of: devices.prefix(Self.timelineDevices).map(\.0), in: application, before: before, limit: pushesMax,
+                store)
         }
         return UserDetails(
-            user: user, devices: devices.map { ($0, $1) }, pushes: pushes,
-            summaries: try await visit.summaries(of: pushes.map(\.receipt)),
+            user: user, devices: devices.map { ($0, $1) }, history: history,
             messages: try await store.carmaMessages(of: user.id, application.key))
     }
 
@@ -190,21 +187,12 @@ extension UserPages {
     private static func timeline(_ story: UserDetails, _ application: Application) -> Section {
         Section(
             "What they were sent",
-            text: "Among the latest \(timelinePushes) pushes, to the first \(timelineDevices) devices."
+            text: "Newest first"
+                + (story.devices.count > timelineDevices ? ", to the first \(timelineDevices) devices" : "")
+                + ". An answer leads to what happened, and why."
         ) {
-            Table(
-                "Timeline", ["Time", "Push", "Device", "Answer"],
-                story.pushes.map { receipt, device, answer in
-                    [
-                        [.time(receipt.push.acceptedAt)],
-                        [
-                            .link(
-                                story.summaries[receipt.push.key] ?? "[damaged]",
-                                Address.of(application, "pushes", receipt.push.receiptID.lowercased))
-                        ],
-                        [.text(device.label)], [.badge(answer.name, answer.tone)],
-                    ]
-                }, empty: "None of them went to a device of this user.")
+            story.history.table(
+                application, showsDevice: true, Address.of(application, "users"), [("id", story.user.id)])
         }
     }
 }
@@ -274,7 +262,7 @@ extension UserPages {
 
 extension UserPages {
     @Sendable private func export(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
-        let story = try await story(visit.query.raw("id"), visit, application)
+        let story = try await story(visit.query.raw("id"), visit, application, pushesMax: Self.filePushesMax)
         return .response(.file(Self.file(story).flat, named: "user.json", type: "application/json"))
     }
 
@@ -286,12 +274,12 @@ extension UserPages {
             "updated_at": .text(user.updatedAt?.text),
             "devices": .array(story.devices.map { device, platform in file(device, on: platform) }),
             "pushes": .array(
-                story.pushes.map { receipt, device, answer in
+                story.history.entries.map { entry in
                     .object([
-                        "receipt_id": .string(receipt.push.receiptID.lowercased),
-                        "accepted_at": .string(receipt.push.acceptedAt.text),
-                        "summary": .text(story.summaries[receipt.push.key]),
-                        "device_uuid": .string(device.uuid.lowercased), "answer": .string(answer.name),
+                        "receipt_id": .string(entry.push.receiptID.lowercased),
+                        "accepted_at": .string(entry.push.acceptedAt.text),
+                        "summary": .text(story.history.summaries[entry.push.key]),
+                        "device_uuid": .string(entry.device.uuid.lowercased), "answer": .string(entry.answer.name),
                     ])
                 }),
             "messages": .array(

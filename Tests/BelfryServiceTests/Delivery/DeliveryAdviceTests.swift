@@ -54,6 +54,16 @@ import Testing
         #expect(active.help?.contains("stays active") == true)
         let inactive = DeliveryAdvice(delivery(.gone), isActive: false, parked: nil, now: .zero)
         #expect(inactive.help?.contains("gets a new token") == true)
+        func help(_ said: String, registeredAt: Instant) -> String? {
+            let delivery = DeviceDelivery(
+                platform: Key(1), answer: .gone, attempts: [.init(number: 1, at: .zero, answer: said)], claims: 1,
+                answeredAt: .zero + .seconds(60), next: .nothing)
+            return DeliveryAdvice(delivery, isActive: true, registeredAt: registeredAt, parked: nil, now: .zero).help
+        }
+        let (dated, undated) = ("gone: the token is dead since x", "gone: the token is dead, since when is not said")
+        #expect(help(dated, registeredAt: .zero + .seconds(61))?.contains("its app registered at") == true)
+        #expect(help(dated, registeredAt: .zero)?.contains("a time before the device registered") == true)
+        #expect(help(undated, registeredAt: .zero)?.hasSuffix("no time from which the token is dead") == true)
     }
 
     @Test(arguments: Refusal.allCases) func `every refusal has a sentence on what helps`(refusal: Refusal) {

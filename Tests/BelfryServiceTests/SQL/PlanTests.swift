@@ -117,6 +117,9 @@ import Testing
         Plan(
             ReceiptStatements.batches, "USING INDEX batch_device (push_id=? AND (platform_id,first_device_id)>(?,?))"),
         Plan(ReceiptStatements.allAnswers, "USING INDEX batch_device (push_id=?)"),
+        Plan(
+            ReceiptStatements.ofDevice, "INDEX batch_device (push_id=? AND platform_id=? AND first_device_id<?)"),
+        Plan(AuditStatements.ofPush, "USING INDEX audit_at (at_ms>? AND at_ms<?)"),
         Plan(PlatformDeletionStatements.anyActive, "USING COVERING INDEX device_reach (platform_id=? AND reach>?)"),
         Plan(AdminKeyStatements.ofTenant, "USING INDEX admin_key_tenant (tenant_id=? AND rowid>?)"),
         Plan(AdminKeyStatements.ofApplication, "USING INDEX admin_key_application (application_id=? AND rowid>?)"),

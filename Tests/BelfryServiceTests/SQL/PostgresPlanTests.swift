@@ -124,6 +124,8 @@ import Testing
         Plan(ReceiptStatements.open, "bigint, bigint", "Index Only Scan Backward using push_progress_open"),
         Plan(ReceiptStatements.batchHolding, "bigint, bigint, bigint", "Backward using batch_device"),
         Plan(ReceiptStatements.batches, "bigint, bigint, bigint, bigint", "using batch_device"),
+        Plan(ReceiptStatements.ofDevice, "bigint[], bigint, bigint", "Index Scan Backward using batch_device"),
+        Plan(AuditStatements.ofPush, "bigint, bigint, bigint, text", "using audit_at"),
         Plan(AdminKeyStatements.ofTenant, "bigint, bigint, bigint", "using admin_key_tenant"),
         Plan(AdminKeyStatements.ofApplication, "bigint, bigint, bigint", "using admin_key_application"),
         Plan(
