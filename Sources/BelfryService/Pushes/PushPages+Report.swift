@@ -233,12 +233,6 @@ extension PushPages {
                 "By the time since the push was accepted. When devices opened it is counted for all pushes together, in Analytics."
         ) {
             Chart("Devices answered over time", series: ["devices answered"], columns)
-            Tag("details") {
-                Tag("summary", "Numbers")
-                Table(
-                    "Numbers of the chart", ["From", "#Devices"],
-                    columns.filter { $0.values != [0] }.map { [[.text($0.name)], [.number($0.values[0])]] }, empty: "")
-            }
         }
     }
 
