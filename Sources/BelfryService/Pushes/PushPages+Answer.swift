@@ -26,7 +26,7 @@ extension PushPages {
     }
 }
 
-/// What became of a push for one device.
+/// The outcome of a push for one device, with its reasons.
 struct DeliveryStory: Sendable {
     let receipt: Receipt
     /// nil where it cannot be read, or was deleted.
@@ -156,7 +156,7 @@ struct DeliveryStory: Sendable {
     }
 }
 
-/// What happened, one after the other.
+/// The events in their order.
 struct Timeline: Component {
     private let moments: [Moment]
 
