@@ -207,7 +207,10 @@ function show(request) {
   shown = fresh.cloneNode(true);
   const stops = () => [...main.querySelectorAll("a[href], button, summary, [tabindex]")];
   const focus = stops().indexOf(document.activeElement);
+  const folds = () => [...main.querySelectorAll("details")];
+  const unfolded = folds().map(fold => fold.open);
   main.replaceChildren(...fresh.childNodes);
+  folds().forEach((fold, index) => { fold.open ||= unfolded[index]; });
   prepare(main);
   document.title = request.response.title;
   if (focus >= 0) stops()[focus]?.focus({ preventScroll: true });

@@ -29,6 +29,13 @@ extension Store {
         }
     }
 
+    /// The name of the campaign that sent a push once; nil for any other. Looks at the schedules of all campaigns of the application.
+    func campaign(of push: PushHead) async throws -> String? {
+        try await readCommitted { db in
+            try db.prepared(CampaignStatements.ofPush).first(push.applicationKey, push.receiptID) { $0.text(0) }
+        }
+    }
+
     func create(
         _ name: String, _ plan: CampaignPlan, of application: Key<Application>, by maker: CampaignPerson
     ) async throws -> Campaign {
@@ -290,6 +297,15 @@ enum CampaignStatements {
          WHERE campaign_id = $1
          ORDER BY place
          LIMIT $2
+        """
+
+    /// Scans `campaign_name`; an application has at most `Campaign.countMax`.
+    static let ofPush: SQLText = """
+        SELECT name /* campaigns.of_push */ FROM campaign
+         WHERE application_id = $1
+           AND $2 IN (SELECT (SELECT receipt_id FROM schedule WHERE schedule.id = schedule_id)
+                        FROM campaign_part WHERE campaign_id = campaign.id)
+         LIMIT 1
         """
 
     static let addPart: SQLText = """

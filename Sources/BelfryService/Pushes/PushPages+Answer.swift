@@ -26,7 +26,7 @@ extension PushPages {
     }
 }
 
-/// The outcome of a push for one device, with its reasons.
+/// The story of one device and one push.
 struct DeliveryStory: Sendable {
     let receipt: Receipt
     /// nil where it cannot be read, or was deleted.
@@ -156,7 +156,7 @@ struct DeliveryStory: Sendable {
     }
 }
 
-/// The events in their order.
+/// Events, one after the other.
 struct Timeline: Component {
     private let moments: [Moment]
 

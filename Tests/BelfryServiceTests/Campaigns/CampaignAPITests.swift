@@ -143,6 +143,7 @@ import Testing
         let push = try #require(try await fixture.server.store.allPushes().first)
         let receipt = try #require(try await fixture.server.store.receipt(push.receiptID))
         #expect(receipt.settledAt != nil && receipt.count(.accepted) == 0)
+        #expect(try await fixture.server.store.campaign(of: push.head) == "spring")
         #expect(try await fixture.server.store.allPushes().count == 1)
         #expect(try await fixture.send(.delete, "campaigns/spring").status == 204)
         #expect(try await fixture.send(.get, "campaigns/spring").status == 404)

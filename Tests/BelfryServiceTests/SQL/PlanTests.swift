@@ -65,6 +65,7 @@ import Testing
         Plan(TemplateStatements.list, "USING INDEX template_name (application_id=?)"),
         Plan(CampaignStatements.list, "USING INDEX campaign_application (application_id=?)"),
         Plan(CampaignStatements.parts, "USING PRIMARY KEY (campaign_id=?)"),
+        Plan(CampaignStatements.ofPush, "SEARCH campaign_part USING PRIMARY KEY (campaign_id=?)"),
         Plan(TopicDeletionStatements.expired, "USING INDEX topic_expiry (expires_at_ms<?)"),
         Plan(SearchIndexStatements.behind, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         Plan(SearchIndexStatements.deletePostings, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
