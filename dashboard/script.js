@@ -357,7 +357,7 @@ list.addEventListener("click", event => {
 });
 if (searchForm) {
   const shown = searchForm.querySelector("[name=q]");
-  shown.placeholder = "Search (Ctrl-K)";
+  if (matchMedia("(pointer: fine)").matches) shown.placeholder = "Search (Ctrl-K)";
   const move = () => {
     openFinder(shown.value);
     shown.value = "";

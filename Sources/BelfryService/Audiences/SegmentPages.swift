@@ -174,10 +174,10 @@ struct SegmentPages {
             ]
         }
         if visit.may(.change, Permission.Subject(application)) {
-            page.sections.append(Section("Change it") { form })
+            page.sections.append(Section("Edit") { form })
             page.sections.append(
                 Section(
-                    "Delete it", text: users.isEmpty ? "" : "Remove it from everything that uses it first.",
+                    "Delete", text: users.isEmpty ? "" : "Remove it from everything that uses it first.",
                     style: .danger
                 ) { if users.isEmpty { ButtonRow([Self.deleteForm(segment, application)]) } })
         }
@@ -303,7 +303,7 @@ struct SegmentPages {
     }
 
     private static func deleteForm(_ segment: Segment, _ application: Application) -> Form {
-        .button(Address.of(application, "segments", segment.name, "delete"), "Delete it", isDanger: true)
+        .button(Address.of(application, "segments", segment.name, "delete"), "Delete the segment", isDanger: true)
     }
 
     @Sendable private func delete(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
@@ -312,8 +312,8 @@ struct SegmentPages {
         let isUsed = try await !service.users(of: segment.name, application.key).isEmpty
         if !isUsed,
             let question = visit.question(
-                "Delete the segment “\(segment.name)”?", "Its versions and its daily sizes go with it.",
-                [Fact("Expression", .code(segment.expression.text))], yes: "Delete it",
+                "Delete the segment “\(segment.name)”?", "Its versions and its daily sizes are deleted too.",
+                [Fact("Expression", .code(segment.expression.text))], yes: "Delete the segment",
                 no: segment.address(in: application))
         {
             return question

@@ -195,12 +195,13 @@ struct CampaignPages {
                 Section { ButtonRow(Self.buttons(campaign, application, visit.author)) }, at: 1)
         }
         if visit.may(.change, Permission.Subject(application)) {
-            if campaign.state == .draft { page.sections.append(Section("Change it") { form }) }
+            if campaign.state == .draft { page.sections.append(Section("Edit") { form }) }
             if campaign.state != .running {
                 page.sections.append(
-                    Section("Delete it", text: "Its pushes stay.", style: .danger) {
+                    Section("Delete", text: "Its pushes are kept.", style: .danger) {
                         ButtonRow([
-                            Form.button(Self.address(campaign, application, "delete"), "Delete it", isDanger: true)
+                            Form.button(
+                                Self.address(campaign, application, "delete"), "Delete the campaign", isDanger: true)
                         ])
                     })
             }
@@ -394,8 +395,8 @@ struct CampaignPages {
     @Sendable private func delete(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let campaign = try await campaign(visit, application)
         let question = visit.question(
-            "Delete the campaign “\(campaign.name)”?", "Its report goes with it. Its pushes stay.", [],
-            yes: "Delete it", no: Self.address(campaign, application))
+            "Delete the campaign “\(campaign.name)”?", "Its report is deleted too. Its pushes are kept.", [],
+            yes: "Delete the campaign", no: Self.address(campaign, application))
         if let question { return question }
         try await visit.services.all.campaigns.delete(campaign, of: application, by: visit.author)
         return .redirect(Address.query(Address.of(application, "campaigns"), [("done", "deleted")]))

@@ -52,7 +52,7 @@ struct DashboardRequest: Sendable {
             Section(text: text, style: .danger) {
                 Facts(facts)
                 answer
-                ButtonRow([Link("Leave it as it is", home)])
+                ButtonRow([Link("Keep it as it is", home)])
             }
         ]
         return .page(page)

@@ -39,7 +39,7 @@ struct HeldForm: Sendable {
     static let wasButton = "You had been logged out, so nothing was done. Log in, and do it again."
 
     static let ofAnEarlierLogin =
-        "The form was of an earlier login, so nothing was done. Here it is as you sent it; passwords and files are to be given again."
+        "The form is from an earlier login, so nothing was done. Here it is as you sent it; enter passwords and choose files again."
 
     /// The request for its page.
     func request(like posted: Request) -> Request {

@@ -16,7 +16,7 @@ struct SingleUse: Sendable {
     static let repeated = "again"
     static let doneOnce = "You sent this form twice. It was done once; this is the result."
     static let doneBefore =
-        "You sent this form before, and that was done. Send it again and it is done a second time; passwords and files are to be given again."
+        "You sent this form before, and it was done. If you send it again, it is done a second time; enter passwords and choose files again."
     /// The most that is kept of a result, and of a person; the oldest give way.
     static let (resultBytesMax, resultsMax) = (16_384, 32)
     /// When a second click looks for the result of the first: after ever longer pauses, some 13 s in all.
@@ -112,7 +112,7 @@ struct SingleUse: Sendable {
         let name = Self.resultName(part, visit)
         guard let answer = try await once.store.answer(to: name) else {
             throw APIError(
-                .notFound, "There is no such page any more: the last \(Self.resultsMax) results are kept, for a day")
+                .notFound, "This page is gone: the last \(Self.resultsMax) results are kept, for a day")
         }
         if visit.query[Self.repeated] == "1" { return .page(Self.donePage(visit, isSecret: isSecret)) }
         // HEAD shows nothing.
@@ -171,9 +171,9 @@ struct SingleUse: Sendable {
     }()
 
     private static func unknownPage(_ visit: DashboardRequest) -> PageView {
-        var page = PageView("Sent before")
+        var page = PageView("Already sent")
         page.problem =
-            "This form was sent before, and it is not known yet whether it took effect. Look before you send it again."
+            "This form was sent before, and it is not known yet whether it took effect. Check before you send it again."
         page.actions = [Link("Reload the page", visit.request.uri.path, isMain: true)]
         return page
     }
@@ -188,8 +188,8 @@ struct SingleUse: Sendable {
 
     /// The page for a form that was done with other values, and cannot be shown again with these.
     static func doneBeforePage(_ visit: DashboardRequest) -> PageView {
-        var page = PageView("Sent before, with other values")
-        page.lead = "What you sent first was done. These values were not taken."
+        var page = PageView("Already sent, with other values")
+        page.lead = "What you sent first was done. These values were not used."
         page.actions = [Link("Reload the page", Address.checked(next: visit.form.raw(HeldForm.pageField)))]
         return page
     }

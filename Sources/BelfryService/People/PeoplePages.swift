@@ -278,7 +278,7 @@ struct PeoplePages {
         try visit.require(.administer, on: Permission.Subject(link.bounds), called: "link")
         let question = visit.question(
             "Withdraw the link for \(link.email?.text ?? "the first operator")?",
-            "It cannot be used any more.", [], yes: "Withdraw it",
+            "Nobody can use it then.", [], yes: "Withdraw it",
             no: Address.path("admin", "people"))
         if let question { return question }
         try await visit.services.people.withdraw(link, by: visit.author)

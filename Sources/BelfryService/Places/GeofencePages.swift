@@ -182,7 +182,7 @@ struct GeofencePages {
         ]
         guard visit.may(.change, Permission.Subject(application)) else { return page }
         page.sections.append(
-            Section("Change it", text: "Devices get the change within a moment.") {
+            Section("Edit", text: "Devices get the change within a moment.") {
                 filled ?? form(application, offer, fence, now: visit.services.clock.now)
                 ButtonRow([
                     .button(Address.of(application, "geofences", "\(fence.key)", "delete"), "Delete", isDanger: true)
@@ -210,7 +210,7 @@ struct GeofencePages {
     @Sendable private func delete(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let fence = try await geofence(visit, application)
         let question = visit.question(
-            "Delete this geofence?", "Devices forget it when they next ask for what has changed.", [], yes: "Delete it",
+            "Delete this geofence?", "Devices drop it when they next ask for changes.", [], yes: "Delete it",
             no: Address.of(application, "geofences", "\(fence.key)"))
         if let question { return question }
         try await visit.services.all.places.delete(fence.key, of: application, by: visit.author)
@@ -370,7 +370,7 @@ struct GroupPages {
         if mayChange {
             let offered = filled == nil ? try await locations(visit, application) : []
             page.sections.append(
-                Section("Change it") {
+                Section("Edit") {
                     filled ?? form(application, offered, group)
                     ButtonRow([
                         .button(Address.of(application, "groups", "\(group.key)", "delete"), "Delete", isDanger: true)

@@ -275,7 +275,7 @@ struct SchedulePages {
             page.actions =
                 schedule.ending == nil
                     && schedule.reminders == nil
-                ? [Link("Change it", Address.of(application, "schedules", schedule.key.id, "edit"), isMain: true)] : []
+                ? [Link("Edit", Address.of(application, "schedules", schedule.key.id, "edit"), isMain: true)] : []
             if schedule.reminders == nil { page.actions.append(Link("Send again, changed", again)) }
         }
         let facts = Section {
@@ -344,8 +344,8 @@ struct SchedulePages {
         return visit.question(
             "Cancel “\(request.content.summary)”?",
             (schedule.recurrence?.isLocal == true
-                ? "It is never sent then, and recipients whose time is still to come do not get what is on its way."
-                : "It is never sent then.") + " It can be copied into a new one.",
+                ? "It will never be sent, and recipients whose time has not come yet get nothing of the push that is on its way."
+                : "It will never be sent.") + " It can be copied into a new one.",
             [
                 Fact("Would go to", .badge(devices, .warn), .text(request.target.words)),
                 Fact("Due", .time(schedule.nextAt, none: "paused")),

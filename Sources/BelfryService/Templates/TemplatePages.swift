@@ -100,13 +100,14 @@ struct TemplatePages {
                 if mayChange {
                     ButtonRow([
                         Form.button(
-                            Address.of(application, "templates", template.name, "delete"), "Delete it", isDanger: true)
+                            Address.of(application, "templates", template.name, "delete"), "Delete the template",
+                            isDanger: true)
                     ])
                 }
             }
         }
         if let looks { page.sections.append(looks) }
-        if mayChange { page.sections.append(Section("Change it") { form }) }
+        if mayChange { page.sections.append(Section("Edit") { form }) }
         if !versions.isEmpty {
             page.sections.append(
                 Section("Earlier versions") {
@@ -149,8 +150,9 @@ struct TemplatePages {
     @Sendable private func delete(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let template = try await template(visit, application)
         let question = visit.question(
-            "Delete the template “\(template.name)”?", "Its versions are deleted too. Pushes that were sent stay.", [],
-            yes: "Delete it", no: Self.address(template.name, application))
+            "Delete the template “\(template.name)”?", "Its versions are deleted too. Pushes that were sent are kept.",
+            [],
+            yes: "Delete the template", no: Self.address(template.name, application))
         if let question { return question }
         try await visit.services.all.templates.delete(template.name, of: application, by: visit.author)
         return .redirect(Address.query(Address.of(application, "templates"), [("done", "deleted")]))

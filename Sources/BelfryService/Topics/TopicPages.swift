@@ -151,7 +151,7 @@ struct TopicPages {
         return visit.question(
             "Delete the topic “\(topic.name)”?",
             "Its devices are unsubscribed. Only their apps can subscribe them again.",
-            [Fact("Subscribers", .number(count)), naming], yes: "Delete it",
+            [Fact("Subscribers", .number(count)), naming], yes: "Delete the topic",
             no: Address.of(application, "topics", topic.name))
     }
 

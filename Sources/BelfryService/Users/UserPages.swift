@@ -128,7 +128,7 @@ extension UserPages {
         let story = try await story(id, visit, application)
         var page = Self.page(story, application)
         guard visit.may(.change, Permission.Subject(application)) else { return page }
-        let change = Section("Change the profile") { profile ?? Self.profileForm(story.user, application) }
+        let change = Section("Edit the profile") { profile ?? Self.profileForm(story.user, application) }
         let danger = Section(
             "Erase",
             text:
@@ -164,7 +164,7 @@ extension UserPages {
                 }
                 ButtonRow([
                     Link(
-                        "All that is known, as a file",
+                        "Download all data",
                         Address.query(Address.of(application, "users", "export"), [("id", user.id)]))
                 ])
             }

@@ -122,7 +122,7 @@ import Testing
         for page in ["\(path)/segments", "\(path)/segments/dairy"] {
             let text = try await reader.get(page)
             #expect(text.status == .ok && text.contains("topic:dairy"))
-            #expect(!text.contains("New segment") && !text.contains("Change it") && !text.contains("Delete it"))
+            #expect(!text.contains("New segment") && !text.contains(">Edit<") && !text.contains("Delete the segment"))
         }
         #expect(try await reader.post("\(path)/segments/dairy", [("where", "imported")]).status == .forbidden)
     }

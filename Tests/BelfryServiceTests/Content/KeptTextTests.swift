@@ -76,7 +76,7 @@ import Testing
         let typed = [("name", "Dairy")]
         let fields = try dashboard.formFields("/dashboard/admin/tenants", of: ann) + typed
         let page = try await browser.post("/admin/tenants", fields, token: other)
-        #expect(page.status == .forbidden && page.contains("of an earlier login"))
+        #expect(page.status == .forbidden && page.contains("from an earlier login"))
         #expect(try Self.value("name", in: page) == "Dairy")
         for theirs in [
             [("form_page", "/dashboard/admin/tenants")], try dashboard.formFields("/dashboard/admin/tenants", of: bob),
@@ -224,7 +224,7 @@ import Testing
         ] {
             let question = try await browser.post(path)
             #expect(
-                question.status == .ok && question.contains(words) && question.contains("Leave it as it is"), "\(path)")
+                question.status == .ok && question.contains(words) && question.contains("Keep it as it is"), "\(path)")
         }
         #expect(try await dashboard.store.auditLog().count == before)
         for path in ["\(device)/deactivate", "/admin/keys/\(key.key.id)/revoke", "\(app)/topics/dairy/delete"] {

@@ -146,7 +146,7 @@ import Testing
         let list = try await browser.get("\(path)/schedules")
         #expect(list.contains("Later") && list.contains("2199-01-31 08:30 UTC"))
         let question = try await browser.post("\(path)/schedules/\(schedule.key.id)/cancel")
-        #expect(question.status == .ok && question.contains("1 device") && question.contains("never sent then"))
+        #expect(question.status == .ok && question.contains("1 device") && question.contains("It will never be sent"))
         #expect(try await dashboard.store.schedule(schedule.key, of: contents.application.key)?.ending == nil)
         _ = try await browser.post("\(path)/schedules/\(schedule.key.id)/cancel", [("confirmed", "yes")])
         #expect(try await browser.get("\(path)/schedules?state=ended").contains("cancelled"))
