@@ -308,16 +308,18 @@ function draw() {
   field.setAttribute("aria-activedescendant", `found-${chosen}`);
   list.children[chosen]?.scrollIntoView({ block: "nearest" });
 }
-// One question at a time, a moment after the last key.
+// One question at a time, a moment after the last key; then the next, where the text has changed meanwhile.
 function ask() {
   clearTimeout(due);
-  if (field.value.trim().length < 2) return;
+  if (request || field.value.trim().length < 2) return;
   due = setTimeout(() => {
-    request?.abort();
+    const url = address();
     request = new XMLHttpRequest();
-    request.open("GET", address());
+    request.open("GET", url);
     request.responseType = "document";
-    request.addEventListener("load", event => {
+    request.addEventListener("loadend", event => {
+      request = null;
+      if (address() !== url) return ask();
       const sections = event.target.response?.querySelectorAll("main section") ?? [];
       found = [...sections].flatMap(section => [...section.querySelectorAll(".hits li")].map(item => choice(item.querySelector("a"),
         [section.querySelector("h2").textContent, item.querySelector("small").textContent].filter(Boolean).join(" · "))));

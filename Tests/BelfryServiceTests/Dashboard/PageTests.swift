@@ -452,7 +452,7 @@ import Testing
         let dashboard = try TestDashboard()
         for name in ["style.css", "script.js"] {
             let file = try await dashboard.send(.get, "/dashboard/assets/\(name)", [:])
-            #expect(file.status == .ok && file.text.utf8.count <= 25 * 1_024)
+            #expect(file.status == .ok && file.text.utf8.count <= 30 * 1_024)
             #expect(file.headers[.cacheControl]?.contains("immutable") == true)
         }
     }
