@@ -42,7 +42,8 @@ extension RouteMaker {
     /// The pages of the dashboard.
     var pages: [PageRoute] {
         OverviewPages(make: self).routes + ApplicationPages(make: self).routes
-            + PlatformPages(make: self).routes + DevicePages(make: self).routes + ComposePages(make: self).routes
+            + PlatformPages(make: self).routes + ChannelPages(make: self).routes + DevicePages(make: self).routes
+            + ComposePages(make: self).routes
             + PushPages(make: self).routes + SchedulePages(make: self).routes + TopicPages(make: self).routes
             + TemplatePages(make: self).routes + CampaignPages(make: self).routes
             + SegmentPages(make: self).routes

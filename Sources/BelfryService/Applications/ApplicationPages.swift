@@ -199,16 +199,7 @@ struct ApplicationPages {
     }
 
     private static func rotation(_ application: Application, _ what: String, _ label: String) -> Form {
-        var form = Form(
-            Address.of(application, "settings", what), label,
-            [
-                .select(
-                    "grace", "The old one is taken", "86400",
-                    [
-                        ("0", "not any more"), ("3600", "for another hour"), ("86400", "for another day"),
-                        ("604800", "for another week"),
-                    ])
-            ])
+        var form = Form(Address.of(application, "settings", what), label, [.grace])
         form.layout = .inline
         // Guarded by the secret that it replaces: of two tabs, or two people, one does it.
         let replaced = what == "api-key" ? application.apiKeyHash : application.sharedSecret.bytes
@@ -273,19 +264,12 @@ struct ApplicationPages {
         return caps
     }
 
-    private static func grace(_ form: FormData) throws(InvalidInput) -> Duration {
-        guard let seconds = Int64(form["grace"]), (0...AdminKey.graceMax.components.seconds).contains(seconds) else {
-            throw InvalidInput(field: "grace", "is not one of the choices")
-        }
-        return .seconds(seconds)
-    }
-
     @Sendable private func replaceAPIKey(_ visit: DashboardRequest, _ application: Application) async throws
         -> PageAnswer
     {
         if let refusal = refusal(visit, application, "api-key") { return refusal }
         let key = try await visit.services.admin.replaceAPIKey(
-            of: application, grace: try Self.grace(visit.form), by: visit.author)
+            of: application, grace: try visit.form.grace, by: visit.author)
         return .outcome(Self.secret("API key", key, of: application))
     }
 
@@ -294,7 +278,7 @@ struct ApplicationPages {
     {
         if let refusal = refusal(visit, application, "shared-secret") { return refusal }
         let secret = try await visit.services.admin.replaceSharedSecret(
-            of: application, grace: try Self.grace(visit.form), by: visit.author)
+            of: application, grace: try visit.form.grace, by: visit.author)
         return .outcome(Self.secret("Shared secret", secret, of: application))
     }
 

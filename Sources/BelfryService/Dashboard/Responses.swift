@@ -27,11 +27,15 @@ extension Response {
 
     /// A file to be stored, never shown.
     static func file(_ text: String, named name: String, type: String) -> Response {
+        file(ResponseBody(byteBuffer: ByteBuffer(string: text)), named: name, type: type)
+    }
+
+    static func file(_ body: ResponseBody, named name: String, type: String) -> Response {
         let headers: HTTPFields = [
             .contentType: "\(type); charset=utf-8", .contentDisposition: "attachment; filename=\"\(name)\"",
             .cacheControl: "no-store",
         ]
-        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+        return Response(status: .ok, headers: headers, body: body)
     }
 }
 

@@ -17,7 +17,7 @@ extension AdminService {
         }
         let registration = try Registration(
             token: token, about: Device.About(alias: change.alias), customUserID: change.customUserID,
-            topics: change.topics, profile: change.profile)
+            topics: change.topics, detail: change.detail, profile: change.profile)
         let line = AuditedChange(
             by: author, "device.update", device.uuid.lowercased, of: Permission.Subject(application))
         return try await store.audited(line) {
@@ -50,15 +50,18 @@ package struct DeviceChange: Sendable, Hashable {
     package let alias: String?
     package let customUserID: Registration.Change<String>
     package let topics: Registration.TopicChange
+    package let detail: DeviceDetail.Change
     package let profile: DeviceProfile
 
     package init(
         alias: String? = nil, customUserID: Registration.Change<String> = .keep,
-        topics: Registration.TopicChange = .keep, profile: DeviceProfile = DeviceProfile()
+        topics: Registration.TopicChange = .keep, detail: DeviceDetail.Change = DeviceDetail.Change(),
+        profile: DeviceProfile = DeviceProfile()
     ) {
         self.alias = alias
         self.customUserID = customUserID
         self.topics = topics
+        self.detail = detail
         self.profile = profile
     }
 }

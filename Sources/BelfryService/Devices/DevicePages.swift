@@ -1,4 +1,6 @@
 import FoundationEssentials
+import Hummingbird
+import NIOCore
 
 /// Devices: the list with its filters, and one device with a test push.
 struct DevicePages {
@@ -6,7 +8,8 @@ struct DevicePages {
 
     var routes: [PageRoute] {
         [
-            make.application(.get, "devices", .read, list), make.device(.get, "", .read, show),
+            make.application(.get, "devices", .read, list), make.application(.get, "devices.csv", .read, csv),
+            make.device(.get, "", .read, show), make.device(.post, "", .change, edit),
             make.device(.post, "/test", .send, test), make.device(.post, "/deactivate", .change, deactivate),
             make.device(.post, "/erase", .change, erase),
         ]
@@ -17,16 +20,10 @@ struct DevicePages {
     @Sendable private func list(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let store = visit.services.store
         let platforms = try await store.platforms(of: application.key)
-        let chosen = platforms.filter {
-            visit.query["platform"].isEmpty || $0.uuid.lowercased == visit.query["platform"]
-        }
         var form = Self.filter(visit, application, platforms)
         var found = DevicePage([], count: nil, next: nil)
         do {
-            let topic = visit.query["topic"].isEmpty ? nil : try Topic.normalized(visit.query["topic"], field: "topic")
-            let search = DeviceSearch(
-                platforms: chosen.map(\.key), text: visit.query["q"], topic: topic,
-                filter: try Self.deviceFilter(visit.query))
+            let search = try Self.search(visit, platforms)
             let after = visit.number("after").map { Key<Device>($0) }
             found = try await visit.searching(application) {
                 try await store.devicePage(
@@ -38,11 +35,67 @@ struct DevicePages {
         }
         var page = Self.page(application, found, platforms, form: form)
         page.sections[0].next = found.next.map { Self.address(visit, application, [("after", "\($0)")]) }
+        if !found.devices.isEmpty {
+            page.sections[0].add {
+                ButtonRow([Link("These as CSV", Self.address(visit, application, [], in: "devices.csv"))])
+            }
+        }
         if found.isCut, !visit.query.isChecked("longer") {
             let more = [("after", visit.query["after"]), ("longer", "yes")]
             page.actions = [Link("Search for longer", Self.address(visit, application, more))]
         }
         return .page(page)
+    }
+
+    /// The most rows of a file, and how many are in memory at a time. More devices are read by the admin API, page by page.
+    private static let (csvRowsMax, csvRowsAtOnce) = (50_000, 500)
+
+    /// The list with its filters as a file, which is written while it is read. Devices that no index has are searched in short steps.
+    @Sendable private func csv(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let store = visit.services.store
+        let platforms = try await store.platforms(of: application.key)
+        let names = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0.name) })
+        let search = try Self.search(visit, platforms)
+        let response = try await visit.services.shares.streaming(.exports, for: visit.holder(application)) {
+            let body = ResponseBody { writer in
+                try await writer.write(ByteBuffer(string: Self.csvHead))
+                var (after, rows) = (Key<Device>?.none, 0)
+                for _ in 0..<(2 * Self.csvRowsMax / Self.csvRowsAtOnce) where rows < Self.csvRowsMax {
+                    let found = try await store.devicePage(
+                        search, after: after, limit: Self.csvRowsAtOnce, within: Self.searchedForLonger)
+                    let lines = found.devices.map { Self.csvLine($0, names[$0.platformKey] ?? "") }
+                    try await writer.write(ByteBuffer(string: lines.joined()))
+                    rows += lines.count
+                    after = found.next
+                    guard after != nil else { break }
+                }
+                try await writer.finish(nil)
+            }
+            return .file(body, named: "devices.csv", type: "text/csv")
+        }
+        return .response(response)
+    }
+
+    private static let csvHead =
+        "device_uuid,platform,alias,user,manufacturer,model,os,os_version,active,topics,last_seen\r\n"
+
+    private static func csvLine(_ device: Device, _ platform: String) -> String {
+        let about = device.about
+        let cells = [
+            device.uuid.lowercased, platform, device.shownAlias ?? "", device.customUserID ?? "",
+            about.manufacturer ?? "", about.model ?? "", about.os ?? "", about.osVersion ?? "",
+            device.isActive ? "yes" : "no", device.topics.joined(separator: " "), device.lastSeenAt?.text ?? "",
+        ]
+        return cells.map(\.csvCell).joined(separator: ",") + "\r\n"
+    }
+
+    private static func search(_ visit: DashboardRequest, _ platforms: [Platform]) throws(InvalidInput) -> DeviceSearch
+    {
+        let (topic, platform) = (visit.query["topic"], visit.query["platform"])
+        return DeviceSearch(
+            platforms: platforms.filter { platform.isEmpty || $0.uuid.lowercased == platform }.map(\.key),
+            text: visit.query["q"], topic: topic.isEmpty ? nil : try Topic.normalized(topic, field: "topic"),
+            filter: try deviceFilter(visit.query))
     }
 
     /// How long a page searches devices that no index has; the next page goes on from there.
@@ -71,12 +124,12 @@ struct DevicePages {
         return filter
     }
 
-    private static func address(_ visit: DashboardRequest, _ application: Application, _ more: [(String, String)])
-        -> String
-    {
+    private static func address(
+        _ visit: DashboardRequest, _ application: Application, _ more: [(String, String)], in path: String = "devices"
+    ) -> String {
         let set = Set(more.map(\.0))
         let kept = filterNames.filter { visit.query.isChecked($0) && !set.contains($0) }.map { ($0, visit.query[$0]) }
-        return Address.query(Address.of(application, "devices"), kept + more)
+        return Address.query(Address.of(application, path), kept + more)
     }
 
     private static func filter(_ visit: DashboardRequest, _ application: Application, _ platforms: [Platform]) -> Form {
@@ -145,13 +198,13 @@ struct DevicePages {
     ) async throws -> PageAnswer {
         .page(
             try await page(visit, device, platform, application).saying(
-                visit, ["deactivated": "Deactivated. It comes back when its app registers again."]))
+                visit,
+                ["deactivated": "Deactivated. It comes back when its app registers again.", "saved": "Saved."]))
     }
 
     private func page(
         _ visit: DashboardRequest, _ device: Device, _ platform: Platform, _ application: Application,
-        test: Form? = nil,
-        erase: Form? = nil
+        test: Form? = nil, edit: Form? = nil, erase: Form? = nil
     ) async throws -> PageView {
         let store = visit.services.store
         let before = visit.number("before").map { Key<Push>($0) }
@@ -163,6 +216,18 @@ struct DevicePages {
             mayChange: visit.may(.change, Permission.Subject(application)),
             test: visit.may(.send, Permission.Subject(application)) && device.isActive
                 ? test ?? Self.testForm(device, application) : nil)
+        if device.isActive, visit.may(.send, Permission.Subject(application)) {
+            page.actions = [
+                Link(
+                    "Compose to this device",
+                    Address.query(Address.of(application, "compose"), [("device", device.uuid.lowercased)]))
+            ]
+        }
+        if device.isActive || edit != nil, visit.may(.change, Permission.Subject(application)) {
+            let form = try await editForm(visit, device, platform, application)
+            page.sections.append(
+                Section("Change it", text: "Its app may say otherwise when it registers again.") { edit ?? form })
+        }
         if visit.may(.change, Permission.Subject(application)) {
             page.sections.append(
                 Section(
@@ -175,6 +240,46 @@ struct DevicePages {
                 })
         }
         return page
+    }
+
+    private func editForm(
+        _ visit: DashboardRequest, _ device: Device, _ platform: Platform, _ application: Application
+    ) async throws -> Form {
+        let detail = try await visit.services.store.detail(of: device.key, on: platform.key) ?? DeviceDetail()
+        return Form(
+            Address.of(application, "devices", device.uuid.lowercased), "Save",
+            [
+                .text("device_alias", "Alias", device.shownAlias ?? ""),
+                .text("custom_user_id", "User", device.customUserID ?? "", hint: "Empty: none."),
+                .area(
+                    "topics", "Topics", ListedNames.write(device.topics),
+                    hint: "One a line, or with commas between them."),
+                .text(
+                    "language", "Language", detail.language ?? "", hint: "Empty: stays as it is.", placeholder: "de-AT"),
+                .text(
+                    "time_zone", "Time zone", detail.timeZone ?? "", hint: "Empty: stays as it is.",
+                    placeholder: "Europe/Vienna"),
+            ]
+        ).guarded
+    }
+
+    @Sendable private func edit(
+        _ visit: DashboardRequest, _ device: Device, _ platform: Platform, _ application: Application
+    ) async throws -> PageAnswer {
+        try await visit.trying(
+            try await editForm(visit, device, platform, application),
+            on: { try await page(visit, device, platform, application, edit: $0) }
+        ) {
+            let (user, old) = (visit.form["custom_user_id"], Set(device.topics))
+            let topics = Set(try Topic.normalized(visit.form.list("topics"), field: "topics"))
+            let change = DeviceChange(
+                alias: visit.form["device_alias"], customUserID: user.isEmpty ? .clear : .set(user),
+                topics: .change(subscribe: topics.subtracting(old), unsubscribe: old.subtracting(topics)),
+                detail: try DeviceDetail.Change(told: visit.form["language"], timeZone: visit.form["time_zone"]))
+            _ = try await visit.services.admin.update(device, on: platform, of: application, change, by: visit.author)
+            return .redirect(
+                Address.query(Address.of(application, "devices", device.uuid.lowercased), [("done", "saved")]))
+        }
     }
 
     private static func eraseForm(_ device: Device, _ application: Application) -> Form {

@@ -7,6 +7,7 @@ struct KeyPages {
     var routes: [PageRoute] {
         [
             make.open(.get, "admin/keys", list), make.open(.post, "admin/keys", create),
+            make.open(.post, "admin/keys/:key_id/rotate", rotate),
             make.open(.post, "admin/keys/:key_id/revoke", revoke),
         ]
     }
@@ -52,7 +53,10 @@ struct KeyPages {
                     },
                     forms: keys.map { key in
                         key.revokedAt == nil
-                            ? [.button(Address.path("admin", "keys", key.id, "revoke"), "Revoke", isDanger: true)] : []
+                            ? [
+                                .button(Address.path("admin", "keys", key.id, "rotate"), "Rotate"),
+                                .button(Address.path("admin", "keys", key.id, "revoke"), "Revoke", isDanger: true),
+                            ] : []
                     }, empty: "No keys yet.")
             }
             Section("New API key") { form }
@@ -66,14 +70,14 @@ struct KeyPages {
             let (scope, bounds) = try await Role.read(visit)
             let created = try await visit.services.admin.createKey(
                 name: name, scope: scope, bounds: bounds, by: visit.author)
-            return .outcome(Self.created(created))
+            return .outcome(Self.created(created.key, created.text))
         }
     }
 
-    static func created(_ created: CreatedKey) -> PageView {
-        var page = PageView(created.key.name) {
+    private static func created(_ key: AdminKey, _ text: AdminKey.Text) -> PageView {
+        var page = PageView(key.name) {
             Section("Shown only once", text: "Copy it now: the server keeps only a hash.", style: .secret) {
-                Facts([Fact("Key", .code(created.text.text))])
+                Facts([Fact("Key", .code(text.text))])
                 ButtonRow([Link("Done", Address.path("admin", "keys"), isMain: true)])
             }
         }
@@ -81,11 +85,38 @@ struct KeyPages {
         return page
     }
 
-    @Sendable private func revoke(_ visit: DashboardRequest) async throws -> PageAnswer {
+    private func key(_ visit: DashboardRequest) async throws -> AdminKey {
         guard let key = try await visit.services.store.adminKey(visit.text("key_id")) else {
             throw APIError.none("key")
         }
         try visit.require(.administer, on: Permission.Subject(key.bounds), called: "key")
+        return key
+    }
+
+    /// Asks first how long the old secret is still taken.
+    @Sendable private func rotate(_ visit: DashboardRequest) async throws -> PageAnswer {
+        let key = try await key(visit)
+        let form = Form(Address.path("admin", "keys", key.id, "rotate"), "Make a new secret", [.grace])
+        func page(_ form: Form) -> PageView {
+            var page = PageView(
+                "Rotate “\(key.name)”", lead: "The key gets a new secret, which is shown once. Its id stays."
+            ) {
+                Section { form }
+            }
+            page.crumbs = [Link("Keys", Address.path("admin", "keys"))]
+            return page
+        }
+        guard visit.form.isChecked("grace") else { return .page(page(form)) }
+        return try await visit.trying(form, on: page) {
+            guard key.revokedAt == nil else { throw StoreError.conflict("the key is revoked") }
+            return .outcome(
+                Self.created(
+                    key, try await visit.services.admin.rotate(key, grace: try visit.form.grace, by: visit.author)))
+        }
+    }
+
+    @Sendable private func revoke(_ visit: DashboardRequest) async throws -> PageAnswer {
+        let key = try await key(visit)
         let names = try await Role.names([key.bounds], visit)
         let question = visit.question(
             "Revoke the key “\(key.name)”?", "Programs that use it are refused at once. This cannot be undone.",
@@ -96,5 +127,27 @@ struct KeyPages {
         if let question { return question }
         try await visit.services.admin.revoke(key, by: visit.author)
         return .redirect(Address.query(Address.path("admin", "keys"), [("done", "revoked")]))
+    }
+}
+
+extension Field {
+    /// How long a secret is still taken after it was replaced.
+    static let grace = Field.select(
+        "grace", "The old one is taken", "86400",
+        [
+            ("0", "not any more"), ("3600", "for another hour"), ("86400", "for another day"),
+            ("604800", "for another week"),
+        ])
+}
+
+extension FormData {
+    var grace: Duration {
+        get throws(InvalidInput) {
+            guard let seconds = Int64(self["grace"]), (0...AdminKey.graceMax.components.seconds).contains(seconds)
+            else {
+                throw InvalidInput(field: "grace", "is not one of the choices")
+            }
+            return .seconds(seconds)
+        }
     }
 }

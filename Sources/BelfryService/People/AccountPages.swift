@@ -7,7 +7,8 @@ struct AccountPages {
 
     var routes: [PageRoute] {
         [
-            make.open(.get, "account", show), make.open(.post, "account/password", change),
+            make.open(.get, "account", show), make.open(.post, "account/name", rename),
+            make.open(.post, "account/password", change),
             make.open(.post, "account/sessions/:session_id/end", end),
             make.open(.get, "account/two-factor", showTwoFactor), make.open(.post, "account/two-factor", setTwoFactor),
             make.open(.post, "account/two-factor/off", removeTwoFactor),
@@ -16,20 +17,39 @@ struct AccountPages {
 
     @Sendable private func show(_ visit: DashboardRequest) async throws -> PageAnswer {
         .page(
-            try await page(visit, Self.form).saying(
+            try await page(visit).saying(
                 visit,
                 [
-                    "password": "The password is changed. Other browsers have to log in again.",
+                    "saved": "Saved.", "password": "The password is changed. Other browsers have to log in again.",
                     "ended": "The session is ended.", "off": "Two-factor authentication is off.",
                 ]))
     }
 
-    /// - Parameter off: the form that turns the second factor off, with any error in it.
-    private func page(_ visit: DashboardRequest, _ form: Form, off: Form = Self.offForm) async throws -> PageView {
+    /// - Parameters:
+    ///   - name: the form that changes the name, with any error in it.
+    ///   - off: the form that turns the second factor off.
+    private func page(
+        _ visit: DashboardRequest, _ form: Form = Self.form, name: Form? = nil, off: Form = Self.offForm
+    ) async throws -> PageView {
         let store = visit.services.store
         return Self.page(
             visit.person, try await store.sessions(of: visit.person.key), own: visit.login.session.key,
-            try await store.twoFactor(of: visit.person.key), password: form, off: off)
+            try await store.twoFactor(of: visit.person.key), name: name ?? Self.nameForm(visit.person), password: form,
+            off: off)
+    }
+
+    private static func nameForm(_ person: Person) -> Form {
+        Form(
+            Address.path("account", "name"), "Save",
+            [.text("name", "Name", person.name, isRequired: true, autocomplete: "name")])
+    }
+
+    @Sendable private func rename(_ visit: DashboardRequest) async throws -> PageAnswer {
+        try await visit.trying(Self.nameForm(visit.person), on: { try await page(visit, name: $0) }) {
+            try await visit.services.people.setName(
+                of: visit.person, to: try Name(visit.form["name"]), by: visit.author)
+            return .redirect(Address.query(Address.path("account"), [("done", "saved")]))
+        }
     }
 
     private static var form: Form {
@@ -49,7 +69,7 @@ struct AccountPages {
 
     static func page(
         _ person: Person, _ sessions: [DashboardSession], own: Key<DashboardSession>, _ factor: TwoFactor?,
-        password form: Form, off: Form
+        name: Form, password form: Form, off: Form
     ) -> PageView {
         var page = PageView("Your account") {
             Section {
@@ -61,6 +81,7 @@ struct AccountPages {
                         Fact("Login", .text("Single sign-on, without a password"))
                     }
                 }
+                name
             }
             Section("Where you are logged in") {
                 Table(
@@ -197,7 +218,16 @@ extension AccountPages {
                 style: .secret
             ) {
                 Code("Recovery codes", codes.map(\.text).joined(separator: "\n"))
-                ButtonRow([Link("I have kept them", Address.path("account"), isMain: true)])
+                let text = codes.map { "\($0.text)\n" }.joined()
+                Tag("div", ["class": "row"]) {
+                    Tag(
+                        "a",
+                        [
+                            "class": "button", "download": "belfry-recovery-codes.txt",
+                            "href": "data:text/plain;charset=utf-8,\(text.percentEncoded)",
+                        ], "Download as a text file")
+                    Link("I have kept them", Address.path("account"), isMain: true).button
+                }
             }
         }
         page.crumbs = [Link("Your account", Address.path("account"))]
@@ -205,7 +235,7 @@ extension AccountPages {
     }
 
     @Sendable private func removeTwoFactor(_ visit: DashboardRequest) async throws -> PageAnswer {
-        try await visit.trying(Self.offForm, on: { try await page(visit, Self.form, off: $0) }) {
+        try await visit.trying(Self.offForm, on: { try await page(visit, off: $0) }) {
             try await Self.check(visit.form.raw("password"), at: "password", visit)
             try await visit.services.people.removeTwoFactor(of: visit.person, by: visit.author)
             return .redirect(Address.query(Address.path("account"), [("done", "off")]))

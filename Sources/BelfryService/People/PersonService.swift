@@ -326,6 +326,13 @@ extension PersonService {
         return try await store.audited(change) { try await store.create(new) }
     }
 
+    package func setName(of person: Person, to name: Name, by author: AuditAuthor) async throws {
+        let change = AuditedChange(
+            by: author, "person.set_name", person.email.text, of: Permission.Subject(person.bounds),
+            ["name": name.text])
+        try await store.audited(change) { try await store.setName(of: person.key, to: name) }
+    }
+
     /// - Parameter session: the one that goes on; nil ends all.
     package func setPassword(
         of person: Person, to password: Password, keeping session: Key<DashboardSession>? = nil, by author: AuditAuthor

@@ -21,6 +21,12 @@ extension Store {
         }
     }
 
+    package func setName(of person: Key<Person>, to name: Name) async throws {
+        try await write { write in
+            try write.change(PersonStatements.setName, name.text, person, of: "person \(person)")
+        }
+    }
+
     /// Replaces the password, and ends all sessions but one.
     package func setPassword(
         of person: Key<Person>, to hash: String, keeping session: Key<DashboardSession>?
@@ -277,6 +283,10 @@ enum PersonStatements {
     static let countOfTenant: SQLText = """
         SELECT count(*) /* people.count_of_tenant */
           FROM (SELECT 1 FROM person WHERE tenant_id = $1 LIMIT $2) AS found
+        """
+
+    static let setName: SQLText = """
+        UPDATE person /* people.set_name */ SET name = $1 WHERE id = $2
         """
 
     static let setPassword: SQLText = """

@@ -18,18 +18,21 @@ struct PlatformPages {
 
     @Sendable private func list(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let platforms = try await visit.services.store.platforms(of: application.key)
-        var counts: [Key<Platform>: Int] = [:]
+        var (counts, inactive): ([Key<Platform>: Int], [Key<Platform>: Int]) = ([:], [:])
         try await visit.searching(application) {
             for platform in platforms {
                 counts[platform.key] = try await visit.services.store.deviceCount(on: platform.key)
+                inactive[platform.key] = try await visit.services.store.inactiveDeviceCount(on: platform.key)
             }
         }
         let mayChange = visit.may(.change, Permission.Subject(application))
-        return .page(Self.page(application, platforms, counts, mayChange: mayChange))
+        return .page(Self.page(application, platforms, counts, inactive: inactive, mayChange: mayChange))
     }
 
     static func page(
-        _ application: Application, _ platforms: [Platform], _ counts: [Key<Platform>: Int], mayChange: Bool
+        _ application: Application, _ platforms: [Platform], _ counts: [Key<Platform>: Int],
+        inactive: [Key<Platform>: Int],
+        mayChange: Bool
     ) -> PageView {
         let new = Link("Add a platform", Address.of(application, "platforms", "new"), isMain: true)
         var page = PageView(
@@ -38,14 +41,16 @@ struct PlatformPages {
         ) {
             Section {
                 Table(
-                    "Platforms", ["Name", "Type", "Mode", "State", "#Devices", "UUID"],
+                    "Platforms", ["Name", "Type", "Mode", "State", "#Devices", "#Active", "UUID"],
                     platforms.map { platform in
                         [
                             [.link(platform.name, Address.of(application, "platforms", platform.uuid.lowercased))],
                             [.text(platform.kind.title)],
                             [.text(platform.kind.hasModes ? platform.mode.rawValue : "—")],
                             [state(platform)],
-                            [.number(counts[platform.key] ?? 0)], [.code(platform.uuid.lowercased)],
+                            [.number(counts[platform.key] ?? 0)],
+                            [inactive[platform.key].map { .number((counts[platform.key] ?? 0) - $0) } ?? .text("—")],
+                            [.code(platform.uuid.lowercased)],
                         ]
                     }, empty: "No platforms yet. Add one to reach devices.",
                     emptyLink: mayChange ? new : nil
@@ -241,6 +246,7 @@ struct PlatformPages {
                     if let expiry { Fact("Credentials end", .time(expiry)) }
                     Self.facts(published)
                 }
+                if platform.kind == .apple(.broadcast) { ButtonRow([Link("Channels", "\(base)/channels")]) }
                 if mayChange { ButtonRow(buttons(platform, base)) }
             }
         }

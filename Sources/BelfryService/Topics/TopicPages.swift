@@ -8,6 +8,7 @@ struct TopicPages {
         [
             make.application(.get, "topics", .read, list), make.application(.post, "topics", .change, create),
             make.application(.get, "topics/:topic", .read, show),
+            make.application(.post, "topics/:topic", .change, change),
             make.application(.post, "topics/:topic/delete", .change, delete),
         ]
     }
@@ -88,10 +89,7 @@ struct TopicPages {
             guard !names.isEmpty, names.count <= NewTopic.perWrite else {
                 throw InvalidInput(field: "names", "has \(names.count) names, it has to be 1 to \(NewTopic.perWrite)")
             }
-            let expiresAt = try visit.form.instant("expires_at")
-            if let expiresAt, expiresAt <= visit.services.clock.now {
-                throw InvalidInput(field: "expires_at", "has to be a time in the future")
-            }
+            let expiresAt = try Self.expiry(visit)
             for name in names {
                 let topic = try NewTopic(name: name, expiresAt: expiresAt, now: visit.services.clock.now)
                 _ = try await visit.services.all.topics.create(topic, of: application, by: visit.author)
@@ -109,11 +107,59 @@ struct TopicPages {
 
     @Sendable private func show(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let topic = try await topic(visit, application)
-        let count = try await subscribers(of: topic, visit, application)
         return .page(
-            Self.page(
-                topic, application, subscribers: count, mayChange: visit.may(.change, Permission.Subject(application)),
-                Self.deleteForm(topic, application, count)))
+            try await page(visit, topic, application).saying(visit, ["saved": "Saved."]))
+    }
+
+    private func page(
+        _ visit: DashboardRequest, _ topic: Topic, _ application: Application, expiry: Form? = nil
+    ) async throws -> PageView {
+        let count = try await subscribers(of: topic, visit, application)
+        let mayChange = visit.may(.change, Permission.Subject(application))
+        var page = Self.page(
+            topic, application, subscribers: count, mayChange: mayChange, Self.deleteForm(topic, application, count))
+        if visit.may(.send, Permission.Subject(application)) {
+            let compose = Address.query(Address.of(application, "compose"), [("topic", topic.name)])
+            page.actions = [Link("Compose to this topic", compose)]
+        }
+        if mayChange {
+            page.sections.append(
+                Section("Expiry", text: "An expired topic has no subscribers, and is deleted.") {
+                    expiry ?? Self.expiryForm(topic, application)
+                })
+        }
+        return page
+    }
+
+    private static func expiryForm(_ topic: Topic, _ application: Application) -> Form {
+        Form(
+            Address.of(application, "topics", topic.name), "Save",
+            [
+                .text(
+                    "expires_at", "Expires at", topic.expiresAt.map { ComposeForm.local($0.text) } ?? "",
+                    hint: "UTC. Empty: never.", type: "datetime-local")
+            ]
+        ).guarded
+    }
+
+    @Sendable private func change(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let topic = try await topic(visit, application)
+        return try await visit.trying(
+            Self.expiryForm(topic, application), on: { try await page(visit, topic, application, expiry: $0) }
+        ) {
+            _ = try await visit.services.all.topics.change(
+                topic, of: application, expiresAt: try Self.expiry(visit), by: visit.author)
+            return .redirect(
+                Address.query(Address.of(application, "topics", topic.name), [("done", "saved")]))
+        }
+    }
+
+    private static func expiry(_ visit: DashboardRequest) throws(InvalidInput) -> Instant? {
+        let expiresAt = try visit.form.instant("expires_at")
+        if let expiresAt, expiresAt <= visit.services.clock.now {
+            throw InvalidInput(field: "expires_at", "has to be a time in the future")
+        }
+        return expiresAt
     }
 
     private func subscribers(of topic: Topic, _ visit: DashboardRequest, _ application: Application) async throws -> Int

@@ -14,6 +14,7 @@ struct UserPages {
         [
             make.application(.get, "users", .read, list), make.application(.get, "users/export", .read, export),
             make.application(.post, "users/change", .change, change),
+            make.application(.post, "users/merge", .change, merge),
             make.application(.post, "users/erase", .change, erase),
         ]
     }
@@ -27,7 +28,8 @@ struct UserPages {
     @Sendable private func list(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
         let id = visit.query.raw("id")
         guard id.isEmpty else {
-            return .page(try await page(id, visit, application).saying(visit, ["saved": "Saved."]))
+            return .page(
+                try await page(id, visit, application).saying(visit, ["saved": "Saved.", "merged": "Merged."]))
         }
         let (text, after) = (visit.query["q"], visit.query.raw("after"))
         let (found, amid) = try await visit.searching(application) {
@@ -123,12 +125,24 @@ extension UserPages {
     }
 
     private func page(
-        _ id: String, _ visit: DashboardRequest, _ application: Application, profile: Form? = nil, erase: Form? = nil
+        _ id: String, _ visit: DashboardRequest, _ application: Application, profile: Form? = nil, merge: Form? = nil,
+        erase: Form? = nil
     ) async throws -> PageView {
         let story = try await story(id, visit, application)
         var page = Self.page(story, application)
+        if visit.may(.send, Permission.Subject(application)) {
+            let compose = Address.query(Address.of(application, "compose"), [("user", story.user.id)])
+            page.actions = [Link("Compose to this user", compose)]
+        }
         guard visit.may(.change, Permission.Subject(application)) else { return page }
         let change = Section("Edit the profile") { profile ?? Self.profileForm(story.user, application) }
+        let merging = Section(
+            "Merge",
+            text:
+                "Gives another user these devices, and the parts of the profile that they lack. This user is gone then."
+        ) {
+            merge ?? Self.mergeForm(id, application)
+        }
         let danger = Section(
             "Erase",
             text:
@@ -137,7 +151,7 @@ extension UserPages {
         ) {
             erase ?? Self.eraseForm(id, application)
         }
-        page.sections += [change, danger]
+        page.sections += [change, merging, danger]
         return page
     }
 
@@ -235,6 +249,33 @@ extension UserPages {
     }
 
     private static func change(_ text: String) -> Registration.Change<String> { text.isEmpty ? .clear : .set(text) }
+
+    private static func mergeForm(_ id: String, _ application: Application) -> Form {
+        Form(
+            Address.of(application, "users", "merge"), "Merge",
+            [.text("into", "The id of the user that stays", isRequired: true)], hidden: [.init(name: "id", value: id)])
+    }
+
+    @Sendable private func merge(_ visit: DashboardRequest, _ application: Application) async throws -> PageAnswer {
+        let id = visit.form.raw("id")
+        return try await visit.trying(
+            Self.mergeForm(id, application), on: { try await page(id, visit, application, merge: $0) }
+        ) {
+            guard let other = try await users.user(visit.form["into"], of: application), other.id != id.asName else {
+                throw InvalidInput(field: "into", "is not the id of another user")
+            }
+            let devices = try await users.devices(of: id, of: application).count
+            let question = visit.question(
+                "Merge “\(id)” into “\(other.id)”?", "Nothing tells them apart afterwards, so it cannot be undone.",
+                [Fact("Devices that change their user", .number(devices))], yes: "Merge them",
+                no: Self.address(id, application))
+            if let question { return question }
+            try await visit.searching(application) {
+                _ = try await users.merge(id, into: other.id, of: application, by: visit.author)
+            }
+            return .redirect(Self.address(other.id, application, done: "merged"))
+        }
+    }
 
     private static func eraseForm(_ id: String, _ application: Application) -> Form {
         Form(

@@ -336,6 +336,16 @@ import Testing
         #expect(try await TestBrowser(dashboard: dashboard, session: other.token).get("").status == .seeOther)
     }
 
+    @Test func `people change their own name`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        #expect(try await browser.post("/account/name", [("name", "")]).status == .unprocessableContent)
+        #expect(try await browser.post("/account/name", [("name", "Ada")]).location.hasSuffix("?done=saved"))
+        #expect(try await dashboard.person(of: browser).name == "Ada")
+        #expect(try await browser.get("/account").contains("name=\"name\" value=\"Ada\""))
+        #expect(try await dashboard.store.auditLog().last?.change.action == "person.set_name")
+    }
+
     @Test func `a person invited for one application sees only that`() async throws {
         let dashboard = try TestDashboard()
         let browser = try await dashboard.browser("root@a.example")

@@ -195,6 +195,7 @@ import Testing
             "/account/two-factor",
             [("secret", text), ("code", code(dashboard, secret)), ("password", TestDashboard.password)])
         #expect(on.status == .ok && on.contains("is on"))
+        #expect(on.contains("download=\"belfry-recovery-codes.txt\" href=\"data:text/plain;charset=utf-8,"))
         let codes = try #require(on.text.firstMatch(of: /<code>([a-z1-9\-\n]+)<\/code>/)?.1)
         return (secret, codes.split(separator: "\n").map(String.init))
     }

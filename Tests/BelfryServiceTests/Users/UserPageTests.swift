@@ -81,6 +81,27 @@ import Testing
         #expect(try await fixture.browser.get("\(fixture.users)/export?id=nobody").status == .notFound)
     }
 
+    @Test func `two users are merged after a question`() async throws {
+        let fixture = try await Fixture()
+        let (browser, users, store) = (fixture.browser, fixture.users, fixture.dashboard.store)
+        #expect(try await browser.get("\(users)?id=\(fixture.encoded)").contains("compose?user="))
+        for into in ["", "nobody", fixture.id] {
+            let refused = try await browser.post("\(users)/merge", [("id", fixture.id), ("into", into)])
+            #expect(refused.status == .unprocessableContent, "\(into)")
+        }
+        _ = try await store.setUser("ann-2", of: fixture.contents.application.key) { $0 }
+        let fields = [("id", fixture.id), ("into", "ann-2")]
+        let asked = try await browser.post("\(users)/merge", fields)
+        #expect(asked.status == .ok && asked.contains("Devices that change their user"))
+        let platform = fixture.contents.platform.key
+        #expect(try await store.device(fixture.contents.device.uuid, on: platform)?.customUserID == fixture.id)
+        let merged = try await browser.post("\(users)/merge", fields + [("confirmed", "yes")])
+        #expect(merged.location.hasSuffix("/users?id=ann-2&done=merged"))
+        #expect(try await store.device(fixture.contents.device.uuid, on: platform)?.customUserID == "ann-2")
+        #expect(try await store.user(fixture.id, of: fixture.contents.application.key) == nil)
+        #expect(try await store.auditLog().last?.change.action == "user.merge")
+    }
+
     @Test func `a user is erased by whoever types the id`() async throws {
         let fixture = try await Fixture()
         let (browser, users) = (fixture.browser, fixture.users)

@@ -1,0 +1,26 @@
+import BelfryTesting
+import FoundationEssentials
+import HTTPTypes
+import Testing
+
+@testable import BelfryService
+
+@Suite struct TopicPageTests {
+    @Test func `the expiry of a topic is changed on its page`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let path = "/apps/\(contents.application.uuid.lowercased)/topics/dairy"
+        #expect(try await browser.get(path).contains("compose?topic=dairy"))
+        #expect(try await browser.post(path, [("expires_at", "2199-01-31T08:30")]).location.hasSuffix("?done=saved"))
+        let topic = try await dashboard.store.topic(named: "dairy", of: contents.application.key)
+        #expect(topic?.expiresAt?.text.hasPrefix("2199-01-31T08:30") == true)
+        #expect(try await browser.get(path).contains("value=\"2199-01-31T08:30\""))
+        for wrong in ["soon", "1999-01-31T08:30"] {
+            #expect(try await browser.post(path, [("expires_at", wrong)]).status == .unprocessableContent)
+        }
+        _ = try await browser.post(path, [("expires_at", "")])
+        #expect(try await dashboard.store.topic(named: "dairy", of: contents.application.key)?.expiresAt == nil)
+        #expect(try await dashboard.store.auditLog().last?.change.action == "topic.update")
+    }
+}
