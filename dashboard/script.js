@@ -3,11 +3,12 @@ document.documentElement.classList.add("scripted");
 
 // Times in the viewer's zone; the exact one stands in the title.
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const hour = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 function showTimes(root) {
   for (const time of root.querySelectorAll("time[datetime]")) {
     const date = new Date(time.dateTime);
     if (Number.isNaN(date.getTime())) continue;
-    time.textContent = day.format(date);
+    time.textContent = (time.className === "clock" ? hour : day).format(date);
     time.title = `${time.dateTime} · ${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
   }
 }
@@ -405,3 +406,169 @@ document.addEventListener("keydown", event => {
   if (columns[next]) readColumn(columns[next]);
   event.preventDefault();
 });
+
+// Compose shows the fields of what is chosen, and beside the form what it would do.
+function composeForm(form, beside) {
+  const [told, , send, looks] = beside.children;
+  const { names, audience } = form.elements;
+  const topics = document.createElement("div");
+  topics.className = "chips";
+  topics.setAttribute("role", "group");
+  topics.setAttribute("aria-label", "Topics");
+  names?.closest(".field").append(topics);
+  const label = names?.closest("label").querySelector("span"), unchosen = label?.textContent;
+  const labels = { topics: "Topics", users: "User ids", devices: "Device UUIDs", place: "Subscribers of these topics alone" };
+  // What is hidden is not sent. Boxes are: nothing minds them, and a draft keeps them.
+  function choose() {
+    for (const field of form.querySelectorAll("[data-only]")) {
+      const [name, ...choices] = field.dataset.only.split(" ");
+      field.hidden = !choices.includes(form.elements[name].value);
+      for (const input of field.querySelectorAll("input:not([type=checkbox]), select, textarea")) input.disabled = field.hidden;
+    }
+    if (label) label.textContent = labels[audience.value] ?? unchosen;
+  }
+  let [waiting, request, shownNumbers] = [null, null, null];
+  function ask() {
+    waiting = null;
+    request?.abort();
+    const data = new FormData(form);
+    data.delete("key");
+    request = new XMLHttpRequest();
+    request.open("POST", beside.dataset.aside);
+    request.responseType = "document";
+    request.timeout = 20000;
+    for (const name of ["load", "error", "timeout"]) request.addEventListener(name, answer);
+    request.send(data);
+  }
+  function answer() {
+    const { status, response, responseURL } = request;
+    request = null;
+    if (status !== 200 || !responseURL.endsWith(beside.dataset.aside)) {
+      told.textContent = "This cannot be counted at the moment.";
+      shownNumbers = null;
+      if (status === 429 || status === 503) later(3000);
+      return;
+    }
+    const hadFocus = send.contains(document.activeElement);
+    const heading = details => details.parentElement.querySelector("figcaption").textContent;
+    const open = [...looks.querySelectorAll("details[open]")].map(heading);
+    const [numbers, ...others] = response.body.children;
+    // What has not changed is not read out again.
+    if (!shownNumbers?.isEqualNode(numbers)) {
+      shownNumbers = numbers.cloneNode(true);
+      told.replaceChildren(...numbers.childNodes);
+    }
+    [send, looks, topics].forEach((place, index) => place.replaceChildren(...others[index].childNodes));
+    for (const details of looks.querySelectorAll("details")) details.open = open.includes(heading(details));
+    showTimes(beside);
+    if (hadFocus) send.querySelector("button")?.focus();
+  }
+  // One request at a time, and none while someone types: what an answer says is then out of date, and so is its button.
+  function later(pause) {
+    clearTimeout(waiting);
+    waiting = setTimeout(ask, pause);
+  }
+  for (const name of ["input", "change"]) form.addEventListener(name, event => {
+    if (name === "change" && !event.target.matches("select")) return;
+    choose();
+    request?.abort();
+    request = null;
+    for (const button of send.querySelectorAll("button")) button.disabled = true;
+    later(600);
+  });
+  form.addEventListener("submit", () => {
+    clearTimeout(waiting);
+    request?.abort();
+  });
+  topics.addEventListener("click", event => {
+    const button = event.target.closest("button");
+    if (!button) return;
+    names.value = button.value;
+    names.focus();
+    names.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  choose();
+  addEventListener("pageshow", () => { choose(); later(0); });
+}
+// An expression in rows, all of which must hold. Its text is what counts: rows are read from it, and what they cannot show has none.
+function addRows(area) {
+  const terms = {
+    topic: "Topic", user: "User id", platform: "Platform", lang: "Language", country: "Country", tz: "Time zone", version: "App version",
+    osversion: "System version", os: "System", model: "Model", maker: "Maker", seen: "Last seen", created: "First seen", segment: "Segment",
+    "attr.": "Attribute", "user.": "User's attribute", opened: "Opened push", opened_campaign: "Opened campaign",
+  };
+  const tests = term => /^(seen|created)$/.test(term)
+    ? [[":", "in the last"], ["!=", "not in the last"], ["<", "before"], [">", "after"]]
+    : [[":", "is"], ["!=", "is not"],
+       ...(/version$|\.$/.test(term) ? [[">=", "at least"], ["<=", "at most"], [">", "more than"], ["<", "less than"]] : [])];
+  const bare = /^[^\s"(),<>=!]+(,[^\s"(),<>=!]+)*$/;
+  const part = /\s*(-?)(attr\.|user\.)?([a-z_.\w-]+?)(!=|>=|<=|[:<>])("(?:[^"\\]|\\.)*"|[^\s"(),<>=!]+(?:,[^\s"(),<>=!]+)*)(?=\s|$)/gy;
+  const box = document.createElement("div"), list = document.createElement("div"), add = document.createElement("button");
+  [add.type, add.textContent, box.className] = ["button", "Add a condition", "rows"];
+  box.append(list, add);
+  area.closest(".field").prepend(box);
+  function named(kind, label) {
+    const one = document.createElement(kind);
+    one.setAttribute("aria-label", label);
+    return one;
+  }
+  const fill = (select, choices, chosen) => select.replaceChildren(
+    ...choices.map(([value, text]) => new Option(text, value, false, value === chosen)));
+  function addRow(term, name, test, value) {
+    const row = named("div", "Condition");
+    row.setAttribute("role", "group");
+    const [what, own, how, than, less] = [
+      named("select", "What"), named("input", "Its name"), named("select", "Comparison"), named("input", "Value"),
+      named("button", "Remove this condition")];
+    fill(what, Object.entries(terms), term);
+    [own.value, than.value, less.type, less.textContent] = [name, value, "button", "−"];
+    const suit = () => {
+      fill(how, tests(what.value), how.value || test);
+      own.hidden = !what.value.endsWith(".");
+      than.placeholder = how.options[0].text === "in the last" ? "P30D" : "";
+    };
+    what.addEventListener("change", suit);
+    less.addEventListener("click", () => {
+      row.remove();
+      add.focus();
+      write();
+    });
+    suit();
+    row.append(what, own, how, than, less);
+    list.append(row);
+    return what;
+  }
+  let isWriting = false;
+  function write() {
+    const text = [...list.children].map(row => {
+      const [what, own, how, than] = [...row.children].map(field => field.value.trim());
+      if (!than || what.endsWith(".") && !own) return "";
+      const value = bare.test(than) || /^".*"$/.test(than) ? than : `"${than.replace(/["\\]/g, "\\$&")}"`;
+      return `${how === "!=" ? "-" : ""}${what}${what.endsWith(".") ? own : ""}${how === "!=" ? ":" : how}${value}`;
+    });
+    area.value = text.filter(Boolean).join(" ");
+    isWriting = true;
+    area.dispatchEvent(new Event("input", { bubbles: true }));
+    isWriting = false;
+  }
+  function read() {
+    if (isWriting) return;
+    list.replaceChildren();
+    let [end, isPlain] = [0, true];
+    for (const [all, not, kind, name, test, value] of area.value.matchAll(part)) {
+      end += all.length;
+      const term = kind ?? name, inner = value.slice(1, -1).replace(/\\(.)/g, "$1");
+      isPlain &&= term in terms && !(not && test !== ":") && tests(term).some(([one]) => one === test);
+      if (isPlain) addRow(term, kind ? name : "", not ? "!=" : test, value[0] === '"' && !bare.test(inner) ? inner : value);
+    }
+    box.hidden = !isPlain || area.value.slice(end).trim() !== "";
+  }
+  for (const name of ["input", "change"]) list.addEventListener(name, write);
+  add.addEventListener("click", () => addRow("topic", "", ":", "").focus());
+  area.addEventListener("input", read);
+  addEventListener("pageshow", read);
+  read();
+}
+document.querySelectorAll('textarea[name="where"]').forEach(addRows);
+const beside = document.querySelector(".beside");
+if (beside) composeForm(beside.closest("form"), beside);

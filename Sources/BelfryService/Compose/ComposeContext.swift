@@ -53,7 +53,7 @@ struct ComposeContext: Sendable {
                     schedule.pushRequest.content.summary, Address.of(application, "schedules", schedule.key.id)))
         }
         var form = form
-        form.draft = draftAddress("draft")
+        (form.draft, form.aside) = (draftAddress("draft"), draftAddress("aside"))
         form.hidden += draftFields
         page.sections = review + [Section(review.isEmpty ? "" : "Send it, or change it") { form }]
         return page
@@ -66,30 +66,6 @@ struct ComposeContext: Sendable {
     }
 
     // MARK: Audience
-
-    /// The devices that a push would go to now.
-    struct Audience: Sendable {
-        let count: AudienceCount
-        let sample: [Device]
-        /// The message, over that of a template.
-        let content: Push.Content
-        /// The kinds of platform that it is rendered for.
-        let kinds: Set<PlatformKind>
-        /// The kinds that refuse it for its size.
-        let tooLarge: [InvalidInput]
-    }
-
-    func audience(of request: PushRequest) async throws -> Audience {
-        let store = visit.services.store
-        let draft = try await visit.services.pushes.preview(request, for: application.key)
-        let meant = request.target.platforms(of: platforms).filter { draft.content.isMeant(for: $0.kind) }
-        let (count, sample) = try await visit.searching(application) {
-            (try await AudienceCount.of(draft, in: store), try await AudienceSample.of(draft, in: store))
-        }
-        return Audience(
-            count: count, sample: sample, content: draft.content, kinds: Set(meant.map(\.kind)),
-            tooLarge: draft.tooLarge)
-    }
 
     /// The device that the person names for a test.
     func ownDevice(named text: String) async throws -> Device {
@@ -166,6 +142,8 @@ struct AudienceCount: Sendable {
     let devices: Int
     /// Whether counting stopped before the end.
     let isMore: Bool
+    /// The devices of each platform that was counted.
+    var byPlatform: [Key<Platform>: Int] = [:]
 
     /// Devices counted before it stops, so that a count costs little whatever the audience.
     private static let devicesMax = 200_000
@@ -180,27 +158,40 @@ struct AudienceCount: Sendable {
         (isMore ? "more than " : "") + devices.grouped + (devices == 1 && !isMore ? " device" : " devices")
     }
 
+    /// The number on a platform, as far as it was counted.
+    func words(on platform: Key<Platform>) -> String {
+        guard let count = byPlatform[platform] else { return isMore ? "not counted" : "0 devices" }
+        // Platforms are counted in the order of their keys.
+        return AudienceCount(devices: count, isMore: isMore && platform == byPlatform.keys.max()).words
+    }
+
     func with(_ more: Int) -> AudienceCount { AudienceCount(devices: devices + more, isMore: isMore) }
 
     static func of(_ push: NewPush, in store: any DeliveryStore) async throws -> AudienceCount {
         if let placed = push.devices {
-            return AudienceCount(devices: placed.values.reduce(0) { $0 + $1.count }, isMore: false)
+            return AudienceCount(placed.mapValues(\.count), isMore: false)
         }
         let deadline = ContinuousClock.now + time
-        var count = 0
+        var counts: [Key<Platform>: Int] = [:]
         for platform in push.platformKeys {
             var after: Key<Device>?
             while true {
                 let slice = try await store.slice(of: push.audience, on: platform, after: after, limit: step)
-                count += slice.devices.count
+                counts[platform, default: 0] += slice.devices.count
                 guard let end = slice.end else { break }
                 after = end
-                guard count < devicesMax, ContinuousClock.now < deadline else {
-                    return AudienceCount(devices: count, isMore: true)
+                guard counts.values.reduce(0, +) < devicesMax, ContinuousClock.now < deadline else {
+                    return AudienceCount(counts, isMore: true)
                 }
             }
         }
-        return AudienceCount(devices: count, isMore: false)
+        return AudienceCount(counts, isMore: false)
+    }
+}
+
+extension AudienceCount {
+    private init(_ byPlatform: [Key<Platform>: Int], isMore: Bool) {
+        self.init(devices: byPlatform.values.reduce(0, +), isMore: isMore, byPlatform: byPlatform)
     }
 }
 

@@ -87,11 +87,13 @@ struct ComposeForm: Sendable {
     /// The form as it was filled in.
     func form(_ data: FormData = FormData()) -> Form {
         var form = messageForm("Review", data)
-        form.fields.append(
-            .text(
-                Self.saved, "Saved template",
-                hint: "Its name, or a version such as welcome@3. What is filled in here goes before it."))
-        form.groups += [audience(data), times, RecurrenceForm.group]
+        let saved = Field.text(
+            Self.saved, "Saved template",
+            hint: "Its name, or a version such as welcome@3. What is filled in here goes before it.")
+        let message = FieldGroup("Message", form.fields + [saved])
+        (form.fields, form.groups) = (
+            [], [audience(data), message, times, RecurrenceForm.group, Self.limits] + form.groups
+        )
         // A form that was not filled in yet has what its fields begin with.
         if !data.isEmpty { form.keep(data) }
         form.hidden = hidden(data)
@@ -155,34 +157,49 @@ struct ComposeForm: Sendable {
             .select("audience", "To", "everyone", choices),
             .file(
                 "device_file", "A file of devices", accept: ".txt,.csv,text/plain,text/csv",
-                hint: "Device UUIDs, one a line, \(PushLimits.devicesMax.grouped) at most."),
+                hint: "Device UUIDs, one a line, \(PushLimits.devicesMax.grouped) at most."
+            ).only(for: "audience", ["devices"]),
             .area(
                 "names", "Which topics, users or devices",
                 hint:
                     "One a line, or with commas between them: topic names, custom user ids or device UUIDs. A single name with a "
-                    + "comma in it stands in \"quotation marks\"."),
+                    + "comma in it stands in \"quotation marks\"."
+            ).only(for: "audience", ["topics", "users", "devices", "place"]),
             .area(
                 "where", "Expression",
                 hint: "With an expression: its terms, or segment:NAME. docs/Audiences.md has all of them.",
-                placeholder: "topic:news -topic:sports lang:de version>=5 seen:P30D", isMono: true),
-            .area("also_users", "And these users", hint: "With topics: those who subscribe, and these users besides."),
+                placeholder: "topic:news -topic:sports lang:de version>=5 seen:P30D", isMono: true
+            ).only(for: "audience", ["where"]),
+            .area("also_users", "And these users", hint: "With topics: those who subscribe, and these users besides.")
+                .only(for: "audience", ["topics"]),
         ]
-        if !segments.isEmpty { fields.append(.select("segment", "Segment", "", segments.map { ($0, $0) })) }
+        if !segments.isEmpty {
+            fields.append(
+                .select("segment", "Segment", "", segments.map { ($0, $0) }).only(for: "audience", ["segment"]))
+        }
         if !places.isEmpty {
             fields += [
-                .select("place", "Place", "", places.map { ($0.id, $0.name) }, hint: "For devices that come to it."),
+                .select("place", "Place", "", places.map { ($0.id, $0.name) }, hint: "For devices that come to it.")
+                    .only(for: "audience", ["place"]),
                 .select(
                     "trigger", "When the device", "enter", [("enter", "enters"), ("exit", "leaves")],
-                    hint: "It is shown until the push expires."),
+                    hint: "It is shown until the push expires."
+                ).only(for: "audience", ["place"]),
             ]
         }
-        if !data["target"].isEmpty { fields.append(.area("target", "Target (JSON)", isMono: true)) }
+        if !data["target"].isEmpty {
+            fields.append(.area("target", "Target (JSON)", isMono: true).only(for: "audience", ["json"]))
+        }
         let offered = offeredKinds(data)
         if offered.count > 1 || isListed(data) {
-            fields += offered.map { Field.check("on-\($0.rawValue)", "On \($0.title)", true) }
+            fields += offered.map {
+                .check("on-\($0.rawValue)", "On \($0.title)", true)
+                    .only(for: "audience", ["everyone", "topics", "users", "place"])
+            }
         }
         fields.append(
-            .check("interactive_only", "Only devices that show buttons", hint: "iOS 8, Android 4.1 and later."))
+            .check("interactive_only", "Only devices that show buttons", hint: "iOS 8, Android 4.1 and later.")
+                .only(for: "audience", ["everyone", "topics", "users", "devices", "where", "segment"]))
         return FieldGroup("To whom", fields)
     }
 
@@ -197,36 +214,43 @@ struct ComposeForm: Sendable {
                 .select(
                     "past", "Where that is past", "",
                     [("", "Send it at once"), ("next_day", "Send it the next day"), ("skip", "Do not send it")],
-                    hint: "By the clock of each recipient."),
+                    hint: "By the clock of each recipient."
+                ).only(for: "clock", ["local"]),
                 .text(
                     "default_zone", "Time zone where none is known",
-                    hint: "Such as Europe/Vienna, by the clock of each recipient. Empty: UTC."),
+                    hint: "Such as Europe/Vienna, by the clock of each recipient. Empty: UTC."
+                ).only(for: "clock", ["local"]),
                 .text("expires_at", "Expires at", hint: "UTC. Empty: the provider decides.", type: "datetime-local"),
                 .select(
                     "urgency", "Urgency", "",
                     [("", "By the size of the audience"), ("urgent", "Urgent"), ("normal", "Normal"), ("bulk", "Bulk")]),
-                .check("at_most_once", "Rather lose it than deliver it twice"),
-                .text(
-                    "kind", "Kind",
-                    hint: "Such as marketing, for frequency caps. transactional: exempt from them and from quiet hours."
-                ),
-                .text(
-                    "throttle", "At most so many devices a minute", hint: "Empty: as fast as it goes.", type: "number"),
-                .text(
-                    "remind_every", "Remind every",
-                    hint:
-                        "Such as PT10M for ten minutes, or P1D for a day: it is sent again to those who have not opened it. Empty: once."
-                ),
-                .text(
-                    "remind_times", "At most so many reminders", hint: "Up to 50, in up to seven days.", type: "number"),
-                .text(
-                    "unless_within", "Only if no other push was sent within",
-                    hint:
-                        "Such as P1D before its time: an alarm for a push that did not come. Needs a time, or a repetition."
-                ),
-                .text("unless_kind", "Of the kind", hint: "Of the push that should have come. Empty: any."),
             ])
     }
+
+    private static let limits = FieldGroup(
+        "Limits and reminders",
+        [
+            .check("at_most_once", "Rather lose it than deliver it twice"),
+            .text(
+                "kind", "Kind",
+                hint: "Such as marketing, for frequency caps. transactional: exempt from them and from quiet hours."
+            ),
+            .text(
+                "throttle", "At most so many devices a minute", hint: "Empty: as fast as it goes.", type: "number"),
+            .text(
+                "remind_every", "Remind every",
+                hint:
+                    "Such as PT10M for ten minutes, or P1D for a day: it is sent again to those who have not opened it. Empty: once."
+            ),
+            .text(
+                "remind_times", "At most so many reminders", hint: "Up to 50, in up to seven days.", type: "number"),
+            .text(
+                "unless_within", "Only if no other push was sent within",
+                hint:
+                    "Such as P1D before its time: an alarm for a push that did not come. Needs a time, or a repetition."
+            ),
+            .text("unless_kind", "Of the kind", hint: "Of the push that should have come. Empty: any."),
+        ], isFolding: true)
 
     private func hidden(_ data: FormData) -> [Form.Hidden] {
         var hidden = version

@@ -19,12 +19,18 @@ struct ComposePages {
             make.application(.post, "compose/draft", .send) { visit, application in
                 try await keepDraft(visit, application, nil)
             }.taking(bytes: Self.bodyBytesMax),
+            make.application(.post, "compose/aside", .send) { visit, application in
+                try await aside(visit, application, nil)
+            }.taking(bytes: Self.bodyBytesMax),
             make.application(.post, "compose/discard", .send) { visit, application in
                 _ = try await visit.services.store.deleteDraft(at: visit.draftPlace(application, nil))
                 return .redirect(Self.anew(application))
             },
             make.schedule(.post, "/draft", .send) { visit, schedule, application in
                 try await keepDraft(visit, application, schedule)
+            }.taking(bytes: Self.bodyBytesMax),
+            make.schedule(.post, "/aside", .send) { visit, schedule, application in
+                try await aside(visit, application, schedule)
             }.taking(bytes: Self.bodyBytesMax),
             make.schedule(.post, "/discard", .send) { visit, schedule, application in
                 _ = try await visit.services.store.deleteDraft(at: visit.draftPlace(application, schedule))
@@ -129,6 +135,16 @@ struct ComposePages {
             try await visit.services.store.keepDraft(text, at: visit.draftPlace(application, schedule))
         }
         return .response(Response(status: .noContent))
+    }
+
+    /// Answers the column beside the form: its devices, warnings and looks as it is now.
+    private func aside(_ visit: DashboardRequest, _ application: Application, _ schedule: Schedule?) async throws
+        -> PageAnswer
+    {
+        let (form, fault) = DeviceFile.merged(into: visit.form)
+        var visit = visit
+        visit.form = form
+        return .response(.html(try await ComposeContext(visit, application, schedule).aside(fault)))
     }
 
     /// Does work that ends a draft, in one of the tabs that show it. The other tabs get a page that says so.
@@ -243,15 +259,18 @@ struct ComposePages {
         if visit.form["audience"] == "place", visit.form["mode"] != "json" {
             return try await fence(visit, context, written)
         }
-        let audience = try await context.audience(of: written.request)
+        let outlook = try await context.outlook(of: written)
         switch visit.form["action"] {
-        case "test": return try await test(visit, context, written, audience)
+        case "test": return try await test(visit, context, written, outlook)
         case "send":
-            // The audience may have grown since it was shown.
+            // The audience may have grown since it was shown, or what stood beside the form was shown for another.
             let reviewed = Int(visit.form["reviewed"]) ?? -1
-            guard reviewed >= 0, audience.count.devices <= max(reviewed * 2, reviewed + 100) else { break }
-            if audience.count.isLarge, visit.form["confirm"] != context.application.name {
-                var page = try await context.review(written, audience)
+            let shown = visit.form[FormData.reviewedField]
+            guard reviewed >= 0, outlook.count.devices <= max(reviewed * 2, reviewed + 100),
+                shown.isEmpty || shown == visit.form.reviewedDigest
+            else { break }
+            if outlook.count.isLarge, visit.form["confirm"] != context.application.name {
+                var page = try await context.review(written, outlook)
                 page.sections[page.sections.count - 1].change(Form.self) {
                     $0.show("has to be the name: \(context.application.name)", at: "confirm")
                 }
@@ -260,7 +279,7 @@ struct ComposePages {
             return try await takingDraft(visit, context) { try await send(visit, context, written) }
         default: break
         }
-        return .page(try await context.review(written, audience))
+        return .page(try await context.review(written, outlook))
     }
 
     private func send(_ visit: DashboardRequest, _ context: ComposeContext, _ written: ComposedPush) async throws
@@ -297,7 +316,7 @@ struct ComposePages {
     /// Sends it to the person's own device, and comes back with the provider's verdict.
     private func test(
         _ visit: DashboardRequest, _ context: ComposeContext, _ written: ComposedPush,
-        _ audience: ComposeContext.Audience
+        _ outlook: ComposeOutlook
     ) async throws -> PageAnswer {
         let deadline = ContinuousClock.now + visit.services.options.verdictDeadline
         let answer: Answer
@@ -309,11 +328,11 @@ struct ComposePages {
                 return try await visit.services.pushes.verdict(on: device, of: push, by: deadline)
             }
         } catch let fault as InvalidInput where fault.field == "my_device" {
-            var page = try await context.review(written, audience)
+            var page = try await context.review(written, outlook)
             page.sections[page.sections.count - 1].change(Form.self) { $0.show(fault.problem, at: fault.field) }
             return .invalid(page)
         }
-        var page = try await context.review(written, audience)
+        var page = try await context.review(written, outlook)
         switch answer {
         case .accepted: page.notice = "Your device: the provider accepted it."
         case .pending: page.problem = "Your device: the provider has not answered yet."
@@ -357,7 +376,11 @@ extension FormData {
         return text.utf8.count <= ComposeDraft.bytesMax ? text : nil
     }
 
-    private static let ofReview: Set = ["action", "reviewed", "confirm", draftField, resendField]
+    private static let ofReview: Set = ["action", "reviewed", reviewedField, "confirm", draftField, resendField]
+
+    /// The hidden field with the digest of the form that was shown with a button to send it at once.
+    static let reviewedField = "reviewed_form"
+    var reviewedDigest: String { digest(but: Self.ownFields.union(Self.ofReview)).hex }
 
     /// The hidden fields with the number of a draft, and of a draft that is sent once more.
     fileprivate static let resendField = "resend"

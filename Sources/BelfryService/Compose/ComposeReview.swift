@@ -2,11 +2,11 @@ import FoundationEssentials
 
 /// The pages before a push is sent: its audience, its look, and the same as a request.
 extension ComposeContext {
-    func review(_ written: ComposedPush, _ audience: Audience) async throws -> PageView {
+    func review(_ written: ComposedPush, _ outlook: ComposeOutlook) async throws -> PageView {
         let isJSON = visit.form["mode"] == "json"
         var form = isJSON ? self.form.jsonForm(visit.form.raw("json")) : self.form.form(visit.form)
         (form.submit, form.isQuiet) = ("Review again", true)
-        form.hidden.append(.init(name: "reviewed", value: String(audience.count.devices)))
+        form.hidden.append(.init(name: "reviewed", value: String(outlook.count.devices)))
         var own = FieldGroup(
             "Try it first",
             [
@@ -19,56 +19,53 @@ extension ComposeContext {
         }
         form.foldedAs = isJSON ? "The JSON" : "The form"
         form.lastGroups = [own]
-        let isLater =
-            written.recurrence != nil || written.local != nil
-            || written.sendAt.map { $0 > visit.services.clock.now } ?? false
         form.others.append(.init(name: "action", value: "test", label: "Send to my device first"))
-        if audience.count.isLarge {
+        if outlook.count.isLarge {
             form.lastGroups.append(
                 FieldGroup(
                     "Many devices",
                     [
                         .text(
                             "confirm", "The application's name", visit.form["confirm"],
-                            hint: "To send this to \(audience.count.words), type: \(application.name)")
+                            hint: "To send this to \(outlook.count.words), type: \(application.name)")
                     ]))
         }
-        let verb = schedule != nil ? "Save it for" : isLater ? "Schedule it for" : "Send it to"
-        form.others.append(
-            .init(name: "action", value: "send", label: "\(verb) \(audience.count.words)", isMain: true))
-        return page(form, review: sections(written, audience, try await sample(of: audience.content, audience)))
+        form.others.append(sendButton(outlook))
+        return page(form, review: sections(written, outlook))
     }
 
-    /// The content as the first device of the audience shows it; with the defaults where there is none.
-    private func sample(of content: Push.Content, _ audience: Audience) async throws -> Push.Content {
-        guard let device = audience.sample.first,
-            let platform = platforms.first(where: { $0.key == device.platformKey })
-        else { return try content.filled(with: PersonalizedValues(.init(badge: 1))) }
-        return try await visit.services.store.sample(of: content, on: device.key, platform)
+    func sendButton(_ outlook: ComposeOutlook) -> Form.Submit {
+        let verb = schedule != nil ? "Save it for" : outlook.isLater ? "Schedule it for" : "Send it to"
+        return .init(name: "action", value: "send", label: "\(verb) \(outlook.count.words)", isMain: true)
     }
 
-    private func sections(_ written: ComposedPush, _ audience: Audience, _ shown: Push.Content) -> [Section] {
+    /// To whom it goes, on which platforms, and when.
+    func facts(of written: ComposedPush, _ outlook: ComposeOutlook) -> [Fact] {
         let now = visit.services.clock.now
+        var facts = [
+            Fact(
+                "Goes to", .badge(outlook.count.words, outlook.count.devices == 0 ? .warn : .good),
+                .text(written.request.target.words))
+        ]
+        facts += outlook.platforms.map { Fact($0.name, .text(outlook.count.words(on: $0.key))) }
+        if let local = written.local {
+            facts.append(Fact("When", .text(local.words)))
+        } else if let recurrence = written.recurrence {
+            facts += [Fact("When", .text(recurrence.words)), Fact("Next", next(recurrence, now))]
+        } else {
+            facts.append(Fact("When", .time(written.sendAt.flatMap { $0 > now ? $0 : nil }, none: "now")))
+        }
+        return facts
+    }
+
+    private func sections(_ written: ComposedPush, _ outlook: ComposeOutlook) -> [Section] {
         let names = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0.name) })
         let before = Section("Before you send") {
-            Facts {
-                Fact(
-                    "Goes to", .badge(audience.count.words, audience.count.devices == 0 ? .warn : .good),
-                    .text(written.request.target.words))
-                if let local = written.local {
-                    Fact("When", .text(local.words))
-                } else if let recurrence = written.recurrence {
-                    Fact("When", .text(recurrence.words))
-                    Fact("Next", next(recurrence, now))
-                } else {
-                    Fact("When", .time(written.sendAt.flatMap { $0 > now ? $0 : nil }, none: "now"))
-                }
-                Fact("Counted", .time(now))
-                audience.tooLarge.map { Fact("Too large", .badge($0.ofDevices, .warn)) }
-            }
+            Facts { facts(of: written, outlook) + [Fact("Counted", .time(visit.services.clock.now))] }
+            Warnings(outlook.warnings)
             Table(
                 "A sample of the devices", ["Device", "Platform", "User", "System"],
-                audience.sample.map { device in
+                outlook.sample.map { device in
                     [
                         [.link(device.label, Address.of(application, "devices", device.uuid.lowercased))],
                         [.text(names[device.platformKey] ?? "")], [.text(device.customUserID ?? "")],
@@ -76,17 +73,14 @@ extension ComposeContext {
                     ]
                 }, empty: "No device at present.")
         }
-        let previews = Preview.all(
-            of: audience.content, shown: shown, on: audience.kinds, for: application.name,
-            at: written.sendAt ?? now)
-        let whose = audience.sample.first.map { "the values of \($0.label)" } ?? "their defaults"
+        let whose = outlook.sample.first.map { "the values of \($0.label)" } ?? "their defaults"
         let looks = Section(
             "How it looks",
             text: "Drawn from the payload that each provider gets. Fonts and folding differ by device."
-                + (audience.content.isPersonal ? " Placeholders have \(whose)." : "")
-        ) { Previews(previews) }
+                + (outlook.content.isPersonal ? " Placeholders have \(whose)." : "")
+        ) { Previews(outlook.previews) }
         let request = Section("The same by the admin API") { Code("Shell", curl(written.json)) }
-        return [before] + (previews.isEmpty ? [] : [looks]) + [request]
+        return [before] + (outlook.previews.isEmpty ? [] : [looks]) + [request]
     }
 
     private func next(_ recurrence: Recurrence, _ now: Instant) -> [Value] {

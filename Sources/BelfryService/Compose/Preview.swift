@@ -23,6 +23,8 @@ struct Preview: Component {
     var size: String?
     var bytes = 0
     var limit = 0
+    /// On the clock of the lock screen.
+    var time = Instant.zero
 
     init(_ shape: Shape, _ label: String, _ app: String) {
         self.shape = shape
@@ -47,7 +49,26 @@ struct Preview: Component {
                     Tag("span", ["class": "badge bad"], badge)
                 }
             }
-            Tag("div", ["class": "screen"]) { Tag("div", ["class": "push"]) { push } }
+            Tag("div", ["class": "screen"]) {
+                if shape == .phone || shape == .android {
+                    Tag("time", ["class": "clock", "datetime": time.text], String(time.text.dropFirst(11).prefix(5)))
+                }
+                Tag("div", ["class": opens ? "push short" : "push"]) {
+                    text
+                    if !opens { more }
+                }
+            }
+            if opens {
+                Tag("details") {
+                    Tag("summary", "Opened")
+                    Tag("div", ["class": "screen"]) {
+                        Tag("div", ["class": "push"]) {
+                            text
+                            more
+                        }
+                    }
+                }
+            }
             Tag("p", ["class": "hint"], note)
             if let size {
                 Tag("p", ["class": "size"]) {
@@ -64,12 +85,33 @@ struct Preview: Component {
         }
     }
 
-    @HTMLBuilder private var push: [any HTML] {
-        Tag("small", ["dir": "auto"], app)
+    /// Without the payload, which Review has.
+    var brief: Preview {
+        var preview = self
+        preview.payload = nil
+        return preview
+    }
+
+    /// Whether a device shows a part of it until it is opened.
+    private var opens: Bool {
+        [.phone, .android, .browser].contains(shape)
+            && (picture != nil || !actions.isEmpty || body.count > 120 || body.contains(where: \.isNewline))
+    }
+
+    @HTMLBuilder private var text: [any HTML] {
+        Tag("small") {
+            Tag("span", ["class": "icon", "aria-hidden": "true"], String(app.prefix(1)))
+            Tag("span", ["class": "app", "dir": "auto"], app)
+            Tag("span", "now")
+        }
         Tag("b", ["dir": "auto"], title)
         Tag("b", ["class": "sub", "dir": "auto"], subtitle)
         Tag("p", ["dir": "auto"], body)
-        if let picture { Tag("i", "Picture: \(picture)") }
+    }
+
+    /// Pages load nothing from other servers, so a picture is named.
+    @HTMLBuilder private var more: [any HTML] {
+        if let picture { Tag("i", "Picture, which this page may not load: \(picture)") }
         Tag("div", ["class": "taps"]) { actions.map { Tag("span", ["dir": "auto"], $0) } }
     }
 }
@@ -96,7 +138,11 @@ extension Preview {
         let maker = PreviewMaker(
             content: shown ?? content.showing(badge: 1), longest: (try? content.longest()) ?? content, name: name,
             time: time)
-        return PlatformKind.allCases.filter(kinds.contains).flatMap(maker.previews)
+        return PlatformKind.allCases.filter(kinds.contains).flatMap(maker.previews).map { preview in
+            var preview = preview
+            preview.time = time
+            return preview
+        }
     }
 }
 

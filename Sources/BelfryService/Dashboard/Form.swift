@@ -15,6 +15,8 @@ struct Form: Component {
     var problem = ""
     /// The address that keeps typed values until they are sent; empty for most forms.
     var draft = ""
+    /// The address that tells what the form would do, which a script shows beside it; empty for most forms. A folded form has nothing beside.
+    var aside = ""
     var layout = Layout.column
     var isMultipart: Bool
     let isDanger: Bool
@@ -82,11 +84,12 @@ struct Form: Component {
 
     var content: [any HTML] {
         let isQuery = layout == .filter
-        let isMain = (layout == .column || layout == .wide) && !isQuiet
+        let isBeside = !aside.isEmpty && foldedAs == nil
         Tag(
             "form",
             [
-                "class": classes("form", layout == .column ? nil : layout.rawValue), "action": action,
+                "class": classes("form", isBeside ? "two" : layout == .column ? nil : layout.rawValue),
+                "action": action,
                 "method": isQuery ? "get" : "post", "enctype": isMultipart ? "multipart/form-data" : nil,
                 "novalidate": !isQuery, "data-draft": draft.isEmpty ? nil : draft,
             ]
@@ -102,15 +105,34 @@ struct Form: Component {
                         groups
                     }
                 }
+            } else if isBeside {
+                Tag("div", ["class": "form wide"]) {
+                    fields
+                    groups
+                }
             } else {
                 fields
                 groups
             }
             lastGroups
-            Tag("div", ["class": "row"]) {
-                Tag("button", ["class": isDanger ? "danger" : isMain ? "main" : nil], submit)
-                others
+            if isBeside {
+                Tag("div", ["class": "beside", "data-aside": aside]) {
+                    Tag("div", ["role": "status"])
+                    buttons
+                    Tag("div")
+                    Tag("div")
+                }
+            } else {
+                buttons
             }
+        }
+    }
+
+    private var buttons: Tag {
+        let isMain = (layout == .column || layout == .wide) && !isQuiet
+        return Tag("div", ["class": "row"]) {
+            Tag("button", ["class": isDanger ? "danger" : isMain ? "main" : nil], submit)
+            others
         }
     }
 
@@ -263,6 +285,7 @@ struct Field: Component {
     fileprivate(set) var problem = ""
     private var kept: KeptFile?
     private var isFocused = false
+    private var choices: String?
 
     enum Kind: Sendable {
         case text(type: String, autocomplete: String)
@@ -317,6 +340,13 @@ struct Field: Component {
         return type == "password" || autocomplete == "one-time-code"
     }
 
+    /// This field for some choices of another alone: with a script it is hidden otherwise, and not sent.
+    func only(for name: String, _ choices: [String]) -> Field {
+        var field = self
+        field.choices = ([name] + choices).joined(separator: " ")
+        return field
+    }
+
     var focused: Field {
         var field = self
         field.isFocused = true
@@ -336,7 +366,10 @@ struct Field: Component {
     var content: [any HTML] {
         Tag(
             "div",
-            ["class": classes("field", isCheck ? "check" : nil, isArea ? "area" : nil, isWrong ? "wrong" : nil)]
+            [
+                "class": classes("field", isCheck ? "check" : nil, isArea ? "area" : nil, isWrong ? "wrong" : nil),
+                "data-only": choices,
+            ]
         ) {
             Tag("label") {
                 if isCheck {

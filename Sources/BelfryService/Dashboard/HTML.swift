@@ -126,5 +126,5 @@ struct HTMLWriter {
     mutating func write(markup: StaticString) { text += markup.description }
 
     /// Attributes that hold addresses, which get the path below which browsers find the server.
-    private static let addresses: Set = ["href", "action", "src", "data-live", "data-draft"]
+    private static let addresses: Set = ["href", "action", "src", "data-live", "data-draft", "data-aside"]
 }

@@ -52,7 +52,7 @@ struct Section: Component {
         /// Something that is shown once.
         case secret
         /// A map with a form at its side, where there is room.
-        case beside
+        case paired
     }
 
     init(

@@ -88,7 +88,7 @@ struct PlacePages {
             ]
         }
         let first = Section(
-            text: map.isMore ? "The map has the first 500 locations." : "", style: form == nil ? nil : .beside
+            text: map.isMore ? "The map has the first 500 locations." : "", style: form == nil ? nil : .paired
         ) {
             Form.filter(
                 Address.of(application, "places"),
@@ -262,7 +262,7 @@ struct PlacePages {
         page = page.saying(visit, ["saved": "Saved. Devices get the change within a moment."])
         let mayChange = visit.may(.change, Permission.Subject(application))
         let first = Section(
-            text: mayChange ? "Devices with a geofence here get a change." : "", style: mayChange ? .beside : nil
+            text: mayChange ? "Devices with a geofence here get a change." : "", style: mayChange ? .paired : nil
         ) {
             Facts {
                 Fact("Coordinates", .text("\(place.latitude.coordinate), \(place.longitude.coordinate)"))

@@ -183,12 +183,95 @@ import Testing
         let send = Self.everyone + [("action", "send"), ("reviewed", "1000")]
         let review = try await browser.post(path, Self.everyone)
         #expect(review.contains("1,000 devices") && review.contains("name=\"confirm\""))
+        let beside = try await browser.post("\(path)/aside", Self.everyone)
+        #expect(beside.contains("1,000 devices") && beside.contains("Review asks for the application"))
+        #expect(!beside.contains("value=\"send\""))
         for typed in ["", "Dairy"] {
             let page = try await browser.post(path, send + [("confirm", typed)])
             #expect(page.status == .unprocessableContent && page.contains("has to be the name: dairy"))
         }
         #expect(try await dashboard.store.allPushes().count == before)
         #expect(try await browser.post(path, send + [("confirm", "dairy")]).location.hasSuffix("?done=sent"))
+    }
+
+    // MARK: Beside the form
+
+    @Test func `numbers, warnings and looks stand beside the form`() async throws {
+        let (_, browser, contents, path) = try await begin()
+        let fields = Self.everyone + [("title", "Today"), ("image", "https://a.example/p.png")]
+        let beside = try await browser.post("\(path)/aside", fields)
+        #expect(beside.status == .ok && beside.headers[.contentSecurityPolicy]?.contains("img-src 'self';") == true)
+        #expect(beside.contains("value=\"send\">Send it to 1 device</button>"))
+        #expect(beside.contains("class=\"preview phone\"") && !beside.contains("Payload"))
+        #expect(!beside.contains("<img") && beside.contains("may not load: https://a.example/p.png"))
+        let review = try await browser.post(path, fields)
+        for page in [beside, review] {
+            #expect(page.contains("<dt>dairy</dt><dd><span dir=\"auto\">1 device</span>"))
+            #expect(
+                page.contains("“dairy” is parked") && page.contains("platforms/\(contents.platform.uuid.lowercased)"))
+        }
+        let blank = try await browser.post("\(path)/aside", [("audience", "everyone")])
+        #expect(blank.contains("1 device") && blank.contains("The message is shown here"))
+        #expect(!blank.contains("value=\"send\"") && !blank.contains("class=\"preview phone\""))
+        let edit = "/apps/\(contents.application.uuid.lowercased)/schedules/\(contents.schedule.key.id)/aside"
+        let later = try await browser.post(edit, Self.everyone + [("send_at", "2199-01-31T08:30")])
+        #expect(later.contains("Save it for 1 device") && later.contains("2199-01-31 08:30 UTC"))
+    }
+
+    @Test func `a topic is completed, and an unknown one named`() async throws {
+        let (_, browser, _, path) = try await begin()
+        let fields = [("body", "b"), ("audience", "topics")]
+        for (names, value) in [("", "dairy\n"), ("da", "dairy\n"), ("news,\nda", "news\ndairy\n")] {
+            let page = try await browser.post("\(path)/aside", fields + [("names", names)])
+            #expect(page.contains("<button type=\"button\" value=\"\(value)\">dairy · 1</button>"), "\(names)")
+        }
+        let wrong = fields + [("names", "dairi")]
+        for page in [try await browser.post("\(path)/aside", wrong), try await browser.post(path, wrong)] {
+            #expect(page.contains("There is no topic “dairi”: is “dairy” meant?"))
+            #expect(page.contains("No device would get it now."))
+        }
+        let term = try await browser.post(
+            "\(path)/aside", [("body", "b"), ("audience", "where"), ("where", "everyone -topic:diary")])
+        #expect(term.contains("is “dairy” meant?") && term.contains("Send it to 1 device"))
+    }
+
+    @Test(arguments: [
+        (("where", "topic:"), "Expression: cannot be read at character", "class=\"preview phone\""),
+        (("send_at", "0026-01-31T08:30"), "Send at: is 0026-01-31T08:30:00.000Z, which is over", "1 device"),
+        (("data", "{"), "Data for the app (JSON): is not valid JSON", ""),
+        (("saved", "nothing"), "Saved template: names the template", ""),
+    ])
+    func `a fault is told beside the form`(field: (String, String), words: String, shown: String) async throws {
+        let (_, browser, _, path) = try await begin()
+        let audience = field.0 == "where" ? "where" : "everyone"
+        let page = try await browser.post("\(path)/aside", [("body", "b"), ("audience", audience), field])
+        #expect(page.status == .ok && page.contains(words) && !page.contains("value=\"send\""), "\(page.text)")
+        #expect(shown.isEmpty || page.contains(shown))
+    }
+
+    @Test func `the button beside sends only what was shown`() async throws {
+        let (dashboard, browser, _, path) = try await begin()
+        let before = try await dashboard.store.allPushes().count
+        let beside = try await browser.post("\(path)/aside", Self.everyone)
+        let shown = try #require(beside.text.firstMatch(of: /name="reviewed_form" value="([0-9a-f]+)"/)?.1)
+        let send = [("action", "send"), ("reviewed", "1"), ("reviewed_form", String(shown))]
+        let other = try await browser.post(path, [("body", "Sour milk"), ("audience", "everyone")] + send)
+        #expect(other.status == .ok && other.contains("Before you send"))
+        #expect(try await dashboard.store.allPushes().count == before)
+        #expect(try await browser.post(path, Self.everyone + send).location.hasSuffix("?done=sent"))
+    }
+
+    @Test func `the form asks for the audience first`() async throws {
+        let (_, browser, _, path) = try await begin()
+        let page = try await browser.get(path)
+        let places = ["To whom", "Message", "When"].map {
+            page.text.firstRange(of: "<legend>\($0)</legend>")?.lowerBound
+        }
+        let found = places.compactMap(\.self)
+        #expect(found.count == 3 && found == found.sorted())
+        #expect(page.contains("data-aside=\"/dashboard\(path)/aside\""))
+        #expect(page.contains("data-only=\"audience topics users devices place\""))
+        #expect(!(try await browser.post(path, Self.everyone)).contains("data-aside"), "the review has it already")
     }
 
     // MARK: At a place
