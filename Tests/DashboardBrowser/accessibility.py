@@ -7,7 +7,7 @@ import urllib.error
 import urllib.request
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
-from steps import did
+from steps import did, until
 
 # axe-core as a package of PyPI has it; the package's own code is for another driver, and is not used.
 AXE = open(os.path.join(importlib.util.find_spec("axe_playwright_python").submodule_search_locations[0], "axe.min.js")).read()
@@ -129,6 +129,16 @@ def pages_of_forms(browser, app):
     browser.press("Review")
     wrong += look_at(browser, "a message without a text")
     browser.fill("body", "What people read before it is sent")
+    browser.fill("audience", "topics")
+    browser.fill("names", "nothing")
+    shown = "return !!document.querySelector('.beside .preview') && !!document.querySelector('.beside .warnings li')"
+    until("what stands beside the form", lambda: browser.script(shown))
+    wrong += look_at(browser, "what stands beside a push")
+    browser.fill("audience", "where")
+    browser.fill("where", "lang:de attr.plan:pro")
+    until("the rows", lambda: browser.script("return document.querySelectorAll('.rows [role=group]').length === 2"))
+    wrong += look_at(browser, "an expression in rows")
+    browser.fill("audience", "everyone")
     browser.press("Review")
     assert "Send it to" in browser.text(), browser.text()
     wrong += look_at(browser, "the review of a push")

@@ -117,9 +117,9 @@ def set_up(installation, browser):
 def compose(installation, browser, app):
     keys = Keyboard(browser)
     browser.open(f"/dashboard/apps/{app}/compose")
-    keys.field("body", "Written without a pointer")
     keys.choose("audience", "topics")
     keys.field("names", "news")
+    keys.field("body", "Written without a pointer")
     keys.press("Review")
     keys.press("Send it to")
     assert "Accepted" in browser.text(), browser.text()
