@@ -191,7 +191,7 @@ extension ComposeContext {
     }
 }
 
-/// What speaks against a push, in a list.
+/// A list of warnings about a push.
 struct Warnings: Component {
     private let warnings: [[Value]]
 
