@@ -133,10 +133,9 @@ struct KeyPages {
 extension Field {
     /// How long a secret is still taken after it was replaced.
     static let grace = Field.select(
-        "grace", "The old one is taken", "86400",
+        "grace", "The old one ends", "86400",
         [
-            ("0", "not any more"), ("3600", "for another hour"), ("86400", "for another day"),
-            ("604800", "for another week"),
+            ("0", "at once"), ("3600", "after an hour"), ("86400", "after a day"), ("604800", "after a week"),
         ])
 }
 
