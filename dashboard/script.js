@@ -504,7 +504,7 @@ function addRows(area) {
   const bare = /^[^\s"(),<>=!]+(,[^\s"(),<>=!]+)*$/;
   const part = /\s*(-?)(attr\.|user\.)?([a-z_.\w-]+?)(!=|>=|<=|[:<>])("(?:[^"\\]|\\.)*"|[^\s"(),<>=!]+(?:,[^\s"(),<>=!]+)*)(?=\s|$)/gy;
   const box = document.createElement("div"), list = document.createElement("div"), add = document.createElement("button");
-  [add.type, add.textContent, box.className] = ["button", "Add a condition", "rows"];
+  [add.type, add.textContent, box.className] = ["button", "Add a condition", "conditions"];
   box.append(list, add);
   area.closest(".field").prepend(box);
   function named(kind, label) {

@@ -136,7 +136,7 @@ def pages_of_forms(browser, app):
     wrong += look_at(browser, "what stands beside a push")
     browser.fill("audience", "where")
     browser.fill("where", "lang:de attr.plan:pro")
-    until("the rows", lambda: browser.script("return document.querySelectorAll('.rows [role=group]').length === 2"))
+    until("the rows", lambda: browser.script("return document.querySelectorAll('.conditions [role=group]').length === 2"))
     wrong += look_at(browser, "an expression in rows")
     browser.fill("audience", "everyone")
     browser.press("Review")

@@ -18,14 +18,14 @@ extension ComposeContext {
 
     func outlook(of written: ComposedPush) async throws -> ComposeOutlook {
         let (store, target) = (visit.services.store, written.request.target)
-        let draft = try await visit.services.pushes.preview(written.request, for: application.key)
-        let meant = target.platforms(of: platforms).filter { draft.content.isMeant(for: $0.kind) }
-        let (count, sample, topics) = try await visit.searching(application) {
-            (
-                try await AudienceCount.of(draft, in: store), try await AudienceSample.of(draft, in: store),
+        let (draft, count, sample, topics) = try await visit.searching(application) {
+            let draft = try await visit.services.pushes.preview(written.request, for: application.key)
+            return (
+                draft, try await AudienceCount.of(draft, in: store), try await AudienceSample.of(draft, in: store),
                 try await warnings(ofTopicsOf: target)
             )
         }
+        let meant = target.platforms(of: platforms).filter { draft.content.isMeant(for: $0.kind) }
         let previews = Preview.all(
             of: draft.content, shown: try await shown(draft.content, to: sample.first), on: Set(meant.map(\.kind)),
             for: application.name, at: written.sendAt ?? now)
@@ -174,9 +174,15 @@ extension ComposeContext {
         {
             (text, _) = (last, kept.removeLast())
         }
-        let query = TopicQuery(applicationKey: application.key, text: text)
         return try await visit.searching(application) {
-            let found = try await store.topics(query, skip: 0, limit: Self.topicsMax).elements
+            let found =
+                if let text {
+                    try await store.topics(
+                        TopicQuery(applicationKey: application.key, text: text), skip: 0, limit: Self.topicsMax
+                    ).elements
+                } else {
+                    try await store.topics(of: application.key, after: nil, limit: Self.topicsMax)
+                }
             var buttons: [Tag] = []
             for topic in found where buttons.count < Self.offersMax && !kept.contains(topic.name) {
                 let count = try await store.deviceCount(

@@ -100,8 +100,8 @@ struct Preview: Component {
 
     @HTMLBuilder private var text: [any HTML] {
         Tag("small") {
-            Tag("span", ["class": "icon", "aria-hidden": "true"], String(app.prefix(1)))
-            Tag("span", ["class": "app", "dir": "auto"], app)
+            Tag("span", ["class": "letter", "aria-hidden": "true"], String(app.prefix(1)))
+            Tag("span", ["class": "sender", "dir": "auto"], app)
             Tag("span", "now")
         }
         Tag("b", ["dir": "auto"], title)

@@ -88,7 +88,7 @@ struct Form: Component {
         Tag(
             "form",
             [
-                "class": classes("form", isBeside ? "two" : layout == .column ? nil : layout.rawValue),
+                "class": classes("form", isBeside ? "with-aside" : layout == .column ? nil : layout.rawValue),
                 "action": action,
                 "method": isQuery ? "get" : "post", "enctype": isMultipart ? "multipart/form-data" : nil,
                 "novalidate": !isQuery, "data-draft": draft.isEmpty ? nil : draft,

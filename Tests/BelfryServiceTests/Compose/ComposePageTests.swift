@@ -249,6 +249,27 @@ import Testing
         #expect(shown.isEmpty || page.contains(shown))
     }
 
+    @Test func `a late or short-lived push is warned of`() async throws {
+        let (dashboard, browser, _, path) = try await begin()
+        func local(_ seconds: Int) -> String {
+            String((dashboard.clock.now + .seconds(seconds)).text.dropLast())
+        }
+        let times = [("throttle", "1"), ("send_at", local(-60)), ("expires_at", local(30))]
+        for page in [
+            try await browser.post("\(path)/aside", Self.everyone + times),
+            try await browser.post(path, Self.everyone + times),
+        ] {
+            #expect(page.contains("It expires before all have it: 1 device at 1 a minute"))
+            #expect(page.contains("Its time is past: it goes at once."))
+        }
+    }
+
+    @Test func `a count that stopped tells what it left out`() {
+        let count = AudienceCount(devices: 12, isMore: true, byPlatform: [Key(1): 2, Key(2): 10])
+        #expect(count.words == "more than 12 devices")
+        #expect((1...3).map { count.words(on: Key($0)) } == ["2 devices", "more than 10 devices", "not counted"])
+    }
+
     @Test func `the button beside sends only what was shown`() async throws {
         let (dashboard, browser, _, path) = try await begin()
         let before = try await dashboard.store.allPushes().count
