@@ -63,7 +63,7 @@ extension ComposeContext {
             warnings.append([.text("Its time is past: it goes at once.")])
         }
         if let end = written.request.expiresAt, let perMinute = draft.content.pacing.perMinute,
-            max(written.sendAt ?? now, now) + .seconds(60 * (count.devices / perMinute)) > end
+            max(written.sendAt ?? now, now) + .seconds(60 * ((count.devices - 1) / perMinute)) > end
         {
             warnings.append([
                 .text("It expires before all have it: \(count.words) at \(perMinute.grouped) a minute take longer.")
