@@ -1,29 +1,6 @@
 // What the pages gain where scripts run. Each works without.
 document.documentElement.classList.add("scripted");
 
-// Times in the viewer's zone; the exact one stands in the title.
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const hour = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
-function showTimes(root) {
-  for (const time of root.querySelectorAll("time[datetime]")) {
-    const date = new Date(time.dateTime);
-    if (Number.isNaN(date.getTime())) continue;
-    time.textContent = (time.className === "clock" ? hour : day).format(date);
-    time.title = `${time.dateTime} · ${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
-  }
-}
-// A field for a time in UTC says what it is here.
-function explainTime(input) {
-  const hint = input.closest(".field").querySelector(".hint");
-  const words = hint.textContent;
-  const tell = () => {
-    const date = new Date(input.value + "Z");
-    hint.textContent = Number.isNaN(date.getTime()) ? words : `${words} Here: ${day.format(date)}.`;
-  };
-  input.addEventListener("input", tell);
-  tell();
-}
-
 // The menu on narrow screens.
 const menu = document.querySelector("#menu");
 const menuButton = document.querySelector(".menu-button");
@@ -53,8 +30,6 @@ function addCopying(place, text) {
 // What a page has by itself, and a part of it that was shown anew; fields say what their hints and faults are.
 let ids = 0;
 function prepare(root) {
-  showTimes(root);
-  root.querySelectorAll('input[type="datetime-local"]').forEach(explainTime);
   for (const words of root.querySelectorAll(".field > .fault, .field > .hint")) {
     if (!words.textContent) continue;
     words.id = `about-${ids += 1}`;
@@ -460,7 +435,6 @@ function composeForm(form, beside) {
     }
     [send, looks, topics].forEach((place, index) => place.replaceChildren(...others[index].childNodes));
     for (const details of looks.querySelectorAll("details")) details.open = open.includes(heading(details));
-    showTimes(beside);
     if (hadFocus) send.querySelector("button")?.focus();
   }
   // One request at a time, and none while someone types: what an answer says is then out of date, and so is its button.
@@ -572,3 +546,18 @@ function addRows(area) {
 document.querySelectorAll('textarea[name="where"]').forEach(addRows);
 const beside = document.querySelector(".beside");
 if (beside) composeForm(beside.closest("form"), beside);
+
+// The server writes times by the browser's clock, unless the person chose a zone.
+const dashboardPath = new URL("..", import.meta.url).pathname.replace(/\/$/, "");
+document.cookie = `belfry_zone=${Intl.DateTimeFormat().resolvedOptions().timeZone}; path=${dashboardPath}; max-age=31536000; samesite=lax`
+  + (location.protocol === "https:" ? "; secure" : "");
+
+// An open page goes on saying how long ago a time was, in the server's words.
+setInterval(() => {
+  for (const words of document.querySelectorAll("time small")) {
+    const minutes = Math.floor((Date.now() - new Date(words.parentElement.dateTime)) / 60000);
+    if (minutes < 1) continue;
+    words.textContent = (minutes === 1 ? "a minute" : minutes < 120 ? `${minutes} minutes`
+      : minutes < 2880 ? `${Math.floor(minutes / 60)} hours` : `${Math.floor(minutes / 1440)} days`) + " ago";
+  }
+}, 60000);

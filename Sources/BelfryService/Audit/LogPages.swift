@@ -197,7 +197,7 @@ struct AuditPages {
         return AuditQuery(
             bounds: visit.person.bounds, keyID: who.isEmpty ? nil : who,
             from: try visit.query.day("from") ?? .distantPast,
-            until: try visit.query.day("until").map { $0 + .seconds(86_400) } ?? .distantFuture,
+            until: try visit.query.day("until", plus: 1) ?? .distantFuture,
             before: visit.number("before").map { Key($0) }, limit: limit)
     }
 

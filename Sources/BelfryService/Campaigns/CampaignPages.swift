@@ -88,7 +88,7 @@ struct CampaignPages {
             FieldGroup(
                 "When",
                 [
-                    .text("send_at", "Send at", hint: "UTC. Empty: as it is started.", type: "datetime-local"),
+                    .time("send_at", "Send at", hint: "Empty: as it is started."),
                     .text(
                         "hold_out", "Hold out, in percent", hint: "This part gets nothing, for comparison.",
                         type: "number"),
@@ -226,7 +226,8 @@ struct CampaignPages {
                         .text(campaign.plan.labels.isEmpty ? "none" : campaign.plan.labels.joined(separator: ", ")))
                     Fact("Made by", .text(campaign.maker.name))
                     if campaign.approval != nil || application.deliveryRules.approvesCampaigns {
-                        Fact("Approved by", .text(campaign.approval.map { "\($0.by), \($0.at.text)" } ?? "nobody yet"))
+                        Fact(
+                            "Approved by", .text(campaign.approval.map { "\($0.by), \($0.at.minute)" } ?? "nobody yet"))
                     }
                     for fact in audience(campaign) { fact }
                     Fact("Started", .time(campaign.startedAt, none: "not yet"))

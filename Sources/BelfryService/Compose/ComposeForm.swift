@@ -207,9 +207,9 @@ struct ComposeForm: Sendable {
         FieldGroup(
             "When",
             [
-                .text("send_at", "Send at", hint: "Empty: now.", type: "datetime-local"),
+                .time("send_at", "Send at", hint: "Empty: now."),
                 .select(
-                    "clock", "By the clock", "", [("", "of UTC"), ("local", "of each recipient")],
+                    "clock", "By the clock", "", [("", "of that time zone"), ("local", "of each recipient")],
                     hint: "Of each recipient: it goes round the world in up to 26 hours."),
                 .select(
                     "past", "Where that is past", "",
@@ -220,7 +220,7 @@ struct ComposeForm: Sendable {
                     "default_zone", "Time zone where none is known",
                     hint: "Such as Europe/Vienna, by the clock of each recipient. Empty: UTC."
                 ).only(for: "clock", ["local"]),
-                .text("expires_at", "Expires at", hint: "UTC. Empty: the provider decides.", type: "datetime-local"),
+                .time("expires_at", "Expires at", hint: "Empty: the provider decides."),
                 .select(
                     "urgency", "Urgency", "",
                     [("", "By the size of the audience"), ("urgent", "Urgent"), ("normal", "Normal"), ("bulk", "Bulk")]),
@@ -462,9 +462,8 @@ struct ComposeForm: Sendable {
     }
 
     /// A time as a browser's field takes it.
-    static func local(_ text: String) -> String {
-        let text = text.hasSuffix("Z") ? String(text.dropLast()) : text
-        return text.hasSuffix(":00.000") ? String(text.dropLast(7)) : text
+    private static func local(_ text: String) -> String {
+        Instant(text: text)?.fieldText ?? text
     }
 
     private func show(target: JSONValue, in data: inout FormData) {

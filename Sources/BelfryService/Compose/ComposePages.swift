@@ -391,7 +391,8 @@ extension FormData {
 
     /// Fields that are never empty.
     private static func isChoice(_ name: String) -> Bool {
-        ["audience", "place", "segment", "trigger", "my_device", "version"].contains(name) || name.hasPrefix("on-")
+        ["audience", "place", "segment", "trigger", "my_device", "version", zoneField].contains(name)
+            || name.hasPrefix("on-")
     }
 
     /// A push of the template, or an empty one to the topic, user, segment or device, that a page links with; nil where there is none.

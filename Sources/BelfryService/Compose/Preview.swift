@@ -51,7 +51,7 @@ struct Preview: Component {
             }
             Tag("div", ["class": "screen"]) {
                 if shape == .phone || shape == .android {
-                    Tag("time", ["class": "clock", "datetime": time.text], String(time.text.dropFirst(11).prefix(5)))
+                    Tag("time", ["class": "clock", "datetime": time.text], String(time.minute.suffix(5)))
                 }
                 Tag("div", ["class": opens ? "push short" : "push"]) {
                     text

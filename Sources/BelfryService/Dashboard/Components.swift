@@ -135,16 +135,9 @@ enum Value: Component {
         case .badge(let text, let tone, nil): Tag("span", ["class": "badge \(tone.rawValue)"], text)
         case .small(let text): Tag("small", text)
         case .time(nil, let none): Value.text(none)
-        case .time(let instant?, _):
-            // A script shows it in the viewer's own time zone.
-            Tag("time", ["datetime": instant.text, "title": instant.text], instant.minute)
+        case .time(let instant?, _): Moment(instant: instant)
         }
     }
-}
-
-extension Instant {
-    /// Such as 2026-01-31 08:30 UTC.
-    var minute: String { "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) UTC" }
 }
 
 extension Value {

@@ -178,7 +178,10 @@ package struct DashboardRoutes: Sendable {
                 guard route.method == .post else { return loginRoutes.askForLogin(request) }
                 return try await loginRoutes.askForLogin(holding: request, context)
             }
-            return try await answer(route, request, context, login, resume)
+            let viewer = Viewer(of: login.person, in: request, at: services.clock.now)
+            return try await Viewer.$current.withValue(viewer) {
+                try await answer(route, request, context, login, resume)
+            }
         }
     }
 

@@ -286,6 +286,8 @@ struct Field: Component {
     private var kept: KeptFile?
     private var isFocused = false
     private var choices: String?
+    /// The name of the time zone by whose clocks the value is.
+    private var zone: String?
 
     enum Kind: Sendable {
         case text(type: String, autocomplete: String)
@@ -302,6 +304,16 @@ struct Field: Component {
         Field(
             name: name, label: label, value: value, kind: .text(type: type, autocomplete: autocomplete), hint: hint,
             placeholder: placeholder, isRequired: isRequired)
+    }
+
+    /// A time by the viewer's clock. It stays by that clock, which a hidden field names, when the form is shown again.
+    static func time(
+        _ name: String, _ label: String, _ instant: Instant? = nil, hint: String = "", isRequired: Bool = false
+    ) -> Field {
+        var field = Field.text(
+            name, label, instant?.fieldText ?? "", hint: hint, isRequired: isRequired, type: "datetime-local")
+        field.zone = Viewer.current.zone.name
+        return field
     }
 
     static func area(
@@ -360,6 +372,7 @@ struct Field: Component {
             kept = file(name)
         } else if !isSecret {
             value = isArea ? data.raw(name) : data[name]
+            if zone != nil { zone = data.zone.name }
         }
     }
 
@@ -391,7 +404,8 @@ struct Field: Component {
                 kept.hidden(name)
                 Tag("p", ["class": "hint"], "Kept: \(kept.name.isEmpty ? "the file" : kept.name)")
             }
-            Tag("p", ["class": "hint"], hint)
+            Tag("p", ["class": "hint"], (zone.map { "Time zone: \($0). " } ?? "") + hint)
+            if let zone { Form.Hidden(name: FormData.zoneField, value: zone) }
         }
     }
 

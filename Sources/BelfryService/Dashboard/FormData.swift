@@ -116,18 +116,6 @@ extension FormData {
     }
 }
 
-extension FormData {
-    /// A time as browsers send it, in UTC; nil for an empty field.
-    func instant(_ name: String) throws(InvalidInput) -> Instant? {
-        self[name].isEmpty ? nil : try Instant(local: self[name], field: name)
-    }
-
-    /// The beginning of a day in UTC; nil for an empty field.
-    func day(_ name: String) throws(InvalidInput) -> Instant? {
-        self[name].isEmpty ? nil : try Instant(day: self[name], field: name)
-    }
-}
-
 extension String {
     /// The text without spaces and line ends around it.
     var trimmed: String {

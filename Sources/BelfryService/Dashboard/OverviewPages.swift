@@ -311,7 +311,7 @@ extension DashboardRequest {
             if let expiry = platform.facts?.expiresAt, expiry < services.clock.now + Self.expirySoon {
                 matters.append(
                     Alert(
-                        text: "Its certificate ends on \(expiry.text.prefix(10))",
+                        text: "Its certificate ends on \(expiry.day)",
                         link: Link("Replace it: \(link.text)", link.href), tone: .warn))
             }
             if hasHeartbeats, let age = try await heartbeatSilence(on: platform) {
@@ -342,7 +342,7 @@ extension DashboardRequest {
             let address = Address.of(application, "pushes", push.receiptID.lowercased)
             return Alert(
                 text: "A push has rows that cannot be read: mend them, or write them off",
-                link: Link("\(application.name) · push of \(push.acceptedAt.text.prefix(10))", address), tone: .bad,
+                link: Link("\(application.name) · push of \(push.acceptedAt.day)", address), tone: .bad,
                 button: may(.change, Permission.Subject(application))
                     ? .button("\(address)/write-off", "Write off the damaged rows", isDanger: true) : nil)
         }
@@ -362,7 +362,7 @@ extension DashboardRequest {
 
 extension Duration {
     /// A few minutes, hours or days.
-    fileprivate var inMinutes: String {
+    var inMinutes: String {
         let minutes = Int(components.seconds / 60)
         if minutes < 120 { return minutes == 1 ? "a minute" : "\(minutes) minutes" }
         return minutes < 2 * 24 * 60 ? "\(minutes / 60) hours" : "\(minutes / (24 * 60)) days"

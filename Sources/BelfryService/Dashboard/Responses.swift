@@ -55,12 +55,14 @@ enum AssetResponse {
     }
 }
 
-/// The cookies of the dashboard: the session's, one that a form before the login is bound to, and one that says who logged in
-/// with the browser before (`PersonService.knownBrowser`).
+/// The cookies of the dashboard: the session's, one that a form before the login is bound to, one that says who logged in
+/// with the browser before (`PersonService.knownBrowser`), and the time zone.
 enum Cookie: String {
     case session = "belfry_session"
     case visit = "belfry_visit"
     case browser = "belfry_browser"
+    /// The time zone of the browser, which our script sets.
+    case zone = "belfry_zone"
 
     func value(in request: Request) -> String? {
         for line in request.headers[values: .cookie] {

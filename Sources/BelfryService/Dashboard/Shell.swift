@@ -151,6 +151,10 @@ struct Shell: Sendable {
         Tag("div", ["class": "tabs"]) { page.tabs }
         Tag("dl", ["class": "stats"]) { page.stats }
         page.sections
+        Tag("p", ["class": "zone"]) {
+            "Times are by the clocks of \(Viewer.current.zone.name). "
+            Link("Change", Address.path("account"))
+        }
     }
 
     struct Menu: Component {

@@ -8,7 +8,7 @@ struct AccountPages {
     var routes: [PageRoute] {
         [
             make.open(.get, "account", show), make.open(.post, "account/name", rename),
-            make.open(.post, "account/password", change),
+            make.open(.post, "account/password", change), make.open(.post, "account/time-zone", setTimeZone),
             make.open(.post, "account/sessions/:session_id/end", end),
             make.open(.get, "account/two-factor", showTwoFactor), make.open(.post, "account/two-factor", setTwoFactor),
             make.open(.post, "account/two-factor/off", removeTwoFactor),
@@ -21,6 +21,7 @@ struct AccountPages {
                 visit,
                 [
                     "saved": "Saved.", "password": "The password is changed. Other browsers have to log in again.",
+                    "zone": "Saved: times are by the clocks of \(Viewer.current.zone.name).",
                     "ended": "The session is ended.", "off": "Two-factor authentication is off.",
                 ]))
     }
@@ -29,13 +30,14 @@ struct AccountPages {
     ///   - name: the form that changes the name, with any error in it.
     ///   - off: the form that turns the second factor off.
     private func page(
-        _ visit: DashboardRequest, _ form: Form = Self.form, name: Form? = nil, off: Form = Self.offForm
+        _ visit: DashboardRequest, _ form: Form = Self.form, name: Form? = nil, off: Form = Self.offForm,
+        zone: Form? = nil
     ) async throws -> PageView {
         let store = visit.services.store
         return Self.page(
             visit.person, try await store.sessions(of: visit.person.key), own: visit.login.session.key,
             try await store.twoFactor(of: visit.person.key), name: name ?? Self.nameForm(visit.person), password: form,
-            off: off)
+            off: off, zone: zone ?? Self.zoneForm(visit.person))
     }
 
     private static func nameForm(_ person: Person) -> Form {
@@ -69,7 +71,7 @@ struct AccountPages {
 
     static func page(
         _ person: Person, _ sessions: [DashboardSession], own: Key<DashboardSession>, _ factor: TwoFactor?,
-        name: Form, password form: Form, off: Form
+        name: Form, password form: Form, off: Form, zone: Form
     ) -> PageView {
         var page = PageView("Your account") {
             Section {
@@ -83,6 +85,7 @@ struct AccountPages {
                 }
                 name
             }
+            Section("Time zone") { zone }
             Section("Where you are logged in") {
                 Table(
                     "Sessions", ["Browser", "Address", "Since", "Last seen"],
@@ -137,6 +140,26 @@ struct AccountPages {
             try await visit.services.people.setPassword(
                 of: visit.person, to: password, keeping: visit.login.session.key, by: visit.author)
             return .redirect(Address.query(Address.path("account"), [("done", "password")]))
+        }
+    }
+
+    private static func zoneForm(_ person: Person) -> Form {
+        Form(
+            Address.path("account", "time-zone"), "Save",
+            [
+                .text(
+                    "time_zone", "Times are by the clocks of", person.timeZone ?? "",
+                    hint: "Such as Europe/Vienna. Empty: the browser's; now \(Viewer.current.zone.name).")
+            ])
+    }
+
+    @Sendable private func setTimeZone(_ visit: DashboardRequest) async throws -> PageAnswer {
+        let form = Self.zoneForm(visit.person)
+        return try await visit.trying(form, on: { try await page(visit, Self.form, zone: $0) }) {
+            let name = visit.form["time_zone"]
+            try await visit.services.people.setTimeZone(
+                of: visit.person, to: name.isEmpty ? nil : ZoneInfo(name, field: "time_zone"), by: visit.author)
+            return .redirect(Address.query(Address.path("account"), [("done", "zone")]))
         }
     }
 

@@ -13,6 +13,8 @@ package struct Person: Sendable, Hashable {
     package let disabledAt: Instant?
     /// Whether a login needs a code besides the password.
     package let hasTwoFactor: Bool
+    /// The IANA name of the zone by whose clocks pages show times; nil for the browser's.
+    package let timeZone: String?
 
     /// The number of unrevoked admin keys and usable links that a person made.
     package struct Issued: Sendable, Hashable {
@@ -25,7 +27,7 @@ package struct Person: Sendable, Hashable {
     package init(
         key: Key<Person>, email: EmailAddress, name: String, scope: AdminKey.Scope, bounds: AdminKey.Bounds,
         passwordHash: String, createdAt: Instant, lastLoginAt: Instant?, disabledAt: Instant?,
-        hasTwoFactor: Bool = false
+        hasTwoFactor: Bool = false, timeZone: String? = nil
     ) {
         self.key = key
         self.email = email
@@ -37,6 +39,7 @@ package struct Person: Sendable, Hashable {
         self.lastLoginAt = lastLoginAt
         self.disabledAt = disabledAt
         self.hasTwoFactor = hasTwoFactor
+        self.timeZone = timeZone
     }
 }
 

@@ -343,6 +343,14 @@ extension PersonService {
         try await store.audited(change) { try await store.setPassword(of: person.key, to: hash, keeping: session) }
     }
 
+    /// - Parameter zone: nil for the browser's.
+    package func setTimeZone(of person: Person, to zone: ZoneInfo?, by author: AuditAuthor) async throws {
+        let change = AuditedChange(
+            by: author, "person.set_time_zone", person.email.text, of: Permission.Subject(person.bounds),
+            ["time_zone": zone?.name ?? "the browser's"])
+        try await store.audited(change) { try await store.setTimeZone(of: person.key, to: zone) }
+    }
+
     package func isPassword(
         _ password: String, of person: Person, for caller: DerivationCaller
     ) async throws -> Bool {

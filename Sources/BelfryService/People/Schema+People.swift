@@ -74,3 +74,12 @@ extension Schema {
             CREATE INDEX invitation_expiry ON invitation (expires_at_ms);
             """)
 }
+
+/// Adds the time zone that a person chose; see `Person.timeZone`.
+enum PersonZoneMigration: SchemaMigration {
+    static let identifier = "0021 time zones of people (additive)"
+
+    static func run(in db: some SQLConnection) throws {
+        try db.run(script: "ALTER TABLE person ADD COLUMN time_zone text")
+    }
+}

@@ -70,6 +70,7 @@ extension Person {
     package var knownByIssuer: Person {
         Person(
             key: key, email: email, name: name, scope: scope, bounds: bounds, passwordHash: "", createdAt: createdAt,
-            lastLoginAt: lastLoginAt, disabledAt: disabledAt, hasTwoFactor: false)
+            lastLoginAt: lastLoginAt, disabledAt: disabledAt, hasTwoFactor: false,
+            timeZone: timeZone)
     }
 }

@@ -37,6 +37,11 @@ extension Store {
         }
     }
 
+    /// - Parameter zone: nil for the browser's.
+    package func setTimeZone(of person: Key<Person>, to zone: ZoneInfo?) async throws {
+        try await write { try $0.change(PersonStatements.setTimeZone, zone?.name, person, of: "person \(person)") }
+    }
+
     /// Disables or enables the person; disabling ends their sessions.
     ///
     /// - Parameters:
@@ -222,7 +227,7 @@ extension Person {
                 tenant: row.integerIfAny(4).map { Key($0) }, application: row.integerIfAny(5).map { Key($0) }),
             passwordHash: row.text(6), createdAt: Instant(milliseconds: row.integer(7)),
             lastLoginAt: row.instantIfAny(8), disabledAt: row.instantIfAny(9),
-            hasTwoFactor: row.bool(10))
+            hasTwoFactor: row.bool(10), timeZone: row.textIfAny(11))
     }
 }
 
@@ -238,21 +243,21 @@ enum PersonStatements {
 
     static let byKey: SQLText = """
         SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
-               disabled_at_ms, two_factor_secret IS NOT NULL /* people.by_key */
+               disabled_at_ms, two_factor_secret IS NOT NULL, time_zone /* people.by_key */
           FROM person
          WHERE id = $1
         """
 
     static let byEmail: SQLText = """
         SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
-               disabled_at_ms, two_factor_secret IS NOT NULL /* people.by_email */
+               disabled_at_ms, two_factor_secret IS NOT NULL, time_zone /* people.by_email */
           FROM person
          WHERE email = $1
         """
 
     static let all: SQLText = """
         SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
-               disabled_at_ms, two_factor_secret IS NOT NULL /* people.all */
+               disabled_at_ms, two_factor_secret IS NOT NULL, time_zone /* people.all */
           FROM person
          WHERE id > $1
          ORDER BY id
@@ -262,7 +267,7 @@ enum PersonStatements {
     /// Scans `person_tenant`.
     static let ofTenant: SQLText = """
         SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
-               disabled_at_ms, two_factor_secret IS NOT NULL /* people.of_tenant */
+               disabled_at_ms, two_factor_secret IS NOT NULL, time_zone /* people.of_tenant */
           FROM person
          WHERE id > $1 AND tenant_id = $3
          ORDER BY id
@@ -272,7 +277,7 @@ enum PersonStatements {
     /// Scans `person_application`.
     static let ofApplication: SQLText = """
         SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
-               disabled_at_ms, two_factor_secret IS NOT NULL /* people.of_application */
+               disabled_at_ms, two_factor_secret IS NOT NULL, time_zone /* people.of_application */
           FROM person
          WHERE id > $1 AND application_id = $3
          ORDER BY id
@@ -291,6 +296,10 @@ enum PersonStatements {
 
     static let setPassword: SQLText = """
         UPDATE person /* people.set_password */ SET password_hash = $1 WHERE id = $2
+        """
+
+    static let setTimeZone: SQLText = """
+        UPDATE person /* people.set_time_zone */ SET time_zone = $1 WHERE id = $2
         """
 
     static let setDisabled: SQLText = """

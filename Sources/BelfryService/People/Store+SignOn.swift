@@ -44,7 +44,8 @@ extension WriteSession {
         return Person(
             key: person.key, email: person.email, name: person.name, scope: role.scope, bounds: role.bounds,
             passwordHash: person.passwordHash, createdAt: person.createdAt, lastLoginAt: person.lastLoginAt,
-            disabledAt: person.disabledAt, hasTwoFactor: person.hasTwoFactor)
+            disabledAt: person.disabledAt, hasTwoFactor: person.hasTwoFactor,
+            timeZone: person.timeZone)
     }
 
     /// Revokes the admin keys and deletes the links of a person that allow more than the person's new role.
@@ -106,7 +107,7 @@ extension SignOn.Role {
 enum IdentityStatements {
     static let person: SQLText = """
         SELECT id, email, name, scope, tenant_id, application_id, password_hash, created_at_ms, last_login_at_ms,
-               disabled_at_ms, two_factor_secret IS NOT NULL /* identities.person */
+               disabled_at_ms, two_factor_secret IS NOT NULL, time_zone /* identities.person */
           FROM person
          WHERE id = (SELECT person_id FROM person_identity WHERE issuer = $1 AND subject = $2)
         """

@@ -50,14 +50,11 @@ struct GeofencePages {
                 .text(
                     "topics", "Only for subscribers of", fence?.plan.tags.joined(separator: ", ") ?? "",
                     hint: "Topics with commas between them; empty: everyone."),
-                .text(
-                    "starts_at", "Begins at", Self.local(fence?.plan.startsAt), hint: "UTC. Empty: at once.",
-                    type: "datetime-local"),
-                .text(
-                    "expires_at", "Ends at",
-                    fence == nil
-                        ? String((now + .seconds(30 * 86_400)).text.prefix(16)) : Self.local(fence?.plan.expiresAt),
-                    hint: "UTC.", isRequired: true, type: "datetime-local"),
+                .time(
+                    "starts_at", "Begins at", fence.flatMap { $0.plan.startsAt == .zero ? nil : $0.plan.startsAt },
+                    hint: "Empty: at once."),
+                .time(
+                    "expires_at", "Ends at", fence?.plan.expiresAt ?? now + .seconds(30 * 86_400), isRequired: true),
             ])
         form.groups = [places(offer, fence)]
         if let fence { form = form.guarded(by: Admin.EntityTag(fence.plan)) }
@@ -75,10 +72,6 @@ struct GeofencePages {
         return FieldGroup("Where", text: fields.isEmpty ? "There is no location yet: create one first." : "", fields)
     }
 
-    private static func local(_ instant: Instant?) -> String {
-        instant.map { $0 == .zero ? "" : ComposeForm.local($0.text) } ?? ""
-    }
-
     /// The form's names for fields that errors of a geofence name.
     private static let names = [
         "expiry_time": "expires_at", "start_time": "starts_at", "tags": "topics",
@@ -93,8 +86,8 @@ struct GeofencePages {
         guard let expiresAt = try form.instant("expires_at") else {
             throw InvalidInput(field: "expires_at", "is missing")
         }
-        guard expiresAt > now || Self.local(fence?.plan.expiresAt) == form["expires_at"] else {
-            throw InvalidInput(field: "expires_at", "is over (it is \(now.text))")
+        guard expiresAt > now || fence?.plan.expiresAt == expiresAt else {
+            throw InvalidInput(field: "expires_at", "is over (it is \(now.minute))")
         }
         let locations = ((fence?.plan.locations ?? []) + offer.locations.map(\.key)).withoutRepeats
         let groups = ((fence?.plan.groups ?? []) + offer.groups.map(\.key)).withoutRepeats

@@ -79,8 +79,8 @@ struct SchedulePages {
                 }
             }
         let isCut = waiting.count == Self.perMonth || ended.count == Self.perMonth
-        let more = " It shows \(Self.perMonth) that wait and \(Self.perMonth) that ended; the list has all."
-        return Section("Calendar", text: "Days and times are UTC.\(isCut ? more : "")") {
+        let more = "It shows \(Self.perMonth) that wait and \(Self.perMonth) that ended; the list has all."
+        return Section("Calendar", text: isCut ? more : "") {
             Calendar(month, entries, today: visit.services.clock.now) { other in
                 Address.query(
                     Address.of(application, "schedules"), [("state", visit.query["state"]), ("month", other.text)])
@@ -392,7 +392,7 @@ extension Schedule {
     }
 }
 
-/// A month of UTC, as a table of weeks.
+/// A month by the viewer's clock, as a table of weeks.
 struct Calendar: Component {
     private let month: Month
     private let previous: Link
@@ -413,7 +413,7 @@ struct Calendar: Component {
 
         var content: [any HTML] {
             Tag("a", ["class": "badge \(tone.rawValue)", "href": href]) {
-                Tag("span", String(at.text.dropFirst(11).prefix(5)))
+                Tag("span", String(at.minute.suffix(5)))
                 " "
                 Tag("span", ["dir": "auto"], text)
             }
@@ -430,14 +430,14 @@ struct Calendar: Component {
         self.month = month
         previous = Link("← \(month.previous.name)", link(month.previous))
         next = Link("\(month.next.name) →", link(month.next))
-        let byDay = Dictionary(grouping: entries) { Int($0.at.text.dropFirst(8).prefix(2)) ?? 0 }
+        let byDay = Dictionary(grouping: entries) { Int($0.at.day.suffix(2)) ?? 0 }
         let before = month.firstWeekday
         let cells = (before + month.days + 6) / 7 * 7
         days = (0..<cells).map { cell in
             let number = cell - before + 1
             guard 1...month.days ~= number else { return nil }
             return (
-                number, month.day(number) == today.text.prefix(10), (byDay[number] ?? []).sorted { $0.at < $1.at }
+                number, month.day(number) == today.day, (byDay[number] ?? []).sorted { $0.at < $1.at }
             )
         }
     }
@@ -479,7 +479,7 @@ struct Calendar: Component {
     }
 }
 
-/// A month of a year, in UTC.
+/// A month of a year, by the viewer's clock.
 struct Month: Sendable, Hashable {
     let year: Int
     let number: Int
@@ -491,8 +491,8 @@ struct Month: Sendable, Hashable {
     private static let years = 1970...9998
 
     init(of instant: Instant) {
-        year = min(max(Int(instant.text.prefix(4)) ?? 1970, Self.years.lowerBound), Self.years.upperBound)
-        number = Int(instant.text.dropFirst(5).prefix(2)) ?? 1
+        year = min(max(Int(instant.day.prefix(4)) ?? 1970, Self.years.lowerBound), Self.years.upperBound)
+        number = Int(instant.day.dropFirst(5).prefix(2)) ?? 1
     }
 
     /// From a text such as 2026-01; nil for anything else.
@@ -515,20 +515,17 @@ struct Month: Sendable, Hashable {
         number == 1 ? Month(year: year - 1, number: 12) : Month(year: year, number: number - 1)
     }
     var next: Month { number == 12 ? Month(year: year + 1, number: 1) : Month(year: year, number: number + 1) }
-    var start: Instant { Instant(text: "\(text)-01T00:00:00Z") ?? .zero }
+    var start: Instant { instant(after: 0) }
     /// The first moment after it.
-    var end: Instant { start + .seconds(Int64(days) * 86_400) }
+    var end: Instant { instant(after: days) }
+    var days: Int { Int(RFC3339.days(in: Int64(number), of: Int64(year))) }
+    /// The weekday of the first day, counted from 0 for Monday.
+    var firstWeekday: Int { LocalTime.weekday(of: firstDay) }
+    private var firstDay: Int64 { RFC3339.days(Int64(year), Int64(number), 1) }
 
-    var days: Int {
-        switch number {
-        case 4, 6, 9, 11: 30
-        case 2: year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400)) ? 29 : 28
-        default: 31
-        }
+    private func instant(after days: Int) -> Instant {
+        Viewer.current.zone.instant(of: LocalTime(day: firstDay + Int64(days), second: 0))
     }
-
-    /// The weekday of the first day, counted from 0 for Monday. 1970-01-01 was a Thursday.
-    var firstWeekday: Int { Int(start.milliseconds / 86_400_000 + 3) % 7 }
 
     fileprivate func day(_ number: Int) -> String { "\(text)-\(number < 10 ? "0" : "")\(number)" }
 }

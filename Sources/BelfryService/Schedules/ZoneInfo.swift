@@ -23,8 +23,9 @@ package struct ZoneInfo: Sendable, Hashable {
 
     // MARK: Local times
 
-    /// The time of the clocks at an instant.
+    /// The time of the clocks at an instant, or at the nearest that RFC 3339 can write.
     func local(at instant: Instant) -> LocalTime {
+        let instant = min(max(instant, RFC3339.bounds.lowerBound), RFC3339.bounds.upperBound)
         let seconds = instant.milliseconds.flooredQuotient(1_000)
         return LocalTime(seconds: seconds + offset(at: seconds))
     }

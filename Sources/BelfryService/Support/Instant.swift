@@ -175,12 +175,21 @@ extension Instant {
     /// Reads a time as forms of browsers send it, in UTC unless it says a zone: `2026-01-31T08:30`, with or without seconds and a
     /// fraction; a blank may stand for the T.
     package init(local text: String, field: String) throws(InvalidInput) {
+        try self.init(local: text, in: .utc, field: field)
+    }
+
+    /// - Parameter zone: whose clocks show the time, unless it says a zone.
+    init(local text: String, in zone: ZoneInfo, field: String) throws(InvalidInput) {
         var text = text
         if let blank = text.utf8.firstIndex(of: UInt8(ascii: " ")) { text.replaceSubrange(blank...blank, with: "T") }
         var fault = RFC3339.Fault.form
         for end in ["", "Z", ":00Z"] {
             do throws(RFC3339.Fault) {
-                self = try RFC3339.read(text + end)
+                let read = try RFC3339.read(text + end)
+                let seconds = read.milliseconds.flooredQuotient(1_000)
+                let rest = Duration.milliseconds(read.milliseconds - seconds * 1_000)
+                self = end.isEmpty ? read : zone.instant(of: LocalTime(seconds: seconds)) + rest
+                guard isWithinReach else { throw .range }
                 return
             } catch { fault = fault == .form ? error : fault }
         }

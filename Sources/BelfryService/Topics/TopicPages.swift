@@ -77,7 +77,7 @@ struct TopicPages {
                     "names", "Names",
                     hint: "One per line, or separated by commas. At most \(NewTopic.perWrite) at once.",
                     isRequired: true),
-                .text("expires_at", "Expires at", hint: "UTC. Empty: never.", type: "datetime-local"),
+                .time("expires_at", "Expires at", hint: "Empty: never."),
             ])
     }
 

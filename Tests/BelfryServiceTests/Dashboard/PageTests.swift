@@ -144,7 +144,7 @@ import Testing
             })
         #expect(schedule.dueAt == Instant(text: "2199-01-31T08:30:00Z"))
         let list = try await browser.get("\(path)/schedules")
-        #expect(list.contains("Later") && list.contains("2199-01-31 08:30 UTC"))
+        #expect(list.contains("Later") && list.contains("2199-01-31 08:30<"))
         let question = try await browser.post("\(path)/schedules/\(schedule.key.id)/cancel")
         #expect(question.status == .ok && question.contains("1 device") && question.contains("It will never be sent"))
         #expect(try await dashboard.store.schedule(schedule.key, of: contents.application.key)?.ending == nil)

@@ -58,6 +58,25 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `a person keeps a time zone, through a new role`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let store = fixture.store
+            _ = try await store.create(try NewPerson.sample("root@a.example"))
+            let ann = try await store.create(try NewPerson.sample("ann@a.example"))
+            _ = try await store.begin(.sample(ann, 1))
+            try await store.setTimeZone(of: ann.key, to: ZoneInfo("Europe/Vienna", field: ""))
+            let found = try #require(try await store.session(tokenHash: [1])?.person)
+            #expect(found.timeZone == "Europe/Vienna")
+            let bounds = AdminKey.Bounds.tenant(fixture.application.tenantKey)
+            let changed = try await store.setRole(of: found, to: SignOn.Role(.sender, bounds))
+            #expect(changed.timeZone == "Europe/Vienna")
+            #expect(try await store.person(ann.key)?.timeZone == "Europe/Vienna")
+            try await store.setTimeZone(of: ann.key, to: nil)
+            #expect(try await store.person(ann.key)?.timeZone == nil)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `ending all sessions also voids password links`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let store = fixture.store

@@ -47,7 +47,7 @@ import Testing
         #expect(month.contains("month=2199-01") && month.contains("month=2199-03"))
         #expect(!(try await browser.get("\(path)?month=2199-03")).contains("<span>23:59</span>"))
         let page = try await browser.get("\(path)/\(schedule.key.id)")
-        #expect(page.contains("Late milk") && page.contains("2199-02-28 23:59 UTC") && page.contains(">Edit</a>"))
+        #expect(page.contains("Late milk") && page.contains("2199-02-28 23:59<") && page.contains(">Edit</a>"))
         #expect(page.contains("class=\"preview phone\""))
     }
 
@@ -106,7 +106,7 @@ import Testing
         ]
         let review = try await browser.post(compose, fields)
         #expect(review.contains("every Monday and Thursday at 09:00, Europe/Vienna, except on 2199-01-07"))
-        #expect(review.contains("2199-01-03 08:00 UTC") && review.contains("Schedule it for 1 device"))
+        #expect(review.contains("2199-01-03 08:00<") && review.contains("Schedule it for 1 device"))
         let send = fields + [("action", "send"), ("reviewed", "1")]
         #expect(try await browser.post(compose, send).location.hasSuffix("?done=scheduled"))
         let schedules = try await dashboard.store.schedules(of: contents.application.key, after: nil, limit: 9)
@@ -148,7 +148,7 @@ import Testing
         let page = "\(path)/\(schedule.key.id)"
         let before = try await browser.get(page)
         #expect(before.contains("By the clock of each recipient") && before.contains("2199-01-15 09:00"))
-        #expect(before.contains("2199-01-07 19:00 UTC") && before.contains("2199-01-08 21:00 UTC"))
+        #expect(before.contains("2199-01-07 19:00<") && before.contains("2199-01-08 21:00<"))
         #expect(try await browser.get("\(page)/edit").contains("name=\"repeat_local\" value=\"yes\" checked"))
         let occurrence = try #require(schedule.occurrence(at: schedule.dueAt))
         #expect(try await dashboard.store.start(occurrence, of: schedule))
