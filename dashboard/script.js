@@ -115,7 +115,7 @@ function keepDraft(isLeaving) {
   clearTimeout(keeping);
   keeping = null;
   const data = new FormData(written);
-  for (const name of ["key", "device_file"]) data.delete(name);
+  for (const name of ["key", "device_file", "kept_device_file"]) data.delete(name);
   lastKept = new AbortController();
   const options = { method: "POST", body: data, keepalive: isLeaving, redirect: "manual", signal: lastKept.signal };
   fetch(written.dataset.draft, options).catch(() => {});

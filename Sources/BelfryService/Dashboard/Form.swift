@@ -400,10 +400,7 @@ struct Field: Component {
                 }
             }
             Tag("p", ["class": "fault"], problem)
-            if let kept {
-                kept.hidden(name)
-                Tag("p", ["class": "hint"], "Kept: \(kept.name.isEmpty ? "the file" : kept.name)")
-            }
+            kept?.box(name)
             Tag("p", ["class": "hint"], (zone.map { "Time zone: \($0). " } ?? "") + hint)
             if let zone { Form.Hidden(name: FormData.zoneField, value: zone) }
         }

@@ -35,8 +35,10 @@ struct FormData: Sendable {
         values.sorted { $0.key < $1.key }.flatMap { name, values in values.map { (name, $0) } }
     }
 
-    /// Fields that a person typed or chose: all except `ownFields`.
-    var typed: [(name: String, value: String)] { pairs.filter { !Self.ownFields.contains($0.name) } }
+    /// Fields that a person typed or chose: all except `ownFields` and kept files.
+    var typed: [(name: String, value: String)] {
+        pairs.filter { !Self.ownFields.contains($0.name) && !$0.name.hasPrefix(KeptFile.prefix) }
+    }
 
     /// Fields that every form has.
     static let ownFields: Set = ["csrf", SingleUse.field, HeldForm.pageField, HeldForm.proofField, HeldForm.field]

@@ -66,7 +66,7 @@ struct HeldForm: Sendable {
     /// nil where it is too long.
     func sealed(by people: PersonService, for visit: String) throws -> String? {
         let own = [(Self.pageField, written), (Self.proofField, proof), (Self.actionField, action)]
-        let fields = own + data.typed.filter { !Self.secrets.contains($0.name) && !$0.name.hasPrefix(KeptFile.prefix) }
+        let fields = own + data.typed.filter { !Self.secrets.contains($0.name) }
         let text = FormData.urlEncoded(fields)
         guard text.utf8.count <= Self.bytesMax else { return nil }
         return Data(try people.seal(text, visit: visit)).base64URL

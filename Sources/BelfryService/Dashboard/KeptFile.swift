@@ -6,7 +6,7 @@ struct KeptFile: Sendable {
     let name: String
     private let sealed: String
 
-    /// The prefix of the hidden field's name, before that of the field with the file.
+    /// The prefix of the box's name, before that of the field with the file.
     static let prefix = "kept_"
     /// Longer files are to be chosen again.
     static let bytesMax = 1 << 20
@@ -20,8 +20,14 @@ struct KeptFile: Sendable {
         (name, self.sealed) = (visit.form.fileName(field), Data(sealed.bytes).base64URL)
     }
 
-    func hidden(_ field: String) -> Form.Hidden {
-        Form.Hidden(name: Self.prefix + field, value: "\(sealed) \(name)")
+    /// A box that carries the file; without its tick no file is sent.
+    func box(_ field: String) -> Tag {
+        Tag("label", ["class": "kept"]) {
+            Tag(
+                "input",
+                ["type": "checkbox", "name": Self.prefix + field, "value": "\(sealed) \(name)", "checked": true])
+            " Kept: \(name.isEmpty ? "the file" : name)"
+        }
     }
 }
 

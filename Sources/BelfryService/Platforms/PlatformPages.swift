@@ -396,7 +396,8 @@ extension PageView {
         switch verdict {
         case .works: page.notice = "\(done) The provider accepts the credentials.".trimmed
         case .refused(let words): page.problem = "The provider refuses the credentials: \(words)\(stored)"
-        case .unknown(let words): page.problem = "No verdict: \(words)\(stored)"
+        case .unknown(let words) where done.isEmpty: page.problem = "No verdict: \(words)"
+        case .unknown(let words): page.notice = "\(done) No verdict: \(words)\(stored)"
         }
         return page
     }

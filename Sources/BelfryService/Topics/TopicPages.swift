@@ -134,11 +134,7 @@ struct TopicPages {
     private static func expiryForm(_ topic: Topic, _ application: Application) -> Form {
         Form(
             Address.of(application, "topics", topic.name), "Save",
-            [
-                .text(
-                    "expires_at", "Expires at", topic.expiresAt.map { ComposeForm.local($0.text) } ?? "",
-                    hint: "UTC. Empty: never.", type: "datetime-local")
-            ]
+            [.time("expires_at", "Expires at", topic.expiresAt, hint: "Empty: never.")]
         ).guarded
     }
 

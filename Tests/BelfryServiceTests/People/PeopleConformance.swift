@@ -23,6 +23,9 @@ import Testing
             #expect(try await store.people(within: bounds, after: nil, limit: 10) == [own])
             let elsewhere = AdminKey.Bounds.application(Key(999), of: app.tenantKey)
             #expect(try await store.people(within: elsewhere, after: nil, limit: 10) == [])
+            try await store.setName(of: root.key, to: try Name("Ada"))
+            #expect(try await store.person(root.key)?.name == "Ada")
+            await #expect(throws: StoreError.self) { try await store.setName(of: Key(999), to: try Name("Ada")) }
             try await store.delete(app.key, force: true)
             #expect(try await store.person(own.key)?.disabledAt == fixture.clock.now)
             #expect(try await store.person(root.key)?.disabledAt == nil)

@@ -54,7 +54,7 @@ import Testing
         let browser = try await dashboard.browser("root@a.example")
         let application = try await TestContents(dashboard, text: "Dairy").application
         let page = try await browser.get("/apps/\(application.uuid.lowercased)/platforms/new")
-        let parts = page.text.split(separator: "<details")
+        let parts = page.text.split(separator: "<details class=\"group\"")
         try #require(parts.count == 2)
         for kind in PlatformKind.allCases {
             let isFirst = PlatformKind.offeredFirst.contains(kind)
