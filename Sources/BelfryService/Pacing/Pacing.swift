@@ -42,7 +42,8 @@ extension Push.Content {
     /// With the rules that apply to it: none where its kind is exempt, or Apple's devices ring or show nothing for it by themselves.
     consuming func paced(by rules: DeliveryRules) -> Push.Content {
         let isExempt = pacing.kind == DeliveryRules.exemptKind || apple.map { $0.type != .alert } ?? false
-        pacing.rules = isExempt ? DeliveryRules() : rules
+        let rules = isExempt ? DeliveryRules() : rules
+        if pacing.rules != rules { pacing.rules = rules }
         return self
     }
 }

@@ -5,10 +5,10 @@ import Synchronization
 package struct Push: Sendable, Hashable {
     package let head: PushHead
     package var content: Content {
-        get { shared.content }
+        get { shared.value }
         set { shared = Shared(newValue) }
     }
-    private var shared: Shared
+    private var shared: Shared<Content>
     package let audience: Audience
     /// The types of platform that its target named; nil for every type.
     package let platforms: [PlatformKind]?
@@ -31,16 +31,57 @@ package struct Push: Sendable, Hashable {
         package var badge: BadgeChange?
         /// Whether its texts have placeholders, which are filled for each device; see `Placeholder`. Without it, braces are braces.
         package var isTemplate: Bool
-        package var translations = Translations()
-        package var pacing = Pacing()
+        private var rare: Shared<Rare>?
+
+        /// The fields that most contents lack.
+        private struct Rare: Sendable, Hashable {
+            var translations = Translations()
+            var pacing = Pacing()
+            var language: String?
+            var template: TemplateReference?
+            var values: [String: UserAttribute] = [:]
+            var follows: FollowedPush?
+        }
+
+        private mutating func changeRare(_ change: (inout Rare) -> Void) {
+            var fields = rare?.value ?? Rare()
+            change(&fields)
+            rare = fields == Rare() ? nil : Shared(fields)
+        }
+
+        package var translations: Translations {
+            get { rare?.value.translations ?? Translations() }
+            set { changeRare { $0.translations = newValue } }
+        }
+
+        package var pacing: Pacing {
+            get { rare?.value.pacing ?? Pacing() }
+            set { changeRare { $0.pacing = newValue } }
+        }
+
         /// The language of its own texts, for the forms of their placeholders.
-        package var language: String?
+        package var language: String? {
+            get { rare?.value.language }
+            set { changeRare { $0.language = newValue } }
+        }
+
         /// The saved template that a schedule takes as it sends; nil for a message that is whole. See `over`.
-        package var template: TemplateReference?
+        package var template: TemplateReference? {
+            get { rare?.value.template }
+            set { changeRare { $0.template = newValue } }
+        }
+
         /// The values of its placeholders that are the same for all devices.
-        package var values: [String: UserAttribute] = [:]
+        package var values: [String: UserAttribute] {
+            get { rare?.value.values ?? [:] }
+            set { changeRare { $0.values = newValue } }
+        }
+
         /// The push that it updates or retracts; nil for most.
-        package var follows: FollowedPush?
+        package var follows: FollowedPush? {
+            get { rare?.value.follows }
+            set { changeRare { $0.follows = newValue } }
+        }
 
         package init(
             body: String? = nil, shared: SharedFields = SharedFields(), custom: JSONObject = [:],
@@ -59,17 +100,6 @@ package struct Push: Sendable, Hashable {
         package var isEmpty: Bool {
             body == nil && !shared.isMessage && custom.isEmpty && apple == nil && web == nil && badge == nil
         }
-    }
-
-    /// A content is some thirty references, which each copy of a push would retain: the copies share it.
-    private final class Shared: Sendable, Hashable {
-        let content: Content
-
-        init(_ content: Content) { self.content = content }
-
-        static func == (one: Shared, other: Shared) -> Bool { one === other || one.content == other.content }
-
-        func hash(into hasher: inout Hasher) { hasher.combine(content) }
     }
 
     /// The treatment of a device when it is unknown whether it was notified.
@@ -105,6 +135,17 @@ package struct Push: Sendable, Hashable {
     package var guarantee: Guarantee { head.guarantee }
     package var acceptedAt: Instant { head.acceptedAt }
     package var expiresAt: Instant? { head.expiresAt }
+}
+
+/// A value of many references, which each of its copies would retain: the copies share it.
+private final class Shared<Value: Sendable & Hashable>: Sendable, Hashable {
+    let value: Value
+
+    init(_ value: Value) { self.value = value }
+
+    static func == (one: Shared, other: Shared) -> Bool { one === other || one.value == other.value }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }
 
 /// A push without its content and audience, for receipts. It can be read even when those are damaged.

@@ -188,8 +188,9 @@ extension Instant {
                 let read = try RFC3339.read(text + end)
                 let seconds = read.milliseconds.flooredQuotient(1_000)
                 let rest = Duration.milliseconds(read.milliseconds - seconds * 1_000)
-                self = end.isEmpty ? read : zone.instant(of: LocalTime(seconds: seconds)) + rest
-                guard isWithinReach else { throw .range }
+                let instant = end.isEmpty ? read : zone.instant(of: LocalTime(seconds: seconds)) + rest
+                guard instant.isWithinReach else { throw .range }
+                self = instant
                 return
             } catch { fault = fault == .form ? error : fault }
         }

@@ -209,7 +209,7 @@ import Testing
     @Test func `a location is made of codes and coordinates`() async throws {
         let (dashboard, browser, contents, path) = try await begin()
         let page = try await browser.get("\(path)/places?lat=1&lon=2&zoom=9")
-        #expect(page.contains("class=\"card beside\"") && page.contains("name=\"place\" value=\"1, 2\""))
+        #expect(page.contains("class=\"card paired\"") && page.contains("name=\"place\" value=\"1, 2\""))
         for (name, place) in [
             ("one", "52°31′12″N 13°24′18″E"), ("two", "9F4MGCC4+22"), ("three", "GCC4+22 one"),
             ("four", "GCC4+22 none"),

@@ -135,10 +135,16 @@ package final class Simulation: Sendable {
     }
 
     private func hang(_ words: String) -> String {
-        let open = memory.contents.pushes.values.filter { $0.settledAt == nil }.map(\.push.key).sorted()
+        let contents = memory.contents
+        let open = contents.pushes.values.filter { $0.settledAt == nil }.map(\.push.key).sorted().map { key in
+            let dues =
+                contents.fanOuts.filter { $0.key.push == key }.values.map(\.lease.dueAt)
+                + contents.batches.values.filter { $0.batch.pushKey == key }.map(\.lease.dueAt)
+            return "\(key) due at \(dues.compactMap { $0?.text }.sorted().prefix(3))"
+        }
         let waiting = memory.contents.schedules.values.filter { $0.ending == nil }.map(\.key).sorted()
         return
-            "hang: the server \(words): \(executor.jobsRun) jobs, \(clock.sleepers) asleep, pushes \(open) unsettled, "
+            "hang at \(clock.now): the server \(words): \(executor.jobsRun) jobs, \(clock.sleepers) asleep, pushes \(open) unsettled, "
             + "schedules \(waiting) waiting"
     }
 
