@@ -53,7 +53,7 @@ struct AnalyticsPages {
                         let (sent, opened) = (own[.sent] ?? 0, own[.opened] ?? 0)
                         return [[.text(platform.name)]] + kinds.map { [.number(Int(own[$0] ?? 0))] }
                             + [[.text(sent > 0 ? "\(opened * 100 / sent) %" : "—")]]
-                    }, empty: "There is no platform.")
+                    }, empty: "No platforms yet.")
             }
             Section("Geofence triggers") {
                 Table(
@@ -63,7 +63,7 @@ struct AnalyticsPages {
                             [.text("\(found.spot.geofence)")], [.text(found.spot.location.map { "\($0)" } ?? "—")],
                             [.number(Int(found.count))], [.time(found.lastAt)],
                         ]
-                    }, empty: "None was reported.")
+                    }, empty: "No reports yet.")
             }
             Section("Heartbeats") {
                 Table(

@@ -56,7 +56,7 @@ struct ComposeForm: Sendable {
             hint: #"For placeholders that are the same for all: {"count": 3} fills {{ values.count }}."#),
     ]
     private static let template = ComposeKey(
-        ["message", "template"], "It has placeholders", .box(.bool(true)),
+        ["message", "template"], "Fill in placeholders", .box(.bool(true)),
         hint: "Such as {{ user.name | default: 'you' }}, filled in for each device.", name: "template")
     private static let badge = ComposeKey(
         ["message", "badge"], "Badge", .badge, hint: "The number on the app's icon, or +1 to count up.", name: "badge")
@@ -152,7 +152,7 @@ struct ComposeForm: Sendable {
         ]
         if !segments.isEmpty { choices.append(("segment", "A segment")) }
         if !places.isEmpty { choices.append(("place", "Devices that come to a place, or leave it")) }
-        if !data["target"].isEmpty { choices.append(("json", "As the JSON says")) }
+        if !data["target"].isEmpty { choices.append(("json", "The target in the JSON")) }
         var fields: [Field] = [
             .select("audience", "To", "everyone", choices),
             .file(
@@ -162,7 +162,7 @@ struct ComposeForm: Sendable {
             .area(
                 "names", "Which topics, users or devices",
                 hint:
-                    "One a line, or with commas between them: topic names, custom user ids or device UUIDs. A single name with a "
+                    "One per line, or with commas between them: topic names, custom user ids or device UUIDs. A single name with a "
                     + "comma in it stands in \"quotation marks\"."
             ).only(for: "audience", ["topics", "users", "devices", "place"]),
             .area(
@@ -212,7 +212,7 @@ struct ComposeForm: Sendable {
                     "clock", "By the clock", "", [("", "of that time zone"), ("local", "of each recipient")],
                     hint: "Of each recipient: it goes round the world in up to 26 hours."),
                 .select(
-                    "past", "Where that is past", "",
+                    "past", "If that time is past", "",
                     [("", "Send it at once"), ("next_day", "Send it the next day"), ("skip", "Do not send it")],
                     hint: "By the clock of each recipient."
                 ).only(for: "clock", ["local"]),
@@ -230,7 +230,7 @@ struct ComposeForm: Sendable {
     private static let limits = FieldGroup(
         "Limits and reminders",
         [
-            .check("at_most_once", "Rather lose it than deliver it twice"),
+            .check("at_most_once", "Deliver at most once (it may be lost, but never arrives twice)"),
             .text(
                 "kind", "Kind",
                 hint: "Such as marketing, for frequency caps. transactional: exempt from them and from quiet hours."
@@ -365,14 +365,14 @@ struct ComposeForm: Sendable {
         switch audience {
         case "everyone", "", "place": target["everyone"] = .bool(true)
         case "where":
-            guard !form["where"].isEmpty else { throw InvalidInput(field: "where", "is empty: who is meant?") }
+            guard !form["where"].isEmpty else { throw InvalidInput(field: "where", "is empty: choose who gets it") }
             target["where"] = .string(form["where"])
             return .object(target)
         case "segment":
             let name = try Segment.checked(name: form["segment"], field: "segment")
             target["where"] = AudienceExpression.term(.segment(name)).json
             return .object(target)
-        case _ where names.isEmpty: throw InvalidInput(field: "names", "is empty: who is meant?")
+        case _ where names.isEmpty: throw InvalidInput(field: "names", "is empty: choose who gets it")
         case "users": target["custom_user_ids"] = .strings(names)
         case "devices":
             target["devices"] = .strings(try names.map(Self.uuid))

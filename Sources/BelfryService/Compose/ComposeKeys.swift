@@ -45,11 +45,11 @@ enum ComposeKeys {
                 ComposeKey(root + ["filter-criteria"], "Focus filter", hint: "filter-criteria"),
                 ComposeKey(alert + ["launch-image"], "Launch image"),
                 ComposeKey(alert + ["title-loc-key"], "Title's key in the app's texts"),
-                ComposeKey(alert + ["title-loc-args"], "Its arguments", .lines, hint: "One a line."),
+                ComposeKey(alert + ["title-loc-args"], "Its arguments", .lines, hint: "One per line."),
                 ComposeKey(alert + ["subtitle-loc-key"], "Subtitle's key"),
-                ComposeKey(alert + ["subtitle-loc-args"], "Its arguments", .lines, hint: "One a line."),
+                ComposeKey(alert + ["subtitle-loc-args"], "Its arguments", .lines, hint: "One per line."),
                 ComposeKey(alert + ["loc-key"], "Text's key"),
-                ComposeKey(alert + ["loc-args"], "Its arguments", .lines, hint: "One a line."),
+                ComposeKey(alert + ["loc-args"], "Its arguments", .lines, hint: "One per line."),
                 ComposeKey(alert + ["action-loc-key"], "Button's key"),
                 ComposeKey(root + ["mutable-content"], "The app may change it before it is shown", .box(.integer(1))),
                 ComposeKey(root + ["content-available"], "Wake the app", .box(.bool(true))),
@@ -116,7 +116,7 @@ enum ComposeKeys {
                 ComposeKey(root + ["navigate"], "Opens"),
                 ComposeKey(
                     root + ["actions"], "Buttons", .actions,
-                    hint: "One a line, four at most: name | title | page | icon. Browsers show two."),
+                    hint: "One per line, four at most: name | title | page | icon. Browsers show two."),
                 ComposeKey(root + ["data"], "Data (JSON)", .json),
                 ComposeKey(
                     root + ["topic"], "Topic at the push service",

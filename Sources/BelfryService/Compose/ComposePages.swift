@@ -113,7 +113,7 @@ struct ComposePages {
 
     /// Other pushes that the person has begun.
     private static func list(_ drafts: [ComposeDraft.Entry], _ application: Application) -> Section {
-        Section("Also begun and not sent") {
+        Section("Other drafts") {
             ButtonRow(
                 drafts.map {
                     Link(

@@ -17,7 +17,7 @@ extension ComposeContext {
         if visit.form["my_device"].isEmpty, let remembered = try await rememberedDevice() {
             own.fields[0].value = remembered
         }
-        form.foldedAs = isJSON ? "The JSON" : "The form"
+        form.foldedAs = isJSON ? "Edit the JSON" : "Edit the form"
         form.lastGroups = [own]
         form.others.append(.init(name: "action", value: "test", label: "Send to my device first"))
         if outlook.count.isLarge {
@@ -104,7 +104,7 @@ extension ComposeContext {
     func review(_ plan: GeofencePlan, at place: ComposePlace) -> PageView {
         var form = self.form.form(visit.form)
         (form.submit, form.isQuiet) = ("Review again", true)
-        form.foldedAs = "The form"
+        form.foldedAs = "Edit the form"
         form.others.append(.init(name: "action", value: "send", label: "Make the geofence", isMain: true))
         let section = Section(
             "Before you make it",

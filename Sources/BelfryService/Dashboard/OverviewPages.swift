@@ -50,7 +50,7 @@ struct OverviewPages {
                 Steps([
                     Step(
                         title: "Create an application",
-                        text: "The sender of pushes, under which your team registers its devices.",
+                        text: "An app that your team sends pushes to, with its devices.",
                         isDone: false, isNext: true, link: nil),
                     Step(
                         title: "Add a platform",
@@ -72,7 +72,7 @@ struct OverviewPages {
     ) -> PageView {
         var page = PageView("Overview")
         page.stats = [
-            Stat("Applications", applications), Stat("Devices", devices, detail: "inactive ones included"),
+            Stat("Applications", applications), Stat("Devices", devices, detail: "inactive included"),
             Stat("Sent", counts.total(.sent)),
             Stat("Opened", counts.total(.opened)),
         ]
@@ -83,7 +83,7 @@ struct OverviewPages {
         }
         let table = Section("Applications") {
             Table(
-                "Applications", ["Name", "#Platforms", "#Devices", "#Sent"], rows, empty: "There is none yet.")
+                "Applications", ["Name", "#Platforms", "#Devices", "#Sent"], rows, empty: "No applications yet.")
         }
         page.sections += [chart, table]
         return page
@@ -130,7 +130,7 @@ struct OverviewPages {
         page.stats = [
             Stat(
                 "Devices", devices.values.reduce(0, +),
-                detail: active.map { "\($0.grouped) active" } ?? "inactive ones included"),
+                detail: active.map { "\($0.grouped) active" } ?? "inactive included"),
             Stat("Sent", counts.total(.sent)),
             Stat("Received", counts.total(.received), detail: "as apps report"), Stat("Opened", counts.total(.opened)),
         ]
@@ -160,7 +160,7 @@ struct OverviewPages {
                         [.text(platform.kind.title)], [.number(devices[platform.key] ?? 0)],
                         [.number(Int(counts.byPlatform[platform.key]?[.sent] ?? 0))],
                     ]
-                }, empty: "There is none yet.")
+                }, empty: "No platforms yet.")
         }
         page.sections += [chart, latest] + delivery.sections + [table]
         return page
@@ -341,7 +341,7 @@ extension DashboardRequest {
             guard let application = byKey[push.applicationKey] else { return nil }
             let address = Address.of(application, "pushes", push.receiptID.lowercased)
             return Alert(
-                text: "A push has rows that cannot be read: mend them, or write them off",
+                text: "A push has rows that cannot be read: repair them, or write them off",
                 link: Link("\(application.name) · push of \(push.acceptedAt.day)", address), tone: .bad,
                 button: may(.change, Permission.Subject(application))
                     ? .button("\(address)/write-off", "Write off the damaged rows", isDanger: true) : nil)

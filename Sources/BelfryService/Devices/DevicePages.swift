@@ -37,7 +37,7 @@ struct DevicePages {
         page.sections[0].next = found.next.map { Self.address(visit, application, [("after", "\($0)")]) }
         if !found.devices.isEmpty {
             page.sections[0].add {
-                ButtonRow([Link("These as CSV", Self.address(visit, application, [], in: "devices.csv"))])
+                ButtonRow([Link("Download as CSV", Self.address(visit, application, [], in: "devices.csv"))])
             }
         }
         if found.isCut, !visit.query.isChecked("longer") {
@@ -253,7 +253,7 @@ struct DevicePages {
                 .text("custom_user_id", "User", device.customUserID ?? "", hint: "Empty: none."),
                 .area(
                     "topics", "Topics", ListedNames.write(device.topics),
-                    hint: "One a line, or with commas between them."),
+                    hint: "One per line, or with commas between them."),
                 .text(
                     "language", "Language", detail.language ?? "", hint: "Empty: stays as it is.", placeholder: "de-AT"),
                 .text(

@@ -283,7 +283,7 @@ struct PlatformPages {
 
     /// The active devices of all; of very many inactive ones the number is not known.
     private static func words(_ devices: Int, inactive: Int?) -> String {
-        guard let inactive else { return "\(devices.grouped), inactive ones included" }
+        guard let inactive else { return "\(devices.grouped), inactive included" }
         return inactive == 0 ? devices.grouped : "\((devices - inactive).grouped) active of \(devices.grouped)"
     }
 

@@ -52,7 +52,7 @@ struct PushHistory: Sendable {
                 ] + (showsDevice ? [[.link(entry.device.label, device)]] : [])
                     + [entry.answer.values(Address.answer(of: entry.device.uuid, to: entry.push, application))]
             },
-            empty: next == nil ? "None." : "None so far; there is more to look through.")
+            empty: next == nil ? "None." : "No match so far. Go on to look through the rest.")
         table.next = next.map { Address.query(page, query + [("before", String($0.rawValue))]) }
         return table
     }

@@ -139,7 +139,7 @@ struct DeliveryStory: Sendable {
             reasons.append("It last registered at \(registeredAt.text), after the push was accepted.")
         }
         guard let target = request?.target else {
-            return reasons + ["What the target of the push was is not known any more."]
+            return reasons + ["The target of the push is no longer known."]
         }
         if let platforms = target.platforms, !platforms.contains(platform.kind) {
             reasons.append("The push is not for its type of platform.")

@@ -110,7 +110,7 @@ extension PushPages {
             Section(
                 text:
                     "What has not left is cancelled. Devices that it went to are told to remove it, without a sound: Apple\u{2019}s devices, "
-                    + "Android by Firebase, and browsers, where the app has the SDK or does what docs/Pushing.md says. Whoever has read it, has read it."
+                    + "Android by Firebase, and browsers, where the app has the SDK or does what docs/Pushing.md says. People who have read it keep what they read."
             ) {
                 Facts {
                     Fact("Target", .text(request?.target.words ?? "not known"))
@@ -118,7 +118,8 @@ extension PushPages {
                     Fact("Waiting", .number(receipt.count(.pending)))
                 }
                 form
-                ButtonRow([Link("Leave it", Address.of(application, "pushes", receipt.push.receiptID.lowercased))])
+                ButtonRow([Link("Do not retract", Address.of(application, "pushes", receipt.push.receiptID.lowercased))]
+                )
             }
         ]
         return page

@@ -270,7 +270,7 @@ extension PushPages {
             empty: !wanted.text.isEmpty
                 ? "No device has this id, and no active device this user."
                 : details.devices.next == nil
-                    ? "No device has this answer." : "None so far; there is more to look through.")
+                    ? "No device has this answer." : "No match so far. Go on to look through the rest.")
         if let next = details.devices.next {
             table.next = Address.query(
                 address,
@@ -283,7 +283,7 @@ extension PushPages {
             form
             table
             ButtonRow([
-                Link("These as CSV", Address.query("\(address)/devices.csv", [("answer", wanted.name)]))
+                Link("Download as CSV", Address.query("\(address)/devices.csv", [("answer", wanted.name)]))
             ])
         }
     }

@@ -35,10 +35,10 @@ struct PushPages {
         var table = Self.table(
             receipts, try await visit.summaries(of: receipts), application,
             empty: found.next != nil
-                ? "None so far; there is more to look through."
+                ? "No match so far. Go on to look through the rest."
                 : before != nil
                     ? "There are no earlier ones."
-                    : PushFilter.isEmpty(visit.query) ? "Nothing was sent yet." : "No push fits.")
+                    : PushFilter.isEmpty(visit.query) ? "Nothing was sent yet." : "No push matches the filter.")
         if let next = found.next {
             table.next = Address.query(
                 Address.of(application, "pushes"),
@@ -91,7 +91,7 @@ struct PushPages {
         if visit.may(.send, Permission.Subject(application)) {
             page.actions = [
                 Link(
-                    "Send again, changed",
+                    "Send an edited copy",
                     Address.query(Address.of(application, "compose"), [("from", receipt.push.receiptID.lowercased)]))
             ]
             if receipt.settledAt == nil {
@@ -195,7 +195,7 @@ struct PushPages {
                     if !receipt.isFannedOut { Fact("Not found yet", .text(rest?.words ?? "the rest of the audience")) }
                 }
                 form
-                ButtonRow([Link("Let it go on", address)])
+                ButtonRow([Link("Keep sending", address)])
             }
         ]
         return page

@@ -276,7 +276,7 @@ struct SchedulePages {
                 schedule.ending == nil
                     && schedule.reminders == nil
                 ? [Link("Edit", Address.of(application, "schedules", schedule.key.id, "edit"), isMain: true)] : []
-            if schedule.reminders == nil { page.actions.append(Link("Send again, changed", again)) }
+            if schedule.reminders == nil { page.actions.append(Link("Send an edited copy", again)) }
         }
         let facts = Section {
             Facts {

@@ -88,7 +88,7 @@ import Testing
     }
 
     private static let wrongPushes: [(fields: [(String, String)], words: String)] = [
-        ([("audience", "everyone")], "is empty"), ([("body", "a"), ("audience", "topics")], "who is meant?"),
+        ([("audience", "everyone")], "is empty"), ([("body", "a"), ("audience", "topics")], "choose who gets it"),
         ([("body", "a"), ("audience", "devices"), ("names", "x")], "which is no device UUID"),
         ([("body", "a"), ("custom", "[1]")], "has to be an object"), ([("body", "a"), ("badge", "x")], "whole number"),
         ([("body", "a"), ("audience", "everyone"), ("send_at", "soon")], "has to be a time"),
