@@ -236,7 +236,7 @@ extension World {
                 : DeadTokenBreaker(shareMax: 1, answersMin: 1_000_000),
             pace: FakeProvider.Pace(
                 burst: random.pick([20, 100, 500]), delay: random.chance(0.7) ? random.duration(0...1) : .zero),
-            jobsMax: 1_000_000)
+            jobsMax: 3_000_000)
     }
 
     private static func events(_ random: inout SplitMix64, applications: Int, platforms: Int) -> [Event] {
