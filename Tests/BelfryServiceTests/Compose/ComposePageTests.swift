@@ -32,7 +32,7 @@ import Testing
         let page = try await browser.post(path, fields)
         #expect(page.status == .ok)
         #expect(page.contains("class=\"preview phone\"") && page.contains("class=\"preview watch\""))
-        let folded = try #require(page.text.firstRange(of: "<summary>The form</summary>"))
+        let folded = try #require(page.text.firstRange(of: "<summary>Edit the form</summary>"))
         let end = try #require(page.text[folded.upperBound...].firstRange(of: "</div></details><fieldset"))
         #expect(page.text[end.lowerBound...].contains("name=\"my_device\""), "what is left to do is not folded away")
         #expect(page.contains("<meter") && page.contains("of 4,096 bytes that APNs takes"))

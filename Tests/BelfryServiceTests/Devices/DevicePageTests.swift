@@ -68,8 +68,8 @@ import Testing
         #expect(all.headers[.contentDisposition] == "attachment; filename=\"devices.csv\"")
         let lines = all.text.split(separator: "\r\n")
         #expect(lines.count == 5 && lines[0].hasPrefix("device_uuid,platform,alias,user,"))
-        #expect(lines.contains { $0.hasPrefix(contents.device.uuid.lowercased) && $0.contains(",dairy,") })
-        #expect(all.contains("\"\"x\"\"") && !all.contains(",=1+1"), "no formula to a spreadsheet")
+        #expect(lines.contains { $0.hasPrefix("\"\(contents.device.uuid.lowercased)\"") && $0.contains(",\"dairy\",") })
+        #expect(all.contains("\"\"x\"\"") && !all.contains("\"=1+1"), "no formula to a spreadsheet")
         #expect(try await browser.get("\(app)/devices.csv?topic=news").text.split(separator: "\r\n").count == 3)
         #expect(try await browser.get("\(app)/devices.csv?seen_from=x").status == .badRequest)
     }

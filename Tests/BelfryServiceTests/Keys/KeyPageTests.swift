@@ -13,11 +13,11 @@ import Testing
             name: Name("reports"), scope: .operator, bounds: .everything, by: TestDashboard.author)
         let path = "/admin/keys/\(made.key.id)/rotate"
         #expect(try await browser.get("/admin/keys").contains("\(made.key.id)/rotate"))
-        #expect(try await browser.post(path).contains("The old one is taken"))
+        #expect(try await browser.post(path).contains("The old one ends"))
         #expect(try await browser.post(path, [("grace", "99999999999")]).status == .unprocessableContent)
         #expect(try await dashboard.store.adminKey(made.key.id)?.secretHash == made.key.secretHash)
         let rotated = try await browser.post(path, [("grace", "3600")])
-        #expect(rotated.contains("Shown this once") && rotated.contains(made.key.id))
+        #expect(rotated.contains("Shown only once") && rotated.contains(made.key.id))
         let key = try #require(try await dashboard.store.adminKey(made.key.id))
         #expect(key.secretHash != made.key.secretHash)
         #expect(key.previous?.validUntil == dashboard.clock.now + .seconds(3_600))

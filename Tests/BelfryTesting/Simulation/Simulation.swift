@@ -144,7 +144,7 @@ package final class Simulation: Sendable {
         }
         let waiting = memory.contents.schedules.values.filter { $0.ending == nil }.map(\.key).sorted()
         return
-            "hang at \(clock.now): the server \(words): \(executor.jobsRun) jobs, \(clock.sleepers) asleep, pushes \(open) unsettled, "
+            "hang: the server \(words): \(executor.jobsRun) jobs until \(clock.now.text), \(clock.sleepers) asleep, pushes \(open) unsettled, "
             + "schedules \(waiting) waiting"
     }
 
