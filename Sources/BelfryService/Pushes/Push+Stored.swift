@@ -46,18 +46,19 @@ extension Push.Content {
 
     private var stored: JSONValue {
         var members: JSONObject = ["custom": .object(custom)]
-        members["body"] = body.map(JSONValue.string)
+        // A nil would be looked up too.
+        if let body { members["body"] = .string(body) }
         if !shared.isEmpty { members["shared"] = .object(shared.json) }
-        members["apple"] = apple?.stored
-        members["web"] = web?.json
-        members["badge"] = badge?.json
+        if let apple { members["apple"] = apple.stored }
+        if let web { members["web"] = web.json }
+        if let badge { members["badge"] = badge.json }
         if isTemplate { members["isTemplate"] = .bool(true) }
         if !translations.isEmpty { members["translations"] = translations.json }
         if !pacing.isEmpty { members["pacing"] = .object(pacing.json) }
-        members["language"] = language.map(JSONValue.string)
-        members["template"] = template.map { .string($0.text) }
+        if let language { members["language"] = .string(language) }
+        if let template { members["template"] = .string(template.text) }
         if !values.isEmpty { members["values"] = values.json }
-        members["follows"] = follows?.stored
+        if let follows { members["follows"] = follows.stored }
         return .object(members)
     }
 }
