@@ -140,8 +140,8 @@ def search(installation, browser, app):
     assert keys.focus()["words"] == "Skip to content", "the focus is back where it was"
     keys.find()
     keys.send("Keyb")
-    until("the device among the results", lambda: "Keyboard" in browser.script(
-        "return [...document.querySelectorAll('dialog.find li')].map(one => one.innerText).join()"))
+    results = "return [...document.querySelectorAll('dialog.find li')].map(one => one.innerText).join()"
+    until("the device among the results", lambda: "Keyboard" in browser.script(results))
     until("the choice", lambda: move_to(browser, keys, "Keyboard"))
     browser.script("document.isLeft = true")
     keys.send(Keys.ENTER)
@@ -150,7 +150,7 @@ def search(installation, browser, app):
     browser.open("/dashboard")
     keys.tab_to(lambda focus: focus["name"] == "q" and focus["words"] == "Search", "the search of the header")
     keys.send("Keyb")
-    until("the search", lambda: browser.script(is_open))
+    until("the device among the results", lambda: "Keyboard" in browser.script(results))
     until("the choice", lambda: move_to(browser, keys, "All results"))
     browser.script("document.isLeft = true")
     keys.send(Keys.ENTER)
