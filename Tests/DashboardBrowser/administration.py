@@ -47,6 +47,7 @@ def people(installation, browser, other, app):
 
     browser.open("/dashboard/admin/people")
     browser.press("Disable")
+    browser.press("Disable the account")
     other.open(pushes)
     assert "/dashboard/login" in other.driver.current_url, other.driver.current_url
     assert not installation.rows("SELECT 1 FROM dashboard_session WHERE person_id = ?", person)
