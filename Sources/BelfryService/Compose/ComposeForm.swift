@@ -230,7 +230,7 @@ struct ComposeForm: Sendable {
     private static let limits = FieldGroup(
         "Limits and reminders",
         [
-            .check("at_most_once", "Deliver at most once (it may be lost, but never arrives twice)"),
+            .check("at_most_once", "Deliver at most once"),
             .text(
                 "kind", "Kind",
                 hint: "Such as marketing, for frequency caps. transactional: exempt from them and from quiet hours."
