@@ -194,9 +194,7 @@ package struct DashboardRoutes: Sendable {
             let visit = DashboardRequest(
                 request: request, context: context, login: login,
                 query: try FormData(urlEncoded: request.uri.query ?? ""), services: services)
-            let app = context.parameters.get("app_uuid") ?? visit.query["app"]
-            let shell = shell(login, app: app, request, try await services.store.applications(seenBy: login.person))
-            guard route.method == .post else { return render(try await route.answer(visit), visit, shell) }
+            guard route.method == .post else { return await render(try await route.answer(visit), visit) }
             return try await services.shares.uploading(request, atMost: route.bodyBytesMax, for: visit.holder()) {
                 var posted = visit
                 try services.demandOwnPage(request, context)
@@ -209,11 +207,14 @@ package struct DashboardRoutes: Sendable {
                 }
                 try posted.form.restoreFiles(of: posted.person, by: services.vault)
                 do {
-                    return render(
-                        try await once.run(posted, show: { rendered($0, shell).text }, route.answer), visit, shell)
+                    return await render(
+                        try await once.run(posted, show: { rendered($0, await shell(visit)).text }, route.answer), visit
+                    )
                 } catch is SingleUse.OtherValues {
-                    return await shownAgain(posted, SingleUse.doneBefore, .unprocessableContent, resume)
-                        ?? render(.invalid(SingleUse.doneBeforePage(posted)), visit, shell)
+                    if let again = await shownAgain(posted, SingleUse.doneBefore, .unprocessableContent, resume) {
+                        return again
+                    }
+                    return await render(.invalid(SingleUse.doneBeforePage(posted)), visit)
                 }
             }
         } catch {
@@ -237,11 +238,11 @@ package struct DashboardRoutes: Sendable {
         return response
     }
 
-    private func render(_ answer: PageAnswer, _ visit: DashboardRequest, _ shell: Shell) -> Response {
+    private func render(_ answer: PageAnswer, _ visit: DashboardRequest) async -> Response {
         switch answer {
         case .page(let page), .outcome(let page):
-            html(visit.query[SingleUse.repeated] == "1" ? page.saying(SingleUse.doneOnce) : page, shell)
-        case .invalid(let page): html(page, shell, status: .unprocessableContent)
+            html(visit.query[SingleUse.repeated] == "1" ? page.saying(SingleUse.doneOnce) : page, await shell(visit))
+        case .invalid(let page): html(page, await shell(visit), status: .unprocessableContent)
         case .redirect(let path): .seeOther(path)
         case .response(let response): response
         }
@@ -264,10 +265,14 @@ package struct DashboardRoutes: Sendable {
         return shell.render(page)
     }
 
+    private func shell(_ visit: DashboardRequest) async -> Shell {
+        await shell(visit.login, app: visit.parameters.get("app_uuid") ?? visit.query["app"], visit.request)
+    }
+
     /// - Parameter app: the UUID of the application whose page it is, or is searched first.
-    private func shell(
-        _ login: PersonService.Login, app: String?, _ request: Request, _ applications: [Application]
-    ) -> Shell {
+    private func shell(_ login: PersonService.Login, app: String?, _ request: Request) async -> Shell {
+        // Where these cannot be read, the page does without.
+        let applications = (try? await services.store.applications(seenBy: login.person)) ?? []
         var shell = Shell(of: login.person, app: app, at: request.uri.path, applications)
         shell.csrf = FormToken.of(login.token)
         shell.page = request.method == .get ? request.uri.string : request.uri.path
@@ -290,9 +295,7 @@ package struct DashboardRoutes: Sendable {
         var page = PageView(error.status == .notFound ? "Not found" : error.status.reasonPhrase)
         page.problem = error.message
         page.actions = [Link("To the overview", Address.path())]
-        // Where these cannot be read either, the page does without.
-        let applications = (try? await services.store.applications(seenBy: login.person)) ?? []
-        return html(page, shell(login, app: nil, request, applications), status: error.status)
+        return html(page, await shell(login, app: nil, request), status: error.status)
     }
 
     @Sendable private func missing(_ request: Request, _ context: APIContext) async throws -> Response {

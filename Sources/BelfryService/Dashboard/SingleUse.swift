@@ -34,7 +34,8 @@ struct SingleUse: Sendable {
     ///   - show: makes the HTML of a page.
     /// - Throws: `OtherValues` where it was done already, and these are other ones.
     func run(
-        _ visit: DashboardRequest, show: (PageView) -> String, _ handler: (DashboardRequest) async throws -> PageAnswer
+        _ visit: DashboardRequest, show: (PageView) async -> String,
+        _ handler: (DashboardRequest) async throws -> PageAnswer
     ) async throws -> PageAnswer {
         guard let key = UUID(text: visit.form.raw(Self.field)) else { return try await handler(visit) }
         func holder(_ name: [UInt8], _ id: UUID) -> DoneOnce.Holder { .init(name, id, visit.context.logger) }
@@ -54,7 +55,7 @@ struct SingleUse: Sendable {
     }
 
     private func perform(
-        _ visit: DashboardRequest, _ holder: DoneOnce.Holder, show: (PageView) -> String,
+        _ visit: DashboardRequest, _ holder: DoneOnce.Holder, show: (PageView) async -> String,
         _ handler: (DashboardRequest) async throws -> PageAnswer
     ) async throws -> PageAnswer {
         let answer = try await once.perform(holder) { try await handler(visit) }
@@ -63,7 +64,7 @@ struct SingleUse: Sendable {
             await keep(path, for: holder)
             return answer
         case .outcome(let page):
-            let html = show(page)
+            let html = await show(page)
             // What repeats a long message back is shown once; a post of the same form leads to the page that it stood on.
             guard html.utf8.count <= Self.resultBytesMax, let path = try await keep(page, html, visit) else {
                 await keep(Address.checked(next: visit.form.raw(HeldForm.pageField)), for: holder)
