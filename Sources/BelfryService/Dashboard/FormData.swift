@@ -28,6 +28,9 @@ struct FormData: Sendable {
     /// The name that a chosen file has on the person's machine.
     func fileName(_ name: String) -> String { fileNames[name] ?? "" }
 
+    /// How long the files are together.
+    var fileBytes: Int { files.values.reduce(0) { $0 + $1.count } }
+
     var hasFiles: Bool { files.values.contains { !$0.isEmpty } }
 
     /// All values, by the names of their fields.

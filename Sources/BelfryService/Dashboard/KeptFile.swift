@@ -8,13 +8,13 @@ struct KeptFile: Sendable {
 
     /// The prefix of the box's name, before that of the field with the file.
     static let prefix = "kept_"
-    /// Longer files are to be chosen again.
+    /// Files of a form that are longer together are to be chosen again: it has to be taken once more, with a third more bytes.
     static let bytesMax = 1 << 20
 
-    /// nil where no file was chosen, or too long a one.
+    /// nil where no file was chosen, or too long ones.
     init?(_ field: String, of visit: DashboardRequest) {
         let purpose = VaultPurpose.keptFile(of: visit.person.key, field)
-        guard let bytes = visit.form.file(field), bytes.count <= Self.bytesMax,
+        guard let bytes = visit.form.file(field), visit.form.fileBytes <= Self.bytesMax,
             let sealed = try? visit.services.vault.seal(Array(bytes), for: purpose)
         else { return nil }
         (name, self.sealed) = (visit.form.fileName(field), Data(sealed.bytes).base64URL)

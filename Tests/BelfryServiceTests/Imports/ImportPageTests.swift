@@ -30,6 +30,21 @@ import Testing
         #expect(try await dashboard.store.deviceCount(on: contents.platform.key) == before + 1)
     }
 
+    @Test func `a form keeps what it can take again`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let path = "/apps/\(contents.application.uuid.lowercased)/import"
+        let fields = [("format", "csv"), ("map", "nonsense")]
+        for (length, isKept) in [(KeptFile.bytesMax, true), (KeptFile.bytesMax + 1, false)] {
+            let text = list + String(repeating: "\n", count: length - list.utf8.count)
+            let refused = try await browser.post(path, fields, file: ("list", text))
+            #expect(refused.status == .unprocessableContent && refused.contains("Kept: list.csv") == isKept)
+            guard isKept else { continue }
+            #expect(try await browser.post(path, fields + [try Self.kept(refused)]).contains("Kept: list.csv"))
+        }
+    }
+
     @Test func `a kept file opens for its person and field only`() async throws {
         let dashboard = try TestDashboard()
         let browser = try await dashboard.browser("root@a.example")
