@@ -82,7 +82,7 @@ package struct AcrobitsService: Sendable {
 
     /// Counts the push that a report of its arrival names; returns false where it names no push of the account.
     package func noteArrival(_ report: AcrobitsReport, of application: Application) async throws -> Bool {
-        guard let selector = report.selector, let id = report.pushID.flatMap(UUID.init(uuidString:)),
+        guard let selector = report.selector, let id = report.pushID.flatMap({ UUID(text: $0) }),
             let push = try await store.receipt(id)?.push, push.applicationKey == application.key
         else { return false }
         for registration in try await store.acrobitsRegistrations(selector: selector, of: application.key) {

@@ -14,7 +14,7 @@ extension Admin {
         let logger: Logger
 
         /// The UUID in a part of the path; nil when it is not one.
-        func uuid(_ part: String) -> UUID? { parameters.get(part).flatMap(UUID.init(uuidString:)) }
+        func uuid(_ part: String) -> UUID? { parameters.get(part).flatMap { UUID(text: $0) } }
 
         /// A part of the path, without its percent-encoding.
         func text(_ part: String) -> String? {

@@ -63,9 +63,9 @@ extension AnalyticsEvent {
         guard
             let kind = words["eventType"].flatMap(AnalyticsKind.init(eventType:)),
             let time = words["eventTime"].flatMap(EventTime.parse),
-            let device = words["deviceUuid"].flatMap(UUID.init(uuidString:))
+            let device = words["deviceUuid"].flatMap({ UUID(text: $0) })
         else { return nil }
-        let receiptID = words["receiptId"].flatMap(UUID.init(uuidString:))
+        let receiptID = words["receiptId"].flatMap { UUID(text: $0) }
         let geofence = words["geofenceId"].flatMap { Int64($0) }
         switch kind {
         case .sent: return nil

@@ -449,7 +449,10 @@ struct ComposeForm: Sendable {
         for (name, fields) in Self.paced {
             for (member, field) in fields { data.put(field, json[name]?[member]?.flat ?? "") }
         }
-        for name in ["send_at", "expires_at"] { data.put(name, Self.local(json[name]?.stringValue ?? "")) }
+        for name in ["send_at", "expires_at"] {
+            let text = json[name]?.stringValue ?? ""
+            data.put(name, Instant(text: text)?.fieldText ?? text)
+        }
         if let local = json["send_at"]?["local"]?.stringValue {
             data.put("clock", "local")
             data.put("send_at", local)
@@ -459,11 +462,6 @@ struct ComposeForm: Sendable {
         }
         RecurrenceForm.show(json["recurrence"], in: &data)
         return data
-    }
-
-    /// A time as a browser's field takes it.
-    private static func local(_ text: String) -> String {
-        Instant(text: text)?.fieldText ?? text
     }
 
     private func show(target: JSONValue, in data: inout FormData) {

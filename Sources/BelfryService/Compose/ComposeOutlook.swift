@@ -205,7 +205,7 @@ struct Warnings: Component {
 
     var content: [any HTML] {
         Tag("ul", ["class": "warnings"]) {
-            for values in warnings { Tag("li") { values.flatMap { [$0, " "] as [any HTML] } } }
+            for values in warnings { Tag("li") { values.spaced } }
         }
     }
 }

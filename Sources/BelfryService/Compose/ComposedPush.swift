@@ -41,7 +41,7 @@ struct ComposedPush: Sendable {
         }
         if let sendAt, let schedule, sendAt != schedule.dueAt {
             try PushTimes.check(
-                sendAt: sendAt, advice: "of the change: the schedule is due at \(schedule.dueAt.text)", now: now)
+                sendAt: sendAt, advice: "of the change: the schedule is due at \(schedule.dueAt.minute)", now: now)
         } else {
             try PushTimes.check(sendAt: sendAt, now: now)
         }

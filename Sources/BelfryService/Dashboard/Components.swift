@@ -157,7 +157,7 @@ extension Value {
 
 extension [Value] {
     /// With a space after each.
-    fileprivate var spaced: [any HTML] { flatMap { [$0, " "] as [any HTML] } }
+    var spaced: [any HTML] { flatMap { [$0, " "] as [any HTML] } }
 }
 
 /// A list with a head, and a text for while it is empty.

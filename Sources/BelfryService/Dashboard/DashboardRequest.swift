@@ -17,7 +17,7 @@ struct DashboardRequest: Sendable {
     var person: Person { login.person }
     var author: AuditAuthor { AuditAuthor(person, address: address) }
 
-    func uuid(_ part: String) -> UUID? { parameters.get(part).flatMap(UUID.init(uuidString:)) }
+    func uuid(_ part: String) -> UUID? { parameters.get(part).flatMap { UUID(text: $0) } }
 
     func text(_ part: String) -> String {
         parameters.get(part).map { String(percentDecoding: $0[...], plusIsSpace: false) } ?? ""

@@ -14,7 +14,7 @@ struct SearchPages {
     @Sendable private func search(_ visit: DashboardRequest) async throws -> PageAnswer {
         let text = visit.query["q"]
         let applications = try await visit.applications()
-        let current = applications.first { $0.uuid == UUID(uuidString: visit.query["app"]) }
+        let current = applications.first { $0.uuid == UUID(text: visit.query["app"]) }
         var found = SearchHits(text: text)
         if !text.isEmpty {
             found.addNamed(applications, Shell(of: visit.person, app: visit.query["app"], at: "", applications))
@@ -165,7 +165,7 @@ struct SearchHits {
     /// A push by its receipt id, or else the latest with the text in their message.
     private mutating func addPushes(_ application: Application, _ visit: DashboardRequest) async throws {
         var receipts: [Receipt] = []
-        if let id = UUID(uuidString: text) {
+        if let id = UUID(text: text) {
             receipts = [try await visit.services.store.receipt(id)].compactMap(\.self)
                 .filter { $0.push.applicationKey == application.key }
         } else {

@@ -36,7 +36,7 @@ struct Shell: Sendable {
         self.person = person.name == person.email.text ? person.email.text : "\(person.name)"
         role = person.scope.rawValue
         isSignedIn = true
-        let uuid = app.flatMap(UUID.init(uuidString:))
+        let uuid = app.flatMap { UUID(text: $0) }
         application = applications.first { $0.uuid == uuid }
         switcher = Switcher(application, applications, at: path)
         menus = [Menu("", [("Overview", Address.path()), ("Applications", Address.path("apps"))])]

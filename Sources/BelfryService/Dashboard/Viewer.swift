@@ -39,7 +39,8 @@ extension Instant {
         guard let now = Viewer.current.now else { return nil }
         let age = now - self
         let span = max(age, .zero - age)
-        if span < .seconds(60) { return age >= .zero ? "just now" : "in a moment" }
+        // What a page itself does is a little after its time.
+        if span < .seconds(60) { return age >= .seconds(-5) ? "just now" : "in a moment" }
         guard span < .seconds(60 * 86_400) else { return nil }
         return age > .zero ? "\(span.inMinutes) ago" : "in \(span.inMinutes)"
     }

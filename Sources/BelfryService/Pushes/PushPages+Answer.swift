@@ -122,11 +122,8 @@ struct DeliveryStory: Sendable {
                     Timeline.Moment(registeredAt, "Registered again", "The app reported its token to the server."))
             }
         }
-        if reports.contains(.received) {
-            moments.append(Timeline.Moment(nil, "Received", "The app reported it; when is not kept.", .good))
-        }
-        if reports.contains(.opened) {
-            moments.append(Timeline.Moment(nil, "Opened", "The app reported it; when is not kept.", .good))
+        for (report, title) in [(PushReport.received, "Received"), (.opened, "Opened")] where reports.contains(report) {
+            moments.append(Timeline.Moment(nil, title, "The app reported it; when is not kept.", .good))
         }
         return moments
     }
@@ -136,7 +133,7 @@ struct DeliveryStory: Sendable {
         var reasons: [String] = []
         if !device.isActive { reasons.append("The device is inactive: it unregistered, or its token died.") }
         if let registeredAt = device.lastSeenAt, registeredAt > receipt.push.acceptedAt {
-            reasons.append("It last registered at \(registeredAt.text), after the push was accepted.")
+            reasons.append("It last registered at \(registeredAt.minute), after the push was accepted.")
         }
         guard let target = request?.target else {
             return reasons + ["The target of the push is no longer known."]

@@ -75,8 +75,7 @@ extension PushPages {
         guard !text.isEmpty else { return [] }
         var devices = try await visit.services.all.users.devices(of: text, of: application).prefix(Self.perPage)
             .map(\.0)
-        if let uuid = UUID(uuidString: text), let own = try await visit.services.store.device(uuid, of: application.key)
-        {
+        if let uuid = UUID(text: text), let own = try await visit.services.store.device(uuid, of: application.key) {
             devices.insert(own.0, at: 0)
         }
         let answers = try await visit.services.store.answers(of: devices, in: [push])[push] ?? [:]
@@ -115,7 +114,7 @@ extension PushPages {
                     "State",
                     [receipt.stateValue]
                         + receipt.parked.map {
-                            .text("\($0.name): \($0.parking.detail)\(Parking.nextProbe($0.parking.probe?.at.text))")
+                            .text("\($0.name): \($0.parking.detail)\(Parking.nextProbe($0.parking.probe?.at.minute))")
                         })
                 Fact("Target", .text(details.request?.target.words ?? "not known"))
                 Fact("Receipt id", .code(receipt.push.receiptID.lowercased))

@@ -285,7 +285,7 @@ struct PushFilter: Sendable {
         state = State(rawValue: query["state"])
         lane = Lane.allCases.first { $0.word == query["urgency"] }
         from = try query.day("from")
-        until = try query.day("until").map { $0 + .seconds(86_400) }
+        until = try query.day("until", plus: 1)
         text = query["q"].caseFolded
     }
 

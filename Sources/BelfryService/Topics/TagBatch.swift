@@ -31,7 +31,7 @@ extension PCF {
             var subscription: Subscription? {
                 guard fault == nil, let topics = try? Topic.normalized(tags, field: "tags") else { return nil }
                 let name =
-                    token.map { .token($0) } ?? uuid.flatMap(UUID.init(uuidString:)).map { Subscription.Name.uuid($0) }
+                    token.map { .token($0) } ?? uuid.flatMap { UUID(text: $0) }.map { Subscription.Name.uuid($0) }
                 return name.map { Subscription(device: $0, topics: Set(topics)) }
             }
 
