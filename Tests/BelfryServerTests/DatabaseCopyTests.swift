@@ -7,7 +7,7 @@ import Testing
 
 /// `belfry database copy`, from a file to PostgreSQL and back.
 extension CrashTests {
-    @Suite(.timeLimit(.minutes(5))) struct DatabaseCopyTests {}
+    @Suite(.timeLimit(.minutes(20))) struct DatabaseCopyTests {}
 }
 
 extension CrashTests.DatabaseCopyTests {

@@ -59,7 +59,7 @@ extension ServerTests.EventTests {
         try await eventually("the streams are closed") { streams.areClosed }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `a node's stream tells of what another node accepted`() async throws {
+    @Test(.timeLimit(.minutes(20))) func `a node's stream tells of what another node accepted`() async throws {
         try await PostgresServer.with { database in
             try await TestInstallation.with(database: database.url(of: "postgres")) { installation in
                 _ = try await installation.crowd(3)

@@ -8,7 +8,7 @@ import Testing
 
 /// Faults of the field, as the whole program meets them.
 extension ServerTests {
-    @Suite(.timeLimit(.minutes(5))) struct FieldFaultTests {}
+    @Suite(.timeLimit(.minutes(20))) struct FieldFaultTests {}
 }
 
 extension ServerTests.FieldFaultTests {

@@ -12,7 +12,7 @@ import Testing
 ///
 /// See docs/compatibility/genero.md, "What is promised".
 extension CrashTests {
-    @Suite(.timeLimit(.minutes(10))) struct GatewayKillTests {}
+    @Suite(.timeLimit(.minutes(20))) struct GatewayKillTests {}
 }
 
 extension CrashTests.GatewayKillTests {

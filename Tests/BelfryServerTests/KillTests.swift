@@ -11,7 +11,7 @@ import Testing
 /// See docs/Architecture.md, "What must always hold", 1 to 3.
 extension CrashTests {
     @Suite struct KillTests {
-        @Test(.timeLimit(.minutes(10)))
+        @Test(.timeLimit(.minutes(20)))
         func `kills within one push lose nothing, repeat only in-flight`()
             async throws
         {

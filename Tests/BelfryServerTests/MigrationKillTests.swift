@@ -10,7 +10,7 @@ extension CrashTests {
     @Suite struct MigrationKillTests {
         private static let kills = 6
 
-        @Test(.timeLimit(.minutes(5)))
+        @Test(.timeLimit(.minutes(20)))
         func `a killed SQLite migration leaves all or nothing`() async throws {
             try await Scratch.with { scratch in
                 let file = DatabaseFile(directory: scratch.file("data"))

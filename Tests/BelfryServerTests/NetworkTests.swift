@@ -11,7 +11,7 @@ import Testing
 ///
 /// Once a network has healed, what is posted is delivered within `healed`.
 extension OutageTests {
-    @Suite(.timeLimit(.minutes(5))) struct NetworkTests {}
+    @Suite(.timeLimit(.minutes(20))) struct NetworkTests {}
 }
 
 private let healed = Duration.seconds(30)

@@ -5,7 +5,7 @@ import Testing
 /// Limits that nodes share: each takes its part, as nodes come and go.
 extension OutageTests {
     @Suite struct NodeShareTests {
-        @Test(.timeLimit(.minutes(5)))
+        @Test(.timeLimit(.minutes(20)))
         func `serving nodes share limits within two beats`() async throws {
             try await PostgresServer.with { database in
                 try await TestInstallation.with(database: database.url(of: "postgres")) { installation in

@@ -11,7 +11,7 @@ import Testing
 /// See docs/Architecture.md, "What must always hold", 1 to 3. `NODES_DEVICES=300000` has so many devices.
 extension CrashTests {
     @Suite struct NodesKillTests {
-        @Test(.timeLimit(.minutes(15)))
+        @Test(.timeLimit(.minutes(20)))
         func `killed nodes and database lose nothing, repeat only in-flight`()
             async throws
         {

@@ -5,7 +5,7 @@ import Testing
 
 /// Data of clients of other systems, after the database has moved.
 extension CrashTests {
-    @Suite(.timeLimit(.minutes(5))) struct OldClientsCopyTests {}
+    @Suite(.timeLimit(.minutes(20))) struct OldClientsCopyTests {}
 }
 
 extension CrashTests.OldClientsCopyTests {

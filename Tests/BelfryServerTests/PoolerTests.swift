@@ -6,7 +6,7 @@ import Testing
 
 /// The real program on a PostgreSQL that is not reached directly, or moves.
 extension OutageTests {
-    @Suite(.timeLimit(.minutes(10))) struct PoolerTests {}
+    @Suite(.timeLimit(.minutes(20))) struct PoolerTests {}
 }
 
 extension OutageTests.PoolerTests {

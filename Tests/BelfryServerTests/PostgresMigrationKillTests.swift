@@ -8,7 +8,7 @@ import Testing
 /// Killed migrations on PostgreSQL. A session that makes a table of the same name holds a migration inside a step.
 extension CrashTests {
     @Suite struct PostgresMigrationKillTests {
-        @Test(.timeLimit(.minutes(5)))
+        @Test(.timeLimit(.minutes(20)))
         func `a killed PostgreSQL migration step leaves nothing and repeats`()
             async throws
         {

@@ -8,7 +8,7 @@ import Testing
 
 /// The real program on PostgreSQL.
 extension OutageTests {
-    @Suite(.timeLimit(.minutes(5))) struct PostgresTests {}
+    @Suite(.timeLimit(.minutes(20))) struct PostgresTests {}
 }
 
 extension OutageTests.PostgresTests {

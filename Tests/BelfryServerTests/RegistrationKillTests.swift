@@ -9,7 +9,7 @@ import Testing
 ///
 /// See docs/Architecture.md, "What must always hold", 1.
 extension CrashTests {
-    @Suite(.timeLimit(.minutes(5))) struct RegistrationKillTests {
+    @Suite(.timeLimit(.minutes(20))) struct RegistrationKillTests {
         private static let kills = Thoroughness.count(3, thorough: 5)
         private static let namesPerLife = 300
 

@@ -9,7 +9,7 @@ import Testing
 /// Three nodes on one PostgreSQL, each stopped and started again in its turn while requests go on, as an upgrade does.
 extension CrashTests {
     @Suite struct RollingRestartTests {
-        @Test(.timeLimit(.minutes(5)))
+        @Test(.timeLimit(.minutes(20)))
         func
             `nodes restarted in turn under load lose and double nothing`()
             async throws

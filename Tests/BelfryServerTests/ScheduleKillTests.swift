@@ -9,7 +9,7 @@ import Testing
 /// The real program, ended by `kill -9` around the moments at which schedules fall due.
 extension CrashTests {
     @Suite struct ScheduleKillTests {
-        @Test(.timeLimit(.minutes(5)))
+        @Test(.timeLimit(.minutes(20)))
         func `kills around due moments lose, double or revive no schedule`()
             async throws
         {
@@ -20,7 +20,7 @@ extension CrashTests {
             }
         }
 
-        @Test(.timeLimit(.minutes(5)))
+        @Test(.timeLimit(.minutes(20)))
         func `kills around its times double no recurring schedule`() async throws {
             try await TestInstallation.with { installation in
                 _ = try await installation.crowd(1)

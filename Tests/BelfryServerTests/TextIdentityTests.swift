@@ -6,7 +6,7 @@ import Testing
 
 /// Names that are one to their readers are one to the program, whichever database it is on and however often it is started.
 extension ServerTests {
-    @Suite(.timeLimit(.minutes(5))) struct TextIdentityTests {}
+    @Suite(.timeLimit(.minutes(20))) struct TextIdentityTests {}
 }
 
 extension ServerTests.TextIdentityTests {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import BelfrySimulators
 
-@Suite(.timeLimit(.minutes(10))) struct APNsAnswerTests {
+@Suite(.timeLimit(.minutes(20))) struct APNsAnswerTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var status: Int
         var reason: String?

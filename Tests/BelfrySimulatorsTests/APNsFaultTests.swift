@@ -2,7 +2,7 @@ import Testing
 
 @testable import BelfrySimulators
 
-@Suite(.timeLimit(.minutes(10))) struct APNsFaultTests {
+@Suite(.timeLimit(.minutes(20))) struct APNsFaultTests {
     /// Sends so many requests in one burst under one fault, and collects what comes until the wanted event.
     private func burst(
         of count: Int, _ faults: [ServiceFault], latency: Int = 0, until mark: WireClient.Mark,

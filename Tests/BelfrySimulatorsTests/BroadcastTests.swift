@@ -4,7 +4,7 @@ import Testing
 @testable import BelfrySimulators
 
 /// Broadcasts to the simulated APNs, frame by frame; and the management of channels, by curl.
-@Suite(.timeLimit(.minutes(10))) struct BroadcastTests {
+@Suite(.timeLimit(.minutes(20))) struct BroadcastTests {
     private static let bundle = "com.example.app"
 
     /// The fields of a proper broadcast; a change of nil takes a field away.

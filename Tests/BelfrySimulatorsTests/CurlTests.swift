@@ -3,7 +3,7 @@ import Testing
 @testable import BelfrySimulators
 
 /// The simulator as curl sees it: another TLS, another HTTP/2, another HTTP/1.1.
-@Suite(.timeLimit(.minutes(10))) struct CurlTests {
+@Suite(.timeLimit(.minutes(20))) struct CurlTests {
     private func curl(_ arguments: String...) async throws -> (status: Int32, output: String) {
         try await Tool.run("/usr/bin/curl", ["--silent", "--max-time", "20"] + arguments)
     }

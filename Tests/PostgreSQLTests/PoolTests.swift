@@ -3,7 +3,7 @@ import PostgresRig
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct PoolTests {
+@Suite(.timeLimit(.minutes(20))) struct PoolTests {
     @Test func `work that is left in a transaction is taken back`() async throws {
         try await withPool { pool in
             try await pool.run { connection in

@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a crash's remains are cleared by the next process`() async throws {
+    @Test(.timeLimit(.minutes(20))) func `a crash's remains are cleared by the next process`() async throws {
         try await withDirectory { directory in
             let path = directory + "/belfry.sqlite"
             let store = try SQLiteStore.open(at: path, clock: ManualClock(), logger: .strict, migrate: true)

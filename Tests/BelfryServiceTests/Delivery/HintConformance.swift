@@ -3,7 +3,7 @@ import BelfryTesting
 import Testing
 
 @Suite struct HintConformance {
-    @Test(.timeLimit(.minutes(10)), arguments: Engine.withModel)
+    @Test(.timeLimit(.minutes(20)), arguments: Engine.withModel)
     func `everybody who listens hears that something may have fallen due`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             var receivers = [

@@ -5,7 +5,7 @@ import Testing
 @testable import BelfryService
 
 /// The search index finds what a look at every device finds, whatever of it is written, old or being written anew.
-@Suite(.timeLimit(.minutes(5))) struct PostgresSearchIndexTests {
+@Suite(.timeLimit(.minutes(20))) struct PostgresSearchIndexTests {
     private static let sizes = SearchIndexSizes(segment: 16, staleDevices: 6)
 
     @Test(arguments: [41, 42] as [UInt64])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BelfryService
 
-@Suite(.timeLimit(.minutes(10))) struct PostgresSearchLimitsTests {
+@Suite(.timeLimit(.minutes(20))) struct PostgresSearchLimitsTests {
     @Test func `a statement ends midway when its caller has left`() async throws {
         try await TestDatabases.withDatabase { connection in
             let store = try await PostgresStore.open(

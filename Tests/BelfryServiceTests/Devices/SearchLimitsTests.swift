@@ -7,7 +7,7 @@ import Testing
 @testable import BelfryService
 
 /// A search takes neither for ever nor from others.
-@Suite(.timeLimit(.minutes(10))) struct SearchLimitsTests {
+@Suite(.timeLimit(.minutes(20))) struct SearchLimitsTests {
     /// Counts without end, in one statement.
     private static let endless = """
         WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number) SELECT count(*) FROM number WHERE n < 0

@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func `many new tokens enter the table by themselves`() async throws {
+    @Test(.timeLimit(.minutes(20))) func `many new tokens enter the table by themselves`() async throws {
         try await withSQLiteStore { store, _ in
             let fixture = try await TestStore(store: store, clock: ManualClock())
             let device = try await fixture.register("a")

@@ -10,7 +10,7 @@ import Testing
 @testable import BelfryService
 
 /// The live event stream of an application.
-@Suite(.timeLimit(.minutes(10))) struct EventStreamTests {
+@Suite(.timeLimit(.minutes(20))) struct EventStreamTests {
     @Test func `a reader follows a push from acceptance to last answer`()
         async throws
     {

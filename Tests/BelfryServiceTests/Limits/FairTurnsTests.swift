@@ -41,7 +41,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct TurnQueueTests {
+@Suite(.timeLimit(.minutes(20))) struct TurnQueueTests {
     /// Stays busy until it is ended.
     private final class Work: Sendable {
         private let gate = AsyncStream.makeStream(of: Void.self)

@@ -11,7 +11,7 @@ import Testing
 @testable import BelfryService
 
 /// No caller takes what all callers share.
-@Suite(.timeLimit(.minutes(10))) struct ShareTests {
+@Suite(.timeLimit(.minutes(20))) struct ShareTests {
     private func refusal(_ body: () async throws -> Void) async -> APIError? {
         do { try await body() } catch let error as APIError { return error } catch { Issue.record(error) }
         return nil

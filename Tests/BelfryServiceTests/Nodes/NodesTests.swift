@@ -15,7 +15,7 @@ private final class Flag: Sendable {
 }
 
 /// Several nodes on one database.
-@Suite(.timeLimit(.minutes(2))) struct NodesTests {
+@Suite(.timeLimit(.minutes(20))) struct NodesTests {
     @Test func `no batch is claimed by two nodes`() async throws {
         try await withNodes(3) { nodes, fixture in
             let devices = try await fixture.registerMany(60)

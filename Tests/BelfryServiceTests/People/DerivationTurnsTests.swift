@@ -114,7 +114,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct SingleFlightTests {
+@Suite(.timeLimit(.minutes(20))) struct SingleFlightTests {
     @Test func `simultaneous callers share the first one's work`() async throws {
         let flight = SingleFlight<String, Int>()
         let (gate, open) = AsyncStream.makeStream(of: Void.self)

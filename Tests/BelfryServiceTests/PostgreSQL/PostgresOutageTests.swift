@@ -5,7 +5,7 @@ import Testing
 @testable import BelfryService
 
 /// A database that goes away and comes back.
-@Suite(.timeLimit(.minutes(2))) struct PostgresOutageTests {
+@Suite(.timeLimit(.minutes(20))) struct PostgresOutageTests {
     @Test func `a settlement waits for a database that is away`() async throws {
         try await withServer { server, fixture in
             _ = try await fixture.registerMany(3)

@@ -6,7 +6,7 @@ import Testing
 @testable import BelfryService
 
 /// No caller is answered before the disk is, and the writer does not rest meanwhile.
-@Suite(.timeLimit(.minutes(10))) struct DurabilityTests {
+@Suite(.timeLimit(.minutes(20))) struct DurabilityTests {
     @Test func `a write is answered when it is on the disk`() async throws {
         try await withSQLiteStore { store, _ in
             let events = Mutex<[String]>([])

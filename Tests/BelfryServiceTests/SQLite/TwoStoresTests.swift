@@ -6,7 +6,7 @@ import Testing
 
 /// Two stores on one file, as a command beside a running server is.
 @Suite struct TwoStoresTests {
-    @Test(.timeLimit(.minutes(10))) func `one connection's writes are seen and heard by others`() async throws {
+    @Test(.timeLimit(.minutes(20))) func `one connection's writes are seen and heard by others`() async throws {
         try await withSQLiteStore { server, path in
             let clock = ManualClock()
             let command = try SQLiteStore.open(at: path, clock: clock, logger: .strict, migrate: false)

@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: Engine.withModel)
+    @Test(.timeLimit(.minutes(20)), arguments: Engine.withModel)
     func `one that falls due soon is announced`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             var receiver = fixture.ports.hints(of: .all).makeAsyncIterator()

@@ -7,7 +7,7 @@ import Testing
 @testable import BelfryService
 
 /// Databases of version `0001`, with names in other forms than the normal one, are mended as they are opened.
-@Suite(.timeLimit(.minutes(2))) struct NormalizedNamesTests {
+@Suite(.timeLimit(.minutes(20))) struct NormalizedNamesTests {
     @Test func `names that are one are merged in a file`() async throws {
         try await withDirectory { directory in
             let path = directory + "/belfry.sqlite"

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BelfryService
 
-@Suite(.timeLimit(.minutes(2))) struct PostgresMigrationTests {
+@Suite(.timeLimit(.minutes(20))) struct PostgresMigrationTests {
     @Test func `nodes that start together migrate once`() async throws {
         try await TestDatabases.withBareDatabase { connection in
             let stores = try await withThrowingTaskGroup(of: PostgresStore.self) { group in

@@ -5,7 +5,7 @@ import Testing
 @testable import BelfryService
 
 /// The posting lists hold what the devices' rows say, merged or not.
-@Suite(.timeLimit(.minutes(5))) struct PostgresSubscriptionTests {
+@Suite(.timeLimit(.minutes(20))) struct PostgresSubscriptionTests {
     @Test(arguments: [21, 22, 23] as [UInt64])
     func `the lists equal the rows after any history`(seed: UInt64) async throws {
         try await withPostgresStore { store, _ in

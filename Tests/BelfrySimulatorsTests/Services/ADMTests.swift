@@ -2,7 +2,7 @@ import Testing
 
 @testable import BelfrySimulators
 
-@Suite(.timeLimit(.minutes(10))) struct ADMTests {
+@Suite(.timeLimit(.minutes(20))) struct ADMTests {
     typealias TestSimulator = TestService<ADMService>
     private static let form =
         "grant_type=client_credentials&scope=messaging%3Apush&client_id=amzn1.application-oa2-client.belfry"

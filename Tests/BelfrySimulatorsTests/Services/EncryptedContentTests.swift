@@ -5,7 +5,7 @@ import Testing
 @testable import BelfrySimulators
 
 /// The decryption, held to published vectors and to http_ece.
-@Suite(.timeLimit(.minutes(10))) struct EncryptedContentTests {
+@Suite(.timeLimit(.minutes(20))) struct EncryptedContentTests {
     /// Source: RFC 8291 §5, Appendix A.
     private static let receiver = ("q1dXpw3UpT5VOmu_cf_v6ih07Aems3njxI-JWgLcM94", "BTBZMqHH6r4Tts7J_aSIgg")
     private static let body =

@@ -3,7 +3,7 @@ import Testing
 @testable import BelfrySimulators
 
 /// FCM's HTTP/2 as its clients report it, and faults on it.
-@Suite(.timeLimit(.minutes(10))) struct FCMHabitTests {
+@Suite(.timeLimit(.minutes(20))) struct FCMHabitTests {
     typealias TestSimulator = TestService<FCMService>
 
     private func fields(_ fixture: TestSimulator) -> [(String, String)] {

@@ -3,7 +3,7 @@ import Testing
 @testable import BelfrySimulators
 
 /// HTTP v1: what FCM takes, and in what words it refuses.
-@Suite(.timeLimit(.minutes(10))) struct FCMSendTests {
+@Suite(.timeLimit(.minutes(20))) struct FCMSendTests {
     typealias TestSimulator = TestService<FCMService>
 
     static func post(_ fixture: TestSimulator, _ body: String, _ options: String...) async throws -> Curl.Answer {

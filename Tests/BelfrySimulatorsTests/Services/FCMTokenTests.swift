@@ -3,7 +3,7 @@ import Testing
 @testable import BelfrySimulators
 
 /// The token endpoint: what assertions Google believes.
-@Suite(.timeLimit(.minutes(10))) struct FCMTokenTests {
+@Suite(.timeLimit(.minutes(20))) struct FCMTokenTests {
     typealias TestSimulator = TestService<FCMService>
     private static let now = BelfrySimulatorsTests.TestSimulator.now
 

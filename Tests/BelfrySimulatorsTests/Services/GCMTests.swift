@@ -2,7 +2,7 @@ import Testing
 
 @testable import BelfrySimulators
 
-@Suite(.timeLimit(.minutes(10))) struct GCMTests {
+@Suite(.timeLimit(.minutes(20))) struct GCMTests {
     typealias TestSimulator = TestService<GCMService>
     private static let key = "key=AIzaSyBelfrySimulatedServerKey"
 

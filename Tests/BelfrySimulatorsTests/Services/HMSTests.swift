@@ -3,7 +3,7 @@ import Testing
 
 @testable import BelfrySimulators
 
-@Suite(.timeLimit(.minutes(10))) struct HMSTests {
+@Suite(.timeLimit(.minutes(20))) struct HMSTests {
     typealias TestSimulator = TestService<HMSService>
     private static let form =
         "grant_type=client_credentials&client_id=100000001&client_secret=hms%2Bsecret%2F0123%3D"

@@ -2,7 +2,7 @@ import Testing
 
 @testable import BelfrySimulators
 
-@Suite(.timeLimit(.minutes(10))) struct MPNSTests {
+@Suite(.timeLimit(.minutes(20))) struct MPNSTests {
     typealias TestSimulator = TestService<MPNSService>
 
     private static func wrap(_ inner: String) -> String {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import BelfrySimulators
 
-@Suite(.timeLimit(.minutes(10))) struct PAPTests {
+@Suite(.timeLimit(.minutes(20))) struct PAPTests {
     typealias TestSimulator = TestService<PAPService>
 
     private func body(

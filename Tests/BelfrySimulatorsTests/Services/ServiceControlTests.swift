@@ -3,7 +3,7 @@ import Testing
 @testable import BelfrySimulators
 
 /// The control port that all simulated providers but APNs share, and their faults over HTTP/1.1.
-@Suite(.timeLimit(.minutes(10))) struct ServiceControlTests {
+@Suite(.timeLimit(.minutes(20))) struct ServiceControlTests {
     typealias TestSimulator = TestService<FCMService>
 
     private static func controlled(_ configuration: inout FCMConfiguration) {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import BelfrySimulators
 
-@Suite(.timeLimit(.minutes(10))) struct WNSTests {
+@Suite(.timeLimit(.minutes(20))) struct WNSTests {
     typealias TestSimulator = TestService<WNSService>
 
     private static let form =

@@ -4,7 +4,7 @@ import Testing
 @testable import BelfrySimulators
 
 /// The push service: RFC 8030 and RFC 8292, with messages and signatures made by others.
-@Suite(.timeLimit(.minutes(2))) struct WebPushTests {
+@Suite(.timeLimit(.minutes(20))) struct WebPushTests {
     typealias TestSimulator = TestService<WebPushService>
     private static let now = BelfrySimulatorsTests.TestSimulator.now
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BelfrySimulators
 
-@Suite(.timeLimit(.minutes(10))) struct WebhookTests {
+@Suite(.timeLimit(.minutes(20))) struct WebhookTests {
     typealias TestSimulator = TestService<WebhookService>
     private static let now = BelfrySimulatorsTests.TestSimulator.now
     private static let body = #"{"devices":["a",{"token":"b"}],"message":"hello"}"#
