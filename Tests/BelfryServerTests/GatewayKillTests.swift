@@ -106,7 +106,7 @@ private struct GatewayKillScenario: Sendable {
 
     /// Accepted are the records whose push is in the database.
     private func expectDelivered(_ shares: [ClosedRange<Int>]) async throws {
-        try await eventually("all that was accepted is settled", within: .seconds(180), every: .milliseconds(100)) {
+        try await eventually("all that was accepted is settled", every: .milliseconds(100)) {
             try gateway.count(Self.open) == 0
         }
         let accepted = try gateway.count(Self.urgent)
@@ -148,7 +148,7 @@ private struct GatewayKillScenario: Sendable {
         let (fourth, lastPorts) = try await gateway.serve(Self.settings)
         defer { fourth.endAtOnce() }
         let ends = try await sending
-        try await eventually("all that was accepted is settled", within: .seconds(180), every: .milliseconds(100)) {
+        try await eventually("all that was accepted is settled", every: .milliseconds(100)) {
             try gateway.count(Self.open) == 0
         }
         var unsent: [ClosedRange<Int>] = []

@@ -104,7 +104,7 @@ extension ServerTests.ImportByServerTests {
             let api = Caller(base: try await server.addresses().http, user: "", secret: "")
             #expect(try await shown(api)?.last_row ?? 0 >= goal, "what was told survives")
             // One that the machine stood still for is cut off, as by a kill.
-            try await eventually("the list is brought to its end", within: .seconds(180)) {
+            try await eventually("the list is brought to its end") {
                 (try? await bring(api))?.state == "completed"
             }
             let done = try #require(try await shown(api))

@@ -61,7 +61,7 @@ extension ServerTests.MirrorTests {
             #expect(try await app.send("DELETE", "/v1/registration/\(uuids[0])").status == 204)
             #expect(old.changes.isEmpty)
             try await OldPCFServer.with(devices: 4, port: port) { up in
-                try await eventually("the old server has heard all", within: .seconds(120)) {
+                try await eventually("the old server has heard all") {
                     let told = Self.told(up)
                     return (0..<6).allSatisfy { told[Self.token(2_000 + $0)]?.last == "round 2" }
                         && up.changes.contains { $0.method == "DELETE" }
@@ -115,7 +115,7 @@ extension ServerTests.MirrorTests {
                 #expect(try await app.send("DELETE", "/v1/registration/\(platform.device(3).uuid)").status == 204)
                 old.fault = .none
                 let all = (0..<4).map { "round \($0)" }
-                try await eventually("the old server has heard all", within: .seconds(120)) {
+                try await eventually("the old server has heard all") {
                     let told = Self.told(old)
                     return (0..<12).allSatisfy { number in told[Self.token(1_000 + number)]?.last == all.last }
                         && old.changes.contains { $0.method == "DELETE" && $0.path.hasSuffix(platform.device(3).uuid) }

@@ -18,14 +18,14 @@ extension OutageTests {
                     defer { for node in nodes { node.endAtOnce() } }
                     for node in nodes { try await node.start() }
                     for node in nodes {
-                        try await eventually("a node counts two", within: .seconds(30)) {
+                        try await eventually("a node counts two") {
                             try await node.metrics().contains("belfry_nodes 2.0\n")
                         }
                     }
                     let ofTwo = try await excess(at: nodes[0], installation)
                     #expect(ofTwo.contains("More than 2 requests a second, 2 at once"), "\(ofTwo)")
                     try await nodes[1].stop()
-                    try await eventually("it is alone", within: .seconds(30)) {
+                    try await eventually("it is alone") {
                         try await nodes[0].metrics().contains("belfry_nodes 1.0\n")
                     }
                     let ofOne = try await excess(at: nodes[0], installation)

@@ -59,7 +59,7 @@ public final class PgBouncer: Sendable {
             try Process(
                 ["/usr/bin/setpriv"] + user + ["--pdeathsig=TERM", program, directory + "/pgbouncer.ini"],
                 output: directory + "/out"))
-        let deadline = ContinuousClock.now + .seconds(60)
+        let deadline = ContinuousClock.now + .seconds(600)
         while ContinuousClock.now < deadline {
             if FileManager.default.fileExists(atPath: directory + "/.s.PGSQL.6432"),
                 (try? command("SHOW VERSION")) != nil

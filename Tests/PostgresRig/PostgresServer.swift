@@ -166,7 +166,7 @@ public final class PostgresServer: Sendable {
 
     /// Processes of a server that was killed live on for a moment, and no other can begin before they are gone.
     private static func bringUp(_ directory: String, _ tools: String) throws -> Process {
-        let deadline = ContinuousClock.now + .seconds(120)
+        let deadline = ContinuousClock.now + .seconds(600)
         var process = try spawn(directory, tools)
         while ContinuousClock.now < deadline {
             usleep(100_000)

@@ -92,7 +92,7 @@ import Tunnel
                 #expect(providers.errors == [])
                 #expect(providers.log.lines(atLeast: .warning).contains { $0.contains("it cannot be reached") })
                 try await ProxyProcess.with(make, port: port) { _ in
-                    let timeout = ContinuousClock.now + .seconds(30)
+                    let timeout = ContinuousClock.now + .seconds(600)
                     while place.told() < 2, .now < timeout {
                         _ = await providers.send(push, to: place.tokens, by: place.provider)
                         try await Task.sleep(for: .milliseconds(50))

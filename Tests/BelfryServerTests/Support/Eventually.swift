@@ -1,6 +1,6 @@
 /// Looks again and again until it is so; throws with what was waited for when it never is.
 func eventually(
-    _ hope: String, within deadline: Duration = .seconds(120), every pace: Duration = .milliseconds(20),
+    _ hope: String, within deadline: Duration = .seconds(600), every pace: Duration = .milliseconds(20),
     _ isSo: () async throws -> Bool
 ) async throws {
     _ = try await eventually(hope, within: deadline, every: pace) { try await isSo() ? true : nil }
@@ -8,7 +8,7 @@ func eventually(
 
 /// The first value that there is.
 func eventually<Value>(
-    _ hope: String, within deadline: Duration = .seconds(120), every pace: Duration = .milliseconds(20),
+    _ hope: String, within deadline: Duration = .seconds(600), every pace: Duration = .milliseconds(20),
     _ find: () async throws -> Value?
 ) async throws -> Value {
     let end = ContinuousClock.now + deadline

@@ -10,7 +10,7 @@ enum ForeignClient {
     /// The JSON that it prints.
     static func run(
         _ script: String, _ arguments: [String], input: String = "", in scratch: Scratch,
-        within deadline: Duration = .seconds(120)
+        within deadline: Duration = .seconds(600)
     ) async throws -> JSONValue {
         let folder = URL(filePath: #filePath).appending(path: "../../../Clients").standardized
         let names = ["in", "out", "err"].map { scratch.file("\($0)-\(UUID().uuidString)") }

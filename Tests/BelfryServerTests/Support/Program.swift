@@ -75,7 +75,7 @@ final class Program: Sendable {
     /// Runs `belfry` to its end.
     static func run(
         _ arguments: [String], _ environment: [String: String] = [:], in scratch: Scratch, behind words: [String] = [],
-        within deadline: Duration = .seconds(120)
+        within deadline: Duration = .seconds(600)
     ) async throws -> Ended {
         let (out, err) = (scratch.file("out-\(UUID().uuidString)"), scratch.file("err-\(UUID().uuidString)"))
         for file in [out, err] { try Data().write(to: URL(filePath: file)) }
@@ -102,7 +102,7 @@ final class Program: Sendable {
     var logged: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
 
     /// The addresses of a server that logs JSON, once it serves.
-    func addresses(within deadline: Duration = .seconds(120)) async throws -> (http: String, management: String) {
+    func addresses(within deadline: Duration = .seconds(600)) async throws -> (http: String, management: String) {
         struct Line: Decodable {
             let message: String
             let address: String?
@@ -125,7 +125,7 @@ final class Program: Sendable {
     }
 
     /// Sends a signal and waits until the process is no more.
-    func end(_ signal: Int32, within deadline: Duration = .seconds(120)) async throws {
+    func end(_ signal: Int32, within deadline: Duration = .seconds(600)) async throws {
         send(signal)
         try await eventually("the process ends on signal \(signal)", within: deadline, every: .milliseconds(2)) {
             !isRunning

@@ -118,7 +118,7 @@ struct TestInstallation: Sendable {
     func app(at base: String) -> Caller { Caller(base: base, user: platform, secret: secret) }
 
     /// The command's report of a push, once it is settled.
-    func settled(_ push: UUID, within deadline: Duration = .seconds(120)) async throws -> ReceiptDetails {
+    func settled(_ push: UUID, within deadline: Duration = .seconds(600)) async throws -> ReceiptDetails {
         try await eventually("push \(push) is settled", within: deadline, every: .milliseconds(100)) {
             let receipt = try ReceiptDetails(try await run("receipt", push.lowercased, "--json"))
             return receipt.state == "settled" ? receipt : nil

@@ -124,7 +124,7 @@ extension TestServer {
     }
 
     /// Waits until every device of the push has its answer.
-    func settled(_ id: UUID, within deadline: Duration = .seconds(120)) async throws -> Receipt {
+    func settled(_ id: UUID, within deadline: Duration = .seconds(600)) async throws -> Receipt {
         try await eventually("push \(id) is settled", within: deadline) {
             let receipt = try await receipt(id)
             return receipt.state == .settled ? receipt : nil
@@ -132,7 +132,7 @@ extension TestServer {
     }
 
     /// Waits until the platform is parked, and returns why.
-    func parked(within deadline: Duration = .seconds(120)) async throws -> Parking {
+    func parked(within deadline: Duration = .seconds(600)) async throws -> Parking {
         try await eventually("the platform is parked", within: deadline) {
             try await store.platform(platform.platform.uuid)?.parked
         }

@@ -11,7 +11,7 @@ extension APNsSimulator {
 extension PushStore {
     /// The receipt of a push that a server took, once all of its devices have their answers.
     func settled(_ push: UUID) async throws -> Receipt {
-        try await eventually("push \(push) is settled", within: .seconds(300)) {
+        try await eventually("push \(push) is settled") {
             let receipt = try #require(try await self.receipt(push), "an accepted push is lost")
             return receipt.state == .settled ? receipt : nil
         }
