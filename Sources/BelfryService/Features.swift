@@ -13,7 +13,7 @@ extension Schema {
         UnknownFieldsMigration.self, ProbesMigration.self, NamesWithoutBlanks.self, ComposeDraftMigration.self,
         RecurrenceMigration.self, SegmentMigration.self, TemplateMigration.self, DeviceReportMigration.self,
         PacingMigration.self, CampaignMigration.self, StartedScheduleMigration.self, FollowUpMigration.self,
-        ReminderMigration.self, PersonZoneMigration.self,
+        ReminderMigration.self, PersonZoneMigration.self, ActivityMigration.self,
     ]
 }
 

@@ -27,6 +27,11 @@ package struct AnalyticsTally: Sendable, Hashable {
 package struct AnalyticsBucket: Sendable, Hashable {
     package let start: Instant
     package let counts: AnalyticsCounts
+    package let activity: PlatformActivity
+
+    package init(start: Instant, counts: AnalyticsCounts, activity: PlatformActivity = PlatformActivity()) {
+        (self.start, self.counts, self.activity) = (start, counts, activity)
+    }
 
     package enum Width: Int64, Sendable, Hashable, CaseIterable {
         case hour = 1

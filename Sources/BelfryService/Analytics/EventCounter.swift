@@ -168,11 +168,14 @@ struct SentCounts {
     private var ofPushes: [OfPush: Int] = [:]
     private var onPlatforms: [Key<Platform>: Int] = [:]
 
+    /// The platform's count is written here only if the time that they took is not known; `PlatformActivity` has it otherwise.
+    ///
     /// - Parameter isOfPush: whether it is counted for the push too, and not read from the push's batches.
-    mutating func add(_ devices: Int, of batch: Batch, isOfPush: Bool) {
+    mutating func add(_ devices: Int, of settlement: Settlement, isOfPush: Bool) {
         guard devices > 0 else { return }
+        let batch = settlement.batch
         if isOfPush { ofPushes[OfPush(push: batch.pushKey, platform: batch.platformKey), default: 0] += devices }
-        onPlatforms[batch.platformKey, default: 0] += devices
+        if settlement.acceptedAt == nil { onPlatforms[batch.platformKey, default: 0] += devices }
     }
 
     /// Counts them for a push alone.

@@ -65,15 +65,40 @@ extension Store {
     package func counts(
         on platform: Key<Platform>, from start: Instant, until end: Instant, by width: AnalyticsBucket.Width
     ) async throws -> [AnalyticsBucket] {
-        try await read { db in
-            var buckets: [(number: Int64, counts: AnalyticsCounts)] = []
-            let hours = start.bucket(of: .hour)..<max(start.bucket(of: .hour), end.bucket(of: .hour, roundedUp: true))
-            try db.prepared(CountStatements.onPlatform).each(platform, hours.lowerBound, hours.upperBound) { row in
-                let number = row.integer(0).floored(by: width.rawValue)
-                if buckets.last?.number != number { buckets.append((number, [:])) }
-                buckets[buckets.count - 1].counts[try AnalyticsKind(row, at: 1), default: 0] += row.integer(2)
+        try await counts(on: [platform], from: start, until: end, by: width)[platform] ?? []
+    }
+
+    /// The counts of platforms, as those of one.
+    package func counts(
+        on platforms: [Key<Platform>], from start: Instant, until end: Instant, by width: AnalyticsBucket.Width
+    ) async throws -> [Key<Platform>: [AnalyticsBucket]] {
+        let hours = start.bucket(of: .hour)..<max(start.bucket(of: .hour), end.bucket(of: .hour, roundedUp: true))
+        return try await read { db in
+            let recent = Dictionary(grouping: try db.recentJoins(), by: \.platform)
+            var found: [Key<Platform>: [AnalyticsBucket]] = [:]
+            for platform in platforms {
+                var counts: [Int64: AnalyticsCounts] = [:]
+                var activities: [Int64: PlatformActivity] = [:]
+                try db.prepared(CountStatements.onPlatform).each(platform, hours.lowerBound, hours.upperBound) { row in
+                    let number = row.integer(0).floored(by: width.rawValue)
+                    counts[number, default: [:]][try AnalyticsKind(row, at: 1), default: 0] += row.integer(2)
+                }
+                for (hour, activity) in try db.activity(on: platform, hours) {
+                    let number = hour.floored(by: width.rawValue)
+                    activities[number, default: PlatformActivity()] += activity
+                    if activity.accepted > 0 { counts[number, default: [:]][.sent, default: 0] += activity.accepted }
+                }
+                for joined in recent[platform] ?? [] where hours.contains(joined.hour) {
+                    let number = joined.hour.floored(by: width.rawValue)
+                    activities[number, default: PlatformActivity()].add(joined.devices, .joined)
+                }
+                found[platform] = Set(counts.keys).union(activities.keys).sorted().map {
+                    AnalyticsBucket(
+                        start: Instant(bucket: $0, of: width), counts: counts[$0] ?? [:],
+                        activity: activities[$0] ?? PlatformActivity())
+                }
             }
-            return buckets.map { AnalyticsBucket(start: Instant(bucket: $0.number, of: width), counts: $0.counts) }
+            return found
         }
     }
 

@@ -23,6 +23,8 @@ package struct Settlement: Sendable, Hashable {
     package let parkRequest: ParkRequest?
     /// The providers' answers, where people may want to see them.
     package let note: AttemptNote?
+    /// When the push was accepted; nil where nothing was sent.
+    package let acceptedAt: Instant?
 
     /// A device whose token is dead, by a verdict that names a time.
     package struct DeadToken: Sendable, Hashable {
@@ -61,7 +63,8 @@ package struct Settlement: Sendable, Hashable {
 
     package init(
         batch: Batch, answers: [Answer], retryAt: Instant?, retryTimes: [Int: Int] = [:], deadTokens: [DeadToken] = [],
-        moves: [Move] = [], parkRequest: ParkRequest? = nil, note: AttemptNote? = nil
+        moves: [Move] = [], parkRequest: ParkRequest? = nil, note: AttemptNote? = nil,
+        acceptedAt: Instant? = nil
     ) {
         precondition(answers.count == batch.devices.count, "each device of a batch has an answer")
         precondition((retryAt == nil) == !answers.contains(.pending), "pending devices have a time, others have none")
@@ -74,6 +77,7 @@ package struct Settlement: Sendable, Hashable {
         self.moves = moves
         self.parkRequest = parkRequest
         self.note = note
+        self.acceptedAt = acceptedAt
     }
 
     /// Retry times of the devices that wait beyond `retryAt`, by index.
@@ -131,7 +135,8 @@ extension Settlement {
             rest = rest[(index + 1)...]
         }
         self = draft.finish(
-            policy: policy, end: policy.end(of: load.push), now: now, jitter: jitter, note: note.finish())
+            policy: policy, end: policy.end(of: load.push), now: now, jitter: jitter, note: note.finish(),
+            acceptedAt: load.push.acceptedAt)
     }
 
     /// Settles a batch whose push expired before it could be sent.
@@ -157,7 +162,7 @@ extension Settlement {
     package var cancellingRetries: Settlement {
         Settlement(
             batch: batch, answers: answers.map { $0 == .pending ? .skipped(.cancelled) : $0 }, retryAt: nil,
-            deadTokens: deadTokens, moves: moves, parkRequest: parkRequest, note: note)
+            deadTokens: deadTokens, moves: moves, parkRequest: parkRequest, note: note, acceptedAt: acceptedAt)
     }
 
     /// Hands a batch back unchanged, to be sent from `now`.
@@ -172,8 +177,7 @@ extension Settlement {
     package func parking(_ parkRequest: ParkRequest) -> Settlement {
         Settlement(
             batch: batch, answers: answers, retryAt: retryAt, retryTimes: retryTimes, deadTokens: [],
-            parkRequest: parkRequest,
-            note: note)
+            parkRequest: parkRequest, note: note, acceptedAt: acceptedAt)
     }
 }
 
@@ -235,7 +239,7 @@ private struct Draft {
     }
 
     func finish(
-        policy: RetryPolicy, end: Instant, now: Instant, jitter: Double, note: AttemptNote?
+        policy: RetryPolicy, end: Instant, now: Instant, jitter: Double, note: AttemptNote?, acceptedAt: Instant
     ) -> Settlement {
         var answers = answers
         var dues: [Int: Instant] = [:]
@@ -261,6 +265,6 @@ private struct Draft {
         let plan = RetryTimes.plan(dues)
         return Settlement(
             batch: batch, answers: answers, retryAt: plan?.dueAt, retryTimes: plan?.minutes ?? [:],
-            deadTokens: deadTokens, moves: moves, parkRequest: parkRequest, note: note)
+            deadTokens: deadTokens, moves: moves, parkRequest: parkRequest, note: note, acceptedAt: acceptedAt)
     }
 }

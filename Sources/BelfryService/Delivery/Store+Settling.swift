@@ -33,7 +33,7 @@ struct SettlementWriter<Session: WriteSession> {
             $0.key < $1.key
         }) {
             let deadTokens = settlements.flatMap(\.deadTokens)
-            try session.deactivate(deadTokens, on: platform)
+            try session.deactivate(deadTokens, on: platform, as: .gone)
             try session.noteFeedback(of: deadTokens, on: platform)
             try session.relocate(settlements.flatMap(\.moves), on: platform)
         }
@@ -81,7 +81,12 @@ struct SettlementWriter<Session: WriteSession> {
             let settled = SettledPush(counts)
             rows.append(settlement, codes, settled, at: now)
             if let note = settlement.note { notes[settlement.batch.key] = note }
-            sent.add(counts[Int(Answer.accepted.code)], of: settlement.batch, isOfPush: !lease.isWhole)
+            let (accepted, platform) = (counts[Int(Answer.accepted.code)], settlement.batch.platformKey)
+            sent.add(accepted, of: settlement, isOfPush: !lease.isWhole)
+            if let acceptedAt = settlement.acceptedAt {
+                session.count(accepted: accepted, ofPushFrom: acceptedAt, on: platform)
+            }
+            session.count(.failed, settled.answered - accepted, on: platform)
             if !lease.isWhole { pushes[settlement.batch.pushKey, default: SettledPush()].add(settled) }
         }
         try rows.write(in: session)
@@ -145,6 +150,7 @@ private struct SettledPush {
     private(set) var counts: [(code: Int, count: Int)] = []
 
     var hasAnswers: Bool { !counts.isEmpty }
+    var answered: Int { counts.reduce(0) { $0 + $1.count } }
     var changes: Bool { batchesClosed > 0 || hasAnswers }
 
     init() {}

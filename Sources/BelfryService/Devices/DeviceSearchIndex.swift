@@ -31,6 +31,9 @@ struct DeviceSearchIndex<Session: WriteSession> {
             // A platform may have been deleted meanwhile, and its counts with it.
             let kinds = try session.db.platformKinds()
             try session.noteIndexed(segment.counts.filter { kinds[$0.key] != nil }, until: segment.last)
+            for (joined, devices) in segment.joins where kinds[joined.platform.rawValue] != nil {
+                session.effects.activity.change(joined.platform, joined.hour) { $0.add(devices, .joined) }
+            }
             try session.prepared(SearchIndexStatements.setMark).run(segment.last)
         case .rebuild(let device):
             guard state.rebuild?.device == device else { return }
@@ -134,18 +137,27 @@ struct PreparedSegment: Sendable {
     let postings: [(block: Int, places: [UInt8])]
     /// The number of devices of each platform.
     let counts: [Int64: Int]
+    /// The number of devices that joined, by platform and hour.
+    let joins: [Joined: Int64]
+
+    struct Joined: Hashable {
+        let platform: Key<Platform>
+        let hour: Int64
+    }
 
     fileprivate struct Draft {
         let kinds: [Int64: PlatformKind]
         let naming: DeviceNaming
         var segment = SegmentDraft()
         var counts: [Int64: Int] = [:]
+        var joins: [Joined: Int64] = [:]
 
         /// From the columns of `SearchIndexStatements.behind`.
         mutating func add(_ row: some SQLRow) {
             let platform = row.integer(1)
             segment.add(Key(row.integer(0)), DeviceText(row, kind: kinds[platform] ?? .ios, naming: naming))
             counts[platform, default: 0] += 1
+            if let hour = row.integerIfAny(6) { joins[Joined(platform: Key(platform), hour: hour), default: 0] += 1 }
         }
 
         func segment(at place: Place, until last: Int64) -> PreparedSegment {
@@ -153,7 +165,8 @@ struct PreparedSegment: Sendable {
             segment.blocks { postings.append((block: $0, places: $1)) }
             return PreparedSegment(
                 place: place, last: last, deviceCount: segment.devices.count,
-                devices: DeviceList.encode(segment.devices), postings: postings, counts: counts)
+                devices: DeviceList.encode(segment.devices), postings: postings, counts: counts,
+                joins: joins)
         }
     }
 }
@@ -236,7 +249,8 @@ enum SearchIndexStatements {
 
     /// Scans the primary key.
     static let behind: SQLText = """
-        SELECT id, platform_id, token, custom_user_id, alias, imported_uuid /* search_index.behind */
+        SELECT id, platform_id, token, custom_user_id, alias, imported_uuid,
+               \(ActivityStatements.joinedHour) /* search_index.behind */
           FROM device
          WHERE id > $1 AND id <= $2
          ORDER BY id
@@ -244,7 +258,8 @@ enum SearchIndexStatements {
         """
 
     static let named: SQLText = """
-        SELECT id, platform_id, token, custom_user_id, alias, imported_uuid /* search_index.named */
+        SELECT id, platform_id, token, custom_user_id, alias, imported_uuid,
+               \(ActivityStatements.joinedHour) /* search_index.named */
           FROM device
          WHERE id \(among: "$1")
          ORDER BY id

@@ -417,6 +417,7 @@ struct PostgresRegistrar {
         for (key, draft) in rows.sorted(by: { $0.key < $1.key }) {
             guard let old = before[key] else { continue }
             if old.token != nil, old.token != draft.row.token { freed.append(key) }
+            session.count(draft.row.reach, insteadOf: old.reach, on: draft.row.platform)
             if !draft.row.isSame(as: old) {
                 if draft.row.token != nil { changed.append(draft) }
                 if !draft.row.hasTexts(of: old) { staleDevices.append(key) }

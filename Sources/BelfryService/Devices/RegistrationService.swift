@@ -59,6 +59,6 @@ package struct RegistrationService: Sendable {
     package func unregister(
         _ uuid: UUID, on platform: Key<Platform>, mirroring call: MirrorCall? = nil
     ) async throws {
-        try await store.unregister(uuid, on: platform, mirroring: call)
+        try await store.unregister(uuid, on: platform, as: .optedOut, mirroring: call)
     }
 }

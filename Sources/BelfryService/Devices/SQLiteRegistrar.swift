@@ -78,6 +78,7 @@ struct SQLiteRegistrar {
             }
             try session.movePostings(of: row.key, on: platform.key, from: old.postings, to: row.postings)
             try session.noteStaleDevice(row, insteadOf: old)
+            session.count(row.reach, insteadOf: old.reach, on: platform.key)
         }
         return (row.device(naming: session.secrets.naming, topicNames: names), isChanged)
     }
@@ -151,22 +152,26 @@ extension SQLiteWriteSession {
     func evict(_ row: DeviceRow, on platform: Key<Platform>) throws {
         try prepared(SQLiteDeviceStatements.evict).run(row.key)
         try movePostings(of: row.key, on: platform, from: row.postings, to: [])
+        count(.inactive, insteadOf: row.reach, on: platform)
     }
 
-    package func deactivate(_ deadTokens: [Settlement.DeadToken], on platform: Key<Platform>) throws {
+    package func deactivate(
+        _ deadTokens: [Settlement.DeadToken], on platform: Key<Platform>, as loss: PlatformActivity.Figure
+    ) throws {
         for deadToken in deadTokens {
             guard
                 let row = try device(deadToken.device, on: platform), row.reach != .inactive,
                 row.registeredAt < deadToken.since
             else { continue }
-            try deactivate(row, on: platform)
+            try deactivate(row, on: platform, as: loss)
         }
     }
 
     /// Removes an active device from all lists. Its row stays.
-    func deactivate(_ row: DeviceRow, on platform: Key<Platform>) throws {
+    func deactivate(_ row: DeviceRow, on platform: Key<Platform>, as loss: PlatformActivity.Figure) throws {
         try prepared(SQLiteDeviceStatements.deactivate).run(row.key)
         try movePostings(of: row.key, on: platform, from: row.postings, to: [])
+        if row.reach != .inactive { count(loss, on: platform) }
     }
 }
 

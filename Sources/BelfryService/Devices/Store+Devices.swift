@@ -2,15 +2,17 @@ package import FoundationEssentials
 
 extension Store {
     package func unregister(_ uuid: UUID, on platform: Key<Platform>) async throws {
-        try await unregister(uuid, on: platform, mirroring: nil)
+        try await unregister(uuid, on: platform, as: .lost)
     }
 
     /// Deactivates the device, and keeps the call for an old server where there is such a device.
-    func unregister(_ uuid: UUID, on platform: Key<Platform>, mirroring call: MirrorCall?) async throws {
+    func unregister(
+        _ uuid: UUID, on platform: Key<Platform>, as loss: PlatformActivity.Figure, mirroring call: MirrorCall? = nil
+    ) async throws {
         guard let name = try await name(uuid, on: platform) else { return }
         try await write { session in
             guard let key = try session.db.device(name, on: platform) else { return }
-            try session.unregister(key, on: platform)
+            try session.unregister(key, on: platform, as: loss)
             guard let call, try session.prepared(DeviceStatements.byKey).hasRow(key, platform) else { return }
             try session.mirror(call, of: key, on: platform)
         }
@@ -160,8 +162,10 @@ extension Store {
 }
 
 extension WriteSession {
-    func unregister(_ device: Key<Device>, on platform: Key<Platform>) throws {
-        try deactivate([Settlement.DeadToken(device: device, since: .distantFuture)], on: platform)
+    func unregister(
+        _ device: Key<Device>, on platform: Key<Platform>, as loss: PlatformActivity.Figure = .lost
+    ) throws {
+        try deactivate([Settlement.DeadToken(device: device, since: .distantFuture)], on: platform, as: loss)
     }
 }
 

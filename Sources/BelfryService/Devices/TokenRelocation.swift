@@ -28,12 +28,14 @@ struct PostgresRelocation {
             case .stale: continue
             case .superseded:
                 rows[row.key]?.reach = .inactive
+                session.count(.inactive, insteadOf: row.reach, on: platform)
                 try session.prepared(PostgresDeviceStatements.cede).send(row.key)
                 postings.move(row.key, on: platform, from: row.postings, to: [])
             case .taken(let evicted):
                 if let evicted, let old = rows[evicted] {
                     rows[evicted]?.reach = .inactive
                     rows[evicted]?.token = nil
+                    session.count(.inactive, insteadOf: old.reach, on: platform)
                     try session.prepared(PostgresDeviceStatements.evict).send(PostgresArray([evicted]))
                     postings.move(evicted, on: platform, from: old.postings, to: [])
                 }
@@ -52,7 +54,9 @@ extension PostgresWriteSession {
         try PostgresRelocation(session: self, platform: platform).relocate(moves)
     }
 
-    package func deactivate(_ deadTokens: [Settlement.DeadToken], on platform: Key<Platform>) throws {
+    package func deactivate(
+        _ deadTokens: [Settlement.DeadToken], on platform: Key<Platform>, as loss: PlatformActivity.Figure
+    ) throws {
         guard !deadTokens.isEmpty else { return }
         var postings = PostingChanges()
         try prepared(PostgresDeviceStatements.deactivateDeadTokens).each(
@@ -60,6 +64,7 @@ extension PostgresWriteSession {
         ) { row in
             let topics = try row.withBlob(1) { try TopicList.decode($0) }
             postings.move(Key(row.integer(0)), on: platform, from: topics, to: [])
+            count(loss, on: platform)
         }
         try postings.write(in: self)
     }
@@ -77,7 +82,7 @@ struct SQLiteRelocation {
         let holder = try TokenIndex(session: session).holder(of: move.to, tokenHash, on: platform)
         switch TokenMove(of: row.party, from: move.from, holder: holder?.party) {
         case .stale: return
-        case .superseded: try session.deactivate(row, on: platform)
+        case .superseded: try session.deactivate(row, on: platform, as: .lost)
         case .taken(let evicted):
             if evicted != nil, let holder { try session.evict(holder, on: platform) }
             var moved = row

@@ -95,7 +95,7 @@ extension WriteSession {
                 Key<Device>($0.integer(0))
             }
             guard !due.isEmpty else { continue }
-            try deactivate(due.map { Settlement.DeadToken(device: $0, since: .distantFuture) }, on: platform)
+            try deactivate(due.map { Settlement.DeadToken(device: $0, since: .distantFuture) }, on: platform, as: .lost)
             try prepared(RetentionStatements.retire).send(SQLKeys(due))
             return DeletedRows(rows: due.count, isMore: true)
         }

@@ -75,8 +75,10 @@ package protocol WriteSession: AnyObject, SendableMetatype {
     /// Leases up to so many batches, whether they are due or not, and ends the leases at once. It waits for those that
     /// another node is claiming or settling.
     func takeBatches(in lane: Lane, on platform: Key<Platform>, atMost limit: Int) throws -> [Batch]
-    /// Deactivates devices that registered before the time of their verdict.
-    func deactivate(_ deadTokens: [Settlement.DeadToken], on platform: Key<Platform>) throws
+    /// Deactivates devices that registered before the time of their verdict, and counts them.
+    func deactivate(
+        _ deadTokens: [Settlement.DeadToken], on platform: Key<Platform>, as loss: PlatformActivity.Figure
+    ) throws
     /// Records the new tokens that a provider named for devices.
     func relocate(_ moves: [Settlement.Move], on platform: Key<Platform>) throws
 }
@@ -91,6 +93,8 @@ package struct Effects {
     var damaged: [String] = []
     /// The changes to the use of quotas.
     var quotas = QuotaChanges()
+    /// The counts of devices and answers to add to platforms.
+    var activity = ActivityChanges()
     /// The number of calls that found no room to wait for an old server.
     var unmirrored = 0
 }

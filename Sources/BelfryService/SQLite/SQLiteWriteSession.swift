@@ -87,6 +87,7 @@ package final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     }
 
     func commit(_ db: Database) throws -> Effects {
+        try effects.activity.write(in: self)
         try db.prepared(SQLiteSessionStatements.commit).run()
         quotaCounts.apply(effects.quotas)
         contentUse.commit(effects.quotas)

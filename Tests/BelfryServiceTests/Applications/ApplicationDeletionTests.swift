@@ -161,7 +161,7 @@ extension TestStore {
         if let sql = store as? SQLiteStore {
             try await sql.writer.write { session in
                 try session.deactivate(
-                    [Settlement.DeadToken(device: device.key, since: .distantFuture)], on: platform.key)
+                    [Settlement.DeadToken(device: device.key, since: .distantFuture)], on: platform.key, as: .gone)
                 try session.noteFeedback(
                     of: [Settlement.DeadToken(device: device.key, since: .distantFuture)], on: platform.key)
             }

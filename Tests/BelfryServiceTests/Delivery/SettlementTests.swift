@@ -23,7 +23,11 @@ import Testing
 
     @Test func `accepted is the answer`() {
         let settlement = settle([.accepted])
-        #expect(settlement == Settlement(batch: settlement.batch, answers: [.accepted], retryAt: nil))
+        #expect(
+            settlement
+                == Settlement(
+                    batch: settlement.batch, answers: [.accepted], retryAt: nil, acceptedAt: settlement.acceptedAt))
+        #expect(settlement.acceptedAt != nil && settlement.cancellingRetries.acceptedAt == settlement.acceptedAt)
     }
 
     @Test(arguments: Refusal.allCases) func `refused keeps its reason and is not tried again`(refusal: Refusal) {
@@ -125,9 +129,8 @@ import Testing
                 of: batch, sending: .sample([Key(2)]), outcomes: [outcome], policy: Self.policy, now: Self.now,
                 jitter: 0)
         }
-        #expect(
-            settle(.accepted)
-                == Settlement(batch: batch, answers: [.pending, .accepted], retryAt: Self.now + .seconds(600)))
+        let accepted = settle(.accepted)
+        #expect(accepted.answers == [.pending, .accepted] && accepted.retryAt == Self.now + .seconds(600))
         let unanswered = settle(.unanswered)
         #expect(unanswered.answers == [.pending, .pending] && unanswered.retryAt == Self.now + .seconds(2))
         #expect(unanswered.retryTimes == [0: 10])

@@ -143,6 +143,7 @@ import Testing
         Plan(CountStatements.push, "(receipt_id=?)"),
         Plan(CountStatements.ofPush, "USING PRIMARY KEY (push_id=?)"),
         Plan(CountStatements.onPlatform, "USING PRIMARY KEY (platform_id=? AND hour>? AND hour<?)"),
+        Plan(ActivityStatements.onPlatform, "USING PRIMARY KEY (platform_id=? AND hour>? AND hour<?)"),
         Plan(CountStatements.ofGeofences, "USING PRIMARY KEY (application_id=?"),
         Plan(CountStatements.heartbeats, "USING PRIMARY KEY (platform_id=? AND device_id>?)"),
         Plan(
@@ -201,6 +202,16 @@ import Testing
             #expect(
                 !plan.contains { $0.contains("TEMP B-TREE") || $0.hasPrefix("SCAN device") || $0 == "SCAN batch" },
                 "\(plan)")
+        }
+    }
+
+    /// It groups what it found, which is a segment at most.
+    @Test func `new devices are counted from the mark`() async throws {
+        try await withSQLiteStore { store, _ in
+            let plan = try await store.pool.read { db in
+                try db.prepared("EXPLAIN QUERY PLAN " + ActivityStatements.recentJoins.sqlite).all { $0.text(3) }
+            }
+            #expect(plan.contains { $0.contains("SEARCH device USING INTEGER PRIMARY KEY (rowid>?)") }, "\(plan)")
         }
     }
 

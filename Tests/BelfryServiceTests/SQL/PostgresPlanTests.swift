@@ -157,6 +157,8 @@ import Testing
         Plan(ReportStatements.ofPush, "bigint, bigint, bigint, bigint, bigint", "using push_report_pkey"),
         Plan(ReportStatements.ofGeofence, "bigint, bigint, bigint, bigint, bigint", "using geofence_report_pkey"),
         Plan(CountStatements.onPlatform, "bigint, bigint, bigint", "using platform_count_pkey"),
+        Plan(ActivityStatements.onPlatform, "bigint, bigint, bigint", "using platform_activity_pkey"),
+        Plan(ActivityStatements.recentJoins, "", "using device_pkey", sorts: true),
         Plan(CountStatements.ofGeofences, "bigint, bigint, bigint, bigint, bigint", "using geofence_count_pkey"),
         Plan(CountStatements.heartbeats, "bigint, bigint, bigint", "using heartbeat_pkey"),
         Plan(IdempotencyStatements.byName, "bytea", "using idempotency_pkey"),
