@@ -13,7 +13,7 @@ extension Schema {
         UnknownFieldsMigration.self, ProbesMigration.self, NamesWithoutBlanks.self, ComposeDraftMigration.self,
         RecurrenceMigration.self, SegmentMigration.self, TemplateMigration.self, DeviceReportMigration.self,
         PacingMigration.self, CampaignMigration.self, StartedScheduleMigration.self, FollowUpMigration.self,
-        ReminderMigration.self, PersonZoneMigration.self, ActivityMigration.self,
+        ReminderMigration.self, PersonZoneMigration.self, ActivityMigration.self, WebPushMigration.self,
     ]
 }
 
@@ -35,6 +35,7 @@ extension Admin.RouteFactory {
             + Admin.Users(factory: self).routes + Admin.OpenEndpoints(factory: self).routes
             + Admin.GatewayCredentials(factory: self).routes + Admin.AcrobitsPhones(factory: self).routes
             + Admin.CarmaCustomers(factory: self).routes + Admin.GeneroTokens(factory: self).routes
+            + Admin.WebPushEndpoints(factory: self).routes
     }
 }
 
@@ -53,6 +54,7 @@ extension RouteMaker {
             + TenantPages(make: self).routes + ServerPages(make: self).routes + ServerLogPages(make: self).routes
             + KeyPages(make: self).routes + AuditPages(make: self).routes
             + AccountPages(make: self).routes + SearchPages(make: self).routes
+            + WebPushEndpointPages(make: self).routes
     }
 }
 

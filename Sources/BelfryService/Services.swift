@@ -25,6 +25,7 @@ package final class Services: Sendable {
     package let acrobits: AcrobitsService
     package let carma: CarmaService
     package let broker: BrokerService
+    package let webPushEndpoints: WebPushEndpointService
 
     /// - Parameters:
     ///   - passwords: of Carma's accounts.
@@ -56,5 +57,6 @@ package final class Services: Sendable {
         acrobits = AcrobitsService(store: store, pushes: pushes, clock: clock)
         carma = CarmaService(store: store, pushes: pushes, clock: clock)
         broker = BrokerService(store: store, admin: admin, vault: vault)
+        webPushEndpoints = WebPushEndpointService(store: store, pushes: pushes)
     }
 }

@@ -142,6 +142,7 @@ extension Admin {
     private struct EditedApp: Body {
         static let fields = [
             "name", "description", "ignores_unknown_fields", "quiet_hours", "caps", "campaign_approval",
+            "web_push_endpoints",
         ]
         private var name: Name?
         private var description: Description?
@@ -149,12 +150,14 @@ extension Admin {
         private var quietHours = Registration.Change<QuietHours>.keep
         private var caps: [FrequencyCap]?
         private var approvesCampaigns: Bool?
+        private var webPush: WebPushAccess?
 
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
             switch field {
             case "name": name = try reader.name(field)
             case "ignores_unknown_fields": ignoresUnknownFields = try reader.bool(field)
             case "campaign_approval": approvesCampaigns = try reader.bool(field)
+            case "web_push_endpoints": webPush = try reader.choice(field)
             case "quiet_hours":
                 let value = try reader.value(field)
                 quietHours = value.isNull ? .clear : .set(try QuietHours(value, field: field))
@@ -168,10 +171,11 @@ extension Admin {
         func required() throws(InvalidInput) -> ApplicationEdit {
             let edit = ApplicationEdit(
                 name: name, description: description, ignoresUnknownFields: ignoresUnknownFields,
-                quietHours: quietHours, caps: caps, approvesCampaigns: approvesCampaigns)
+                quietHours: quietHours, caps: caps, approvesCampaigns: approvesCampaigns, webPush: webPush)
             guard !edit.isEmpty else {
                 throw InvalidInput.missing(
-                    "name, description, ignores_unknown_fields, quiet_hours, caps or campaign_approval")
+                    "name, description, ignores_unknown_fields, quiet_hours, caps, campaign_approval or web_push_endpoints"
+                )
             }
             return edit
         }

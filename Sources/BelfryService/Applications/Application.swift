@@ -68,11 +68,12 @@ package struct ApplicationEdit: Sendable, Hashable {
     package let caps: [FrequencyCap]?
     /// See `DeliveryRules.approvesCampaigns`.
     package let approvesCampaigns: Bool?
+    package let webPush: WebPushAccess?
 
     package init(
         name: Name? = nil, description: Description? = nil, ignoresUnknownFields: Bool? = nil,
         quietHours: Registration.Change<QuietHours> = .keep, caps: [FrequencyCap]? = nil,
-        approvesCampaigns: Bool? = nil
+        approvesCampaigns: Bool? = nil, webPush: WebPushAccess? = nil
     ) {
         self.name = name
         self.description = description
@@ -80,17 +81,21 @@ package struct ApplicationEdit: Sendable, Hashable {
         self.quietHours = quietHours
         self.caps = caps
         self.approvesCampaigns = approvesCampaigns
+        self.webPush = webPush
     }
 
     package var isEmpty: Bool {
         name == nil && description == nil && ignoresUnknownFields == nil && !changesRules
     }
 
-    package var changesRules: Bool { quietHours != .keep || caps != nil || approvesCampaigns != nil }
+    package var changesRules: Bool {
+        quietHours != .keep || caps != nil || approvesCampaigns != nil || webPush != nil
+    }
 
     func changed(_ rules: DeliveryRules) -> DeliveryRules {
         var changed = DeliveryRules(quietHours: quietHours.applied(to: rules.quietHours), caps: caps ?? rules.caps)
         changed.approvesCampaigns = approvesCampaigns ?? rules.approvesCampaigns
+        changed.webPush = webPush ?? rules.webPush
         return changed
     }
 }

@@ -152,6 +152,10 @@ struct ApplicationPages {
                 .check(
                     "campaign_approval", "Campaigns need the approval of a second person before they start",
                     application.deliveryRules.approvesCampaigns),
+                .select(
+                    "web_push_endpoints", "Web Push endpoints", application.deliveryRules.webPush.rawValue,
+                    [("off", "off"), ("on", "on"), ("vapid", "on, VAPID demanded")],
+                    hint: "Devices get URLs to which Mastodon, Nextcloud and other servers post."),
             ]
         ).guarded
     }
@@ -233,7 +237,8 @@ struct ApplicationPages {
                 name: try Name(visit.form["name"]), description: try Description(visit.form["description"]),
                 ignoresUnknownFields: visit.form.isChecked("ignores_unknown_fields"),
                 quietHours: try Self.quietHours(visit.form), caps: try Self.caps(visit.form),
-                approvesCampaigns: visit.form.isChecked("campaign_approval"))
+                approvesCampaigns: visit.form.isChecked("campaign_approval"),
+                webPush: WebPushAccess(rawValue: visit.form["web_push_endpoints"]))
             try await visit.services.admin.edit(application, edit, by: visit.author)
             return .redirect(Address.query(Address.of(application, "settings"), [("done", "saved")]))
         }

@@ -17,6 +17,8 @@ extension Admin {
         package let caps: [CapReply]
         /// Whether a second person has to approve a campaign before it starts.
         package let campaign_approval: Bool
+        /// `off`, `on`, or `vapid` where application servers have to prove who they are.
+        package let web_push_endpoints: String
         /// Shown once, in the reply to its creation.
         package var api_key: String?
         /// Shown once, in the reply to its creation.
@@ -37,6 +39,7 @@ extension Admin {
             _quiet_hours = OrNull(wrappedValue: application.deliveryRules.quietHours.map(QuietHoursReply.init))
             caps = application.deliveryRules.caps.map(CapReply.init)
             campaign_approval = application.deliveryRules.approvesCampaigns
+            web_push_endpoints = application.deliveryRules.webPush.rawValue
             api_key = apiKey
             shared_secret = sharedSecret
             grace_ended_early = graceEndedEarly?.text

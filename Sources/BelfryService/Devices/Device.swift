@@ -180,6 +180,7 @@ enum DeviceDeletionStatements {
         "DELETE FROM device_detail /* device_deletion.detail */ WHERE platform_id = $1 AND device_id = $2",
         "DELETE FROM heartbeat /* device_deletion.heartbeat */ WHERE platform_id = $1 AND device_id = $2",
         "DELETE FROM gateway_feedback /* device_deletion.feedback */ WHERE platform_id = $1 AND device_id = $2",
+        "DELETE FROM web_push_endpoint /* device_deletion.web_push */ WHERE platform_id = $1 AND device_id = $2",
     ]
 
     /// Deletes rows of a device by its application `$1` and its UUID `$2`.

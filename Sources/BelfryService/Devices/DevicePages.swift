@@ -199,7 +199,10 @@ struct DevicePages {
         .page(
             try await page(visit, device, platform, application).saying(
                 visit,
-                ["deactivated": "Deactivated. It comes back when its app registers again.", "saved": "Saved."]))
+                [
+                    "deactivated": "Deactivated. It comes back when its app registers again.", "saved": "Saved.",
+                    "revoked": "The endpoint is revoked.",
+                ]))
     }
 
     private func page(
@@ -222,6 +225,9 @@ struct DevicePages {
                     "Compose to this device",
                     Address.query(Address.of(application, "compose"), [("device", device.uuid.lowercased)]))
             ]
+        }
+        if let endpoints = try await WebPushEndpointPages.section(visit, device, application) {
+            page.sections.append(endpoints)
         }
         if device.isActive || edit != nil, visit.may(.change, Permission.Subject(application)) {
             let form = try await editForm(visit, device, platform, application)

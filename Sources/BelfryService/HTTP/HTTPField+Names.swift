@@ -23,6 +23,14 @@ extension HTTPField.Name {
     static let rateLimit = known("RateLimit")
     static let rateLimitPolicy = known("RateLimit-Policy")
 
+    /// Source: RFC 8030 §5.
+    static let ttl = known("TTL")
+    static let urgency = known("Urgency")
+    static let topic = known("Topic")
+    /// Source: draft-ietf-webpush-encryption-04 §3.
+    static let encryption = known("Encryption")
+    static let cryptoKey = known("Crypto-Key")
+
     /// Source: Open Service Broker API 2.17.
     static let brokerAPIVersion = known("X-Broker-API-Version")
     static let brokerRequestIdentity = known("X-Broker-API-Request-Identity")

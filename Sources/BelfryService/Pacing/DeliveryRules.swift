@@ -6,6 +6,7 @@ package struct DeliveryRules: Sendable, Hashable {
     package var caps: [FrequencyCap] = []
     /// Whether a second person has to approve a campaign before it starts.
     package var approvesCampaigns = false
+    package var webPush = WebPushAccess.off
 
     package static let capsMax = 8
 
@@ -13,7 +14,7 @@ package struct DeliveryRules: Sendable, Hashable {
         (self.quietHours, self.caps) = (quietHours, caps)
     }
 
-    package var isEmpty: Bool { quietHours == nil && caps.isEmpty && !approvesCampaigns }
+    package var isEmpty: Bool { quietHours == nil && caps.isEmpty && !approvesCampaigns && webPush == .off }
 
     /// The kind that the rules leave alone: codes, receipts, alarms.
     package static let exemptKind = "transactional"
@@ -243,6 +244,7 @@ extension DeliveryRules {
                 try FrequencyCap.list(value, field: "\(field).caps")
             } ?? [])
         approvesCampaigns = value["campaign_approval"] == .bool(true)
+        webPush = value["web_push_endpoints"]?.stringValue.flatMap(WebPushAccess.init) ?? .off
     }
 
     /// The stored form.
@@ -251,6 +253,7 @@ extension DeliveryRules {
         members["quiet_hours"] = quietHours?.json
         if !caps.isEmpty { members["caps"] = .array(caps.map(\.json)) }
         if approvesCampaigns { members["campaign_approval"] = .bool(true) }
+        if webPush != .off { members["web_push_endpoints"] = .string(webPush.rawValue) }
         return members
     }
 }

@@ -42,7 +42,8 @@ extension Push.Content {
     /// With the rules that apply to it: none where its kind is exempt, or Apple's devices ring or show nothing for it by themselves.
     consuming func paced(by rules: DeliveryRules) -> Push.Content {
         let isExempt = pacing.kind == DeliveryRules.exemptKind || apple.map { $0.type != .alert } ?? false
-        let rules = isExempt ? DeliveryRules() : rules
+        var rules = isExempt ? DeliveryRules() : rules
+        rules.webPush = .off
         if pacing.rules != rules { pacing.rules = rules }
         return self
     }

@@ -64,7 +64,7 @@ struct IDToken: Sendable {
         else { throw SignOnFault("The ID token has no valid subject.") }
     }
 
-    private var audience: [String] {
+    var audience: [String] {
         switch claims["aud"] {
         case .string(let one): [one]
         case .array(let all): all.compactMap(\.stringValue)
@@ -80,7 +80,7 @@ struct IDToken: Sendable {
     }
 
     /// Seconds since 1970, which some issuers give with a fraction.
-    private static func instant(_ value: JSONValue?) -> Instant? {
+    static func instant(_ value: JSONValue?) -> Instant? {
         switch value {
         case .integer(let seconds) where (0..<1 << 40).contains(seconds): Instant(milliseconds: seconds * 1_000)
         case .number(let seconds) where (0..<1e12).contains(seconds.double):

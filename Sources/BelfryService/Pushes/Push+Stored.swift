@@ -27,6 +27,10 @@ extension Push.Content {
                 content.follows = try reader.members(key).map { (members) throws(InvalidInput) in
                     try FollowedPush(stored: members)
                 }
+            case "ciphertext":
+                content.ciphertext = try reader.members(key, bytesMax: .max).map { (members) throws(InvalidInput) in
+                    try Ciphertext(stored: members)
+                }
             case "language": content.language = try reader.string(key)
             case "values": content.values = try .init(json: try reader.members(key, bytesMax: .max) ?? [:], field: key)
             default: try reader.skip()
@@ -59,6 +63,7 @@ extension Push.Content {
         if let template { members["template"] = .string(template.text) }
         if !values.isEmpty { members["values"] = values.json }
         if let follows { members["follows"] = follows.stored }
+        if let ciphertext { members["ciphertext"] = ciphertext.stored }
         return .object(members)
     }
 }

@@ -41,6 +41,7 @@ package struct Push: Sendable, Hashable {
             var template: TemplateReference?
             var values: [String: UserAttribute] = [:]
             var follows: FollowedPush?
+            var ciphertext: Ciphertext?
         }
 
         private mutating func changeRare(_ change: (inout Rare) -> Void) {
@@ -81,6 +82,12 @@ package struct Push: Sendable, Hashable {
         package var follows: FollowedPush? {
             get { rare?.value.follows }
             set { changeRare { $0.follows = newValue } }
+        }
+
+        /// A message that one browser alone can read, in the place of all else; nil for most.
+        package var ciphertext: Ciphertext? {
+            get { rare?.value.ciphertext }
+            set { changeRare { $0.ciphertext = newValue } }
         }
 
         package init(

@@ -173,6 +173,12 @@ package struct PushService: Sendable {
         return cancellation
     }
 
+    /// Cancels the rest of a push for its sender, without a line in the audit log.
+    func cancel(_ push: PushHead) async throws {
+        _ = try await store.cancel(push.key)
+        pushObserver.pushMayHaveChanged(push)
+    }
+
     /// Stores the push request until it is due. Throws `InvalidInput` when a platform that is selected at present
     /// cannot take the content.
     package func schedule(

@@ -137,7 +137,9 @@ struct WebPushRequests: Sendable {
         var places: [Int] = []
         for (place, subscription) in subscriptions.enumerated() {
             let payload = payloads?[subscriptions.startIndex + place] ?? message.payload
-            guard let body = try? WebPushCipher(for: subscription).seal(payload) else { continue }
+            guard let body = message.sealed?.bytes ?? (try? WebPushCipher(for: subscription).seal(payload)) else {
+                continue
+            }
             batch.append(url: subscription.endpoint, body: body)
             places.append(place)
         }
@@ -181,10 +183,8 @@ struct WebPushRequests: Sendable {
 
 extension WebPushMessage {
     var headers: [HTTP2Header] {
-        var headers = [
-            HTTP2Header("ttl", "\(ttl)"), HTTP2Header("content-encoding", "aes128gcm"),
-            HTTP2Header("content-type", "application/octet-stream"),
-        ]
+        var headers = [HTTP2Header("ttl", "\(ttl)"), HTTP2Header("content-type", "application/octet-stream")]
+        headers += sealed?.headers ?? [HTTP2Header("content-encoding", "aes128gcm")]
         // The default goes unsaid. Source: RFC 8030 §5.3.
         if urgency != .normal { headers.append(HTTP2Header("urgency", urgency.rawValue)) }
         if let topic { headers.append(HTTP2Header("topic", topic)) }

@@ -1,5 +1,6 @@
 import Crypto
 import FoundationEssentials
+import HTTP2Client
 import KeyFiles
 import Outbound
 
@@ -12,6 +13,19 @@ public struct WebPushMessage: Sendable, Hashable {
     public let urgency: WebPushUrgency
     /// A waiting message is replaced by a later one of the same topic.
     public let topic: String?
+    /// The whole body where its sender encrypted it for the one browser; then there is no payload.
+    package let sealed: SealedBody?
+
+    /// A body that was encrypted elsewhere, with the headers of its coding.
+    package struct SealedBody: Sendable, Hashable {
+        let bytes: [UInt8]
+        let headers: [HTTP2Header]
+
+        package init(_ bytes: [UInt8], headers: [(name: String, value: String)]) {
+            self.bytes = bytes
+            self.headers = headers.map { HTTP2Header($0.name, $0.value) }
+        }
+    }
 
     /// The header of the coding, the delimiter and the tag. Source: RFC 8291 §4.
     static let overheadBytes = 16 + 4 + 1 + 65 + 1 + 16
@@ -32,6 +46,19 @@ public struct WebPushMessage: Sendable, Hashable {
         self.ttl = min(ttl, Int(Int32.max))
         self.urgency = urgency
         self.topic = topic
+        sealed = nil
+    }
+
+    /// Passes on what another sender encrypted.
+    package init(
+        relaying sealed: SealedBody, ttl: Int, urgency: WebPushUrgency, topic: String?
+    ) throws(WebPushError) {
+        if let topic { try Self.check(topic: topic) }
+        payload = []
+        self.ttl = max(0, min(ttl, Int(Int32.max)))
+        self.urgency = urgency
+        self.topic = topic
+        self.sealed = sealed
     }
 
     private static func check(topic: String) throws(WebPushError) {

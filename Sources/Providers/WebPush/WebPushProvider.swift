@@ -38,10 +38,18 @@ struct WebPushProvider: PostingProvider {
         let sentAt = clock.now
         let template = try ContentTemplate(push.content)
         let payload = try WebPayload(template?.content ?? push.content, receiptID: push.receiptID)
-        let message = try WebPushMessage(
-            payload: payload.bytes, ttl: push.webLifetime(at: sentAt) ?? Self.lifetime, urgency: push.urgency,
-            topic: (push.content.follows?.key(on: .web) ?? push.content.web?.topic ?? push.content.shared.collapseKey)?
-                .asKey(of: 32, takingSigns: true) ?? push.topic)
+        let ttl = push.webLifetime(at: sentAt) ?? Self.lifetime
+        let topic =
+            (push.content.follows?.key(on: .web) ?? push.content.web?.topic ?? push.content.shared.collapseKey)?
+            .asKey(of: 32, takingSigns: true) ?? push.topic
+        let message =
+            if let ciphertext = push.content.ciphertext {
+                try WebPushMessage(
+                    relaying: ciphertext.sealed, ttl: ciphertext.isStored ? ttl : 0, urgency: push.urgency, topic: topic
+                )
+            } else {
+                try WebPushMessage(payload: payload.bytes, ttl: ttl, urgency: push.urgency, topic: topic)
+            }
         let own = template.map { PayloadTemplate(payload.bytes, $0) }.flatMap { $0.isConstant ? nil : $0 }
         let fitting = RenderedRecipients(recipients, own) {
             $0.payload(for: $1, bytesMax: WebPushMessage.payloadBytesMax)
@@ -78,6 +86,14 @@ struct WebPushProvider: PostingProvider {
 
 extension WebPushSubscription {
     var isApple: Bool { origin.hasSuffix(".push.apple.com") }
+}
+
+extension Ciphertext {
+    fileprivate var sealed: WebPushMessage.SealedBody {
+        let headers = [("content-encoding", encoding), ("encryption", encryption), ("crypto-key", cryptoKey)]
+        return WebPushMessage.SealedBody(
+            body, headers: headers.compactMap { name, value in value.map { (name: name, value: $0) } })
+    }
 }
 
 extension Push {

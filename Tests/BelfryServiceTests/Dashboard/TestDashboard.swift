@@ -168,6 +168,7 @@ struct TestContents {
     let campaign: Campaign
     let importJob: ImportJob
     let tenant: UUID
+    let webPushEndpoint: WebPushEndpoint
 
     init(_ dashboard: TestDashboard, text: String, of tenant: Key<Tenant> = Tenant.first) async throws {
         let (store, admin, author) = (dashboard.store, dashboard.admin, TestDashboard.author)
@@ -209,6 +210,8 @@ struct TestContents {
         importJob = try await store.createImport(
             .timeOrdered(), of: application.key,
             from: ImportJob.Source(format: .csv, mapping: text, platform: nil, isDryRun: false), position: 0, by: text)
+        webPushEndpoint = try await store.create(
+            NewWebPushEndpoint(), keyHash: SecretHash.of("\(application.key)"), for: device, of: application.key)
         try await self.tenant = store.tenant(tenant)?.uuid ?? UUID()
         try await store.park(platform.key, Parking(cause: .operator, detail: text, since: dashboard.clock.now))
     }
@@ -223,7 +226,7 @@ struct TestContents {
             ("topic", device.topics[0].percentEncoded), ("person_id", "\(person.key)"), ("key_id", key),
             ("session_id", "999"), ("import_id", importJob.uuid.lowercased),
             ("tenant_uuid", tenant.lowercased), ("template", template.name.percentEncoded),
-            ("campaign", campaign.name.percentEncoded),
+            ("campaign", campaign.name.percentEncoded), ("endpoint_id", "\(webPushEndpoint.key)"),
         ]
         return names.reduce(path.isEmpty ? "" : "/" + path) { $0.replacing(":\($1.0)", with: $1.1) }
     }

@@ -80,6 +80,7 @@ struct RecordedServer {
             services, providers: FakeProviders { _ in FakeProvider(clock: clock) },
             verifiesCustomUserIDs: options.verifiesCustomUserIDs, eventsLateMax: options.eventsLateMax
         ).add(to: router)
+        WebPushRoutes(services).add(to: router)
         WebSDK().add(to: router)
         Contract().add(to: router)
         HealthRoutes { [] }.add(to: router)

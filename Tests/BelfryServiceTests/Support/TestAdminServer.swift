@@ -115,6 +115,7 @@ struct TestAdminServer {
         let carmaApp: CarmaApp
         let carmaTrigger: CarmaTrigger
         let importJob: ImportJob
+        let webPushEndpoint: WebPushEndpoint
 
         init(named name: String, of tenant: Key<Tenant>, in server: TestAdminServer) async throws {
             let store = server.store
@@ -171,6 +172,9 @@ struct TestAdminServer {
                 .timeOrdered(), of: application.key,
                 from: ImportJob.Source(format: .csv, mapping: nil, platform: nil, isDryRun: false), position: 0,
                 by: nil)
+            try await store.edit(application.key, ApplicationEdit(webPush: .on))
+            webPushEndpoint = try await store.create(
+                NewWebPushEndpoint(), keyHash: SecretHash.of(name), for: device, of: application.key)
             credential = try await store.createGatewayCredential(
                 SecretHash.of(name), expiresAt: nil, on: platform.key)
         }
@@ -194,6 +198,7 @@ struct TestAdminServer {
                 "schedule_id": schedule.key.id, "location_id": "\(location.key)", "group_id": "\(group.key)",
                 "geofence_id": "\(geofence.key)", "user_id": user.id, "endpoint_id": "\(endpoint.key)",
                 "credential_id": "\(credential.key)", "app_id": "phone",
+                "web_push_endpoint_id": "\(webPushEndpoint.key)",
                 "account_id": "\(carmaAccount.key)", "carma_app_id": "\(carmaApp.key)",
                 "trigger_id": "\(carmaTrigger.key)", "selector": "S1", "import_id": importJob.uuid.lowercased,
                 "channel_id": channel.id.replacing("/", with: "%2F").replacing("+", with: "%2B"),

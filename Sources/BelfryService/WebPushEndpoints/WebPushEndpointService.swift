@@ -1,0 +1,103 @@
+import FoundationEssentials
+import HTTPTypes
+import KeyFiles
+
+/// Makes endpoints for application servers that speak Web Push, and relays what they post to them.
+///
+/// A message becomes a push to the endpoint's device, or waits until the device fetches it.
+package struct WebPushEndpointService: Sendable {
+    let store: any Store
+    let pushes: PushService
+
+    /// Returns the capability too: it is shown once.
+    func create(
+        _ new: NewWebPushEndpoint, for device: Device, on platform: Platform, of application: Application
+    ) async throws -> (endpoint: WebPushEndpoint, capability: String) {
+        try new.check(on: platform.kind, application.deliveryRules.webPush)
+        var random = SystemRandomNumberGenerator()
+        let capability = Base64.encode(
+            (0..<WebPushEndpoint.capabilityBytes).map { _ in UInt8.random(in: .min ... .max, using: &random) })
+        let endpoint = try await store.create(
+            new, keyHash: SecretHash.of(capability), for: device, of: application.key)
+        return (endpoint, capability)
+    }
+
+    /// As `create`, with a line in the audit log.
+    func create(
+        _ new: NewWebPushEndpoint, for device: Device, on platform: Platform, of application: Application,
+        by author: AuditAuthor
+    ) async throws -> (endpoint: WebPushEndpoint, capability: String) {
+        let change = AuditedChange(
+            by: author, "web_push_endpoint.create", device.uuid.lowercased, of: Permission.Subject(application))
+        return try await store.audited(change) { try await create(new, for: device, on: platform, of: application) }
+    }
+
+    /// Deletes an endpoint with what waits there, with a line in the audit log.
+    func delete(
+        _ endpoint: Key<WebPushEndpoint>, of device: Device, in application: Application, by author: AuditAuthor
+    ) async throws {
+        let change = AuditedChange(
+            by: author, "web_push_endpoint.delete", device.uuid.lowercased, of: Permission.Subject(application),
+            ["endpoint": "\(endpoint)"])
+        try await store.audited(change) {
+            guard try await store.delete(endpoint, of: device) else { throw StoreError.unknown("such endpoint") }
+        }
+    }
+
+    /// Accepts a message; it is durable when this returns its id. A waiting message of the same topic is replaced.
+    ///
+    /// Throws `InvalidInput` that is too large where the provider of the device takes less; and a 429 where too many messages wait.
+    func accept(
+        _ message: EndpointMessage, at endpoint: WebPushEndpoint, on platform: Platform
+    ) async throws -> UUID {
+        guard !endpoint.isFetched else { return try await keep(message, for: endpoint) }
+        let content = try message.content(for: platform.kind, at: endpoint)
+        // It goes to this platform alone, whatever others could take.
+        try content.check(for: [platform.kind], receiptID: endpoint.device)
+        let push = try await pushes.send(
+            PushRequest(
+                content: content, target: try Target(devices: [endpoint.device]), lane: message.lane,
+                expiresAt: message.expiry(at: store.clock.now)),
+            for: endpoint.applicationKey)
+        if let topic = message.topic {
+            let replaced = try await store.note(
+                push.receiptID, expiring: push.expiresAt ?? .distantFuture, as: topic, of: endpoint.key)
+            if let replaced { _ = try await retract(replaced, at: endpoint) }
+        }
+        return push.receiptID
+    }
+
+    private func keep(_ message: EndpointMessage, for endpoint: WebPushEndpoint) async throws -> UUID {
+        let id = UUID()
+        // A device that fetches is not there now.
+        guard message.timeToLive > 0 else { return id }
+        guard try await store.keep(message, as: id, for: endpoint.key) else {
+            throw APIError(
+                .tooManyRequests,
+                "\(WebPushEndpoint.messagesMax) messages wait for the device, which is the limit; it has to fetch some first",
+                headers: [.retryAfter: "600"])
+        }
+        return id
+    }
+
+    /// The answer for a message: that of its push, or `pending` while it waits to be fetched; nil where there is none.
+    func answer(of id: UUID, at endpoint: WebPushEndpoint) async throws -> Answer? {
+        if endpoint.isFetched {
+            return try await store.messages(at: endpoint.key).contains { $0.id == id } ? .pending : nil
+        }
+        guard let push = try await store.receipt(id)?.push, push.applicationKey == endpoint.applicationKey else {
+            return nil
+        }
+        return try await store.answer(of: endpoint.deviceKey, in: push.key)
+    }
+
+    /// Ends the sending of a message that waits; false where there is none. One that was sent already stays sent.
+    func retract(_ id: UUID, at endpoint: WebPushEndpoint) async throws -> Bool {
+        if endpoint.isFetched { return try await store.deleteMessage(id, at: endpoint.key) }
+        guard let answer = try await answer(of: id, at: endpoint), let push = try await store.receipt(id)?.push else {
+            return false
+        }
+        if answer == .pending { try await pushes.cancel(push) }
+        return true
+    }
+}

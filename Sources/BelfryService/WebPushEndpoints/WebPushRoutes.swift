@@ -1,0 +1,271 @@
+import FoundationEssentials
+import HTTPTypes
+package import Hummingbird
+import NIOCore
+import Synchronization
+
+/// The push service for application servers that speak Web Push, at `/wp/<capability>`, and the paths by which registered devices get
+/// their endpoints and fetch what waits there.
+///
+/// Source: RFC 8030, RFC 8292; UnifiedPush, "Server Interface" and "Discovery".
+package struct WebPushRoutes: Sendable {
+    private let services: Services
+    private let address: ServerAddress
+    private let authenticator: Authenticator
+    private let known = KnownCapabilities()
+    private let rates = EndpointRates()
+    private let verifier = VAPIDVerifier()
+
+    private var store: any Store { services.store }
+
+    /// - Parameter address: how application servers reach this server.
+    package init(_ services: Services, address: ServerAddress = ServerAddress()) {
+        self.services = services
+        self.address = address
+        authenticator = Authenticator(
+            store: services.store, requestLimiter: services.requestLimiter, clock: services.clock, realm: "Belfry")
+    }
+
+    package func add(to router: Router<APIContext>) {
+        router.serve("wp/:capability", [.get: discover, .post: push])
+        router.serve("wp/:capability/:message_id", [.get: show, .delete: retract])
+        let endpoints = "v1/registration/:device_uuid/endpoints"
+        router.serve(RouterPath(endpoints), [.get: asDevice(list), .post: asDevice(create)])
+        router.serve(RouterPath("\(endpoints)/:endpoint_id"), [.delete: asDevice(delete)])
+        router.serve(RouterPath("\(endpoints)/:endpoint_id/messages"), [.get: asDevice(fetch)])
+        router.serve(RouterPath("\(endpoints)/:endpoint_id/messages/:message_id"), [.delete: asDevice(acknowledge)])
+    }
+
+    /// The address of this server, as its callers know it.
+    private func url(_ request: Request, _ context: APIContext) -> String {
+        let cameByTLS = services.requestLimiter.forwarded(.scheme, of: request, context) == "https"
+        return address.url(request, context, cameByTLS: cameByTLS)
+    }
+
+    // MARK: Application servers
+
+    @Sendable private func discover(_ request: Request, _ context: APIContext) async throws -> Response {
+        _ = try await endpoint(request, context)
+        var json = JSONWriter()
+        json.object { json in json.object("unifiedpush") { json in json.integer("version", 1) } }
+        return Response(json: json.buffer)
+    }
+
+    /// Source: RFC 8030 §5.
+    @Sendable private func push(_ request: Request, _ context: APIContext) async throws -> Response {
+        let found = try await endpoint(request, context)
+        if let wait = rates.wait(of: found.endpoint.key, at: services.clock.now) { throw APIError.tooFast(wait: wait) }
+        do {
+            let message = try await message(request, context, for: found)
+            let id = try await services.webPushEndpoints.accept(message, at: found.endpoint, on: found.platform)
+            let url = "\(url(request, context))\(WebPushEndpoint.path(context.capability))/\(id.lowercased)"
+            return Response(status: .created, headers: [.location: url, .ttl: String(message.timeToLive)])
+        } catch let fault as InvalidInput where fault.isTooLarge {
+            throw APIError(
+                .contentTooLarge,
+                "The device's provider takes no message of this size, which Base64 makes a third longer: \(fault)")
+        }
+    }
+
+    private func message(
+        _ request: Request, _ context: APIContext, for found: Found
+    ) async throws -> EndpointMessage {
+        // The coding of the content is its encryption, and stays.
+        var head = request.head
+        head.headerFields[.contentEncoding] = nil
+        let body = try await Request(head: head, body: request.body).bytes(atMost: EndpointMessage.bytesMax)
+        let message = try EndpointMessage(request.headers, body: body)
+        if found.access == .vapid || found.endpoint.vapidKey != nil {
+            try await verifier.check(request.headers, for: found.endpoint.vapidKey, at: services.clock.now) {
+                address.isOwn(origin: $0, request, context)
+            }
+        }
+        return message
+    }
+
+    @Sendable private func show(_ request: Request, _ context: APIContext) async throws -> Response {
+        let found = try await endpoint(request, context)
+        guard let id = context.messageID,
+            let answer = try await services.webPushEndpoints.answer(of: id, at: found.endpoint)
+        else { throw APIError.missing("message") }
+        var json = JSONWriter()
+        json.object { json in json.string("state", answer.name) }
+        return Response(json: json.buffer)
+    }
+
+    @Sendable private func retract(_ request: Request, _ context: APIContext) async throws -> Response {
+        let found = try await endpoint(request, context)
+        guard let id = context.messageID, try await services.webPushEndpoints.retract(id, at: found.endpoint) else {
+            throw APIError.missing("message")
+        }
+        return Response(status: .noContent)
+    }
+
+    private struct Found: Sendable {
+        let endpoint: WebPushEndpoint
+        let platform: Platform
+        let access: WebPushAccess
+    }
+
+    /// Throws a 404 where there is none, and a 410 where its device is gone, for which application servers forget it.
+    private func endpoint(_ request: Request, _ context: APIContext) async throws -> Found {
+        let hash = SecretHash.of(context.capability)
+        let limiter = services.requestLimiter
+        let found = try await limiter.checkCredentials(String?.none, of: request, context, letsRightPass: true) {
+            let isKnown = known.contains(hash)
+            let endpoint =
+                isKnown
+                ? try await store.webPushEndpoint(keyHash: hash)
+                : try await limiter.lookUp(of: request, context) { try await store.webPushEndpoint(keyHash: hash) }
+            known.note(hash, isThere: endpoint != nil)
+            return endpoint
+        }
+        guard let endpoint = found, let application = try await store.application(endpoint.applicationKey) else {
+            throw APIError.missing("endpoint")
+        }
+        try limiter.admit(Principal(application))
+        guard endpoint.isAlive, let platform = try await store.platform(endpoint.platformKey) else {
+            throw APIError(.gone, "The device of this endpoint is gone")
+        }
+        guard application.deliveryRules.webPush != .off else { throw APIError.noWebPush }
+        return Found(endpoint: endpoint, platform: platform, access: application.deliveryRules.webPush)
+    }
+
+    // MARK: Devices
+
+    private func asDevice(
+        _ handler: @escaping @Sendable (Request, APIContext, Device, Platform) async throws -> Response
+    ) -> Router<APIContext>.Handler {
+        { [authenticator, services] request, context in
+            let platform = try await authenticator.platform(of: request, context)
+            guard let uuid = context.parameters.get("device_uuid").flatMap({ UUID(text: $0) }),
+                let device = try await services.store.device(uuid, on: platform.key)
+            else { throw APIError(.notFound, "This platform has no device with that UUID") }
+            return try await handler(request, context, device, platform)
+        }
+    }
+
+    @Sendable private func create(
+        _ request: Request, _ context: APIContext, _ device: Device, _ platform: Platform
+    ) async throws -> Response {
+        let bytes = try await request.bytes(atMost: Web.bodyBytesMax)
+        let new = bytes.isEmpty ? NewWebPushEndpoint() : try NewWebPushEndpoint(json: bytes)
+        guard let application = try await store.application(platform.applicationKey) else {
+            throw APIError.missing("application")
+        }
+        let made = try await services.webPushEndpoints.create(new, for: device, on: platform, of: application)
+        let url = url(request, context) + WebPushEndpoint.path(made.capability)
+        var json = JSONWriter()
+        json.object { $0.endpoint(made.endpoint, showing: ("endpoint", url)) }
+        return Response(status: .created, json: json.buffer)
+    }
+
+    @Sendable private func list(
+        _ request: Request, _ context: APIContext, _ device: Device, _ platform: Platform
+    ) async throws -> Response {
+        Response(json: JSONWriter.endpoints(try await store.webPushEndpoints(of: device)))
+    }
+
+    @Sendable private func delete(
+        _ request: Request, _ context: APIContext, _ device: Device, _ platform: Platform
+    ) async throws -> Response {
+        guard let key = context.endpointKey, try await store.delete(key, of: device) else {
+            throw APIError.missing("endpoint")
+        }
+        return Response(status: .noContent)
+    }
+
+    @Sendable private func fetch(
+        _ request: Request, _ context: APIContext, _ device: Device, _ platform: Platform
+    ) async throws -> Response {
+        let endpoint = try await endpoint(of: device, context)
+        let messages = try await store.messages(at: endpoint.key)
+        var json = JSONWriter()
+        json.object { json in
+            json.array("messages", messages) { json, message in
+                json.object { json in
+                    json.uuid("message_id", message.id)
+                    json.string("accepted_at", message.acceptedAt.text)
+                    json.string("expires_at", message.expiresAt.text)
+                    json.string("topic", message.topic)
+                    json.members(message.ciphertext.fields)
+                }
+            }
+        }
+        return Response(json: json.buffer)
+    }
+
+    @Sendable private func acknowledge(
+        _ request: Request, _ context: APIContext, _ device: Device, _ platform: Platform
+    ) async throws -> Response {
+        let endpoint = try await endpoint(of: device, context)
+        guard let id = context.messageID, try await store.deleteMessage(id, at: endpoint.key) else {
+            throw APIError.missing("message")
+        }
+        return Response(status: .noContent)
+    }
+
+    private func endpoint(of device: Device, _ context: APIContext) async throws -> WebPushEndpoint {
+        let endpoints = try await store.webPushEndpoints(of: device)
+        guard let endpoint = endpoints.first(where: { $0.key == context.endpointKey }) else {
+            throw APIError.missing("endpoint")
+        }
+        return endpoint
+    }
+}
+
+extension JSONWriter {
+    static func endpoints(_ endpoints: [WebPushEndpoint]) -> ByteBuffer {
+        var json = JSONWriter()
+        json.object { json in
+            json.array("endpoints", endpoints) { json, endpoint in json.object { $0.endpoint(endpoint) } }
+        }
+        return json.buffer
+    }
+}
+
+extension APIContext {
+    fileprivate var capability: String { parameters.get("capability") ?? "" }
+    fileprivate var messageID: UUID? { parameters.get("message_id").flatMap { UUID(text: $0) } }
+    fileprivate var endpointKey: Key<WebPushEndpoint>? {
+        parameters.get("endpoint_id").flatMap { Int64($0) }.map { Key($0) }
+    }
+}
+
+extension APIError {
+    fileprivate static func tooFast(wait: Duration) -> APIError {
+        let limit = EndpointRates.limit
+        return APIError(
+            .tooManyRequests,
+            "More than \(limit.perSecond) messages a second to one endpoint, \(limit.burst) at once; try again in "
+                + "\(wait.wholeSeconds) s", headers: [.retryAfter: String(wait.wholeSeconds)])
+    }
+}
+
+/// Capabilities that led somewhere, by their hashes: they are looked up whatever others guess.
+private final class KnownCapabilities: Sendable {
+    private let hashes = Mutex(BoundedCache<[UInt8], Bool>(countMax: 65_536))
+
+    func contains(_ hash: [UInt8]) -> Bool { hashes.withLock { $0.value(for: hash) != nil } }
+
+    func note(_ hash: [UInt8], isThere: Bool) {
+        hashes.withLock { if isThere { $0.set(true, for: hash) } else { $0.remove(hash) } }
+    }
+}
+
+/// Limits the messages to each endpoint, so that a flood to one device is nobody else's matter.
+private final class EndpointRates: Sendable {
+    private let buckets = Mutex(BoundedCache<Key<WebPushEndpoint>, TokenBucket>(countMax: 65_536))
+
+    /// A conversation of several people, with room for what came while an application server was down.
+    static let limit = RateLimit(perSecond: 5, burst: 100)
+
+    /// Counts a message; returns the time to wait where it is one too many.
+    func wait(of endpoint: Key<WebPushEndpoint>, at now: Instant) -> Duration? {
+        buckets.withLock { buckets in
+            var bucket = buckets.value(for: endpoint) ?? TokenBucket(Self.limit, at: now)
+            defer { buckets.set(bucket, for: endpoint) }
+            return bucket.take(under: Self.limit, at: now)
+        }
+    }
+}
