@@ -86,8 +86,12 @@ struct NewWebPushEndpoint: Admin.Body, Sendable {
 }
 
 extension APIError {
-    /// The setting of the application says so, and may say otherwise tomorrow: no 404, for which application servers forget an endpoint.
     static let noWebPush = APIError(.forbidden, "Web Push endpoints are switched off for this application")
+
+    /// The setting may be another tomorrow. Mastodon forgets an endpoint for any status of 4xx but 408 and 429. Source: Mastodon,
+    /// push_notification_worker.rb.
+    static let webPushIsOff = APIError(
+        .serviceUnavailable, "Web Push endpoints are switched off for this application", headers: [.retryAfter: "3600"])
 }
 
 extension JSONWriter {

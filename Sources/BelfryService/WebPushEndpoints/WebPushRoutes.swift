@@ -127,7 +127,7 @@ package struct WebPushRoutes: Sendable {
         guard endpoint.isAlive, let platform = try await store.platform(endpoint.platformKey) else {
             throw APIError(.gone, "The device of this endpoint is gone")
         }
-        guard application.deliveryRules.webPush != .off else { throw APIError.noWebPush }
+        guard application.deliveryRules.webPush != .off else { throw APIError.webPushIsOff }
         return Found(endpoint: endpoint, platform: platform, access: application.deliveryRules.webPush)
     }
 

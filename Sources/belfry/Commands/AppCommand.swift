@@ -120,6 +120,11 @@ struct AppCommand: AsyncParsableCommand {
             help: ArgumentHelp(
                 "Whether a second person has to approve a campaign before it starts.", valueName: "true|false"))
         var campaignApproval: Bool?
+        @Option(
+            help: ArgumentHelp(
+                "Whether devices get endpoints for application servers that speak Web Push; vapid: which have to prove who they are.",
+                valueName: "off|on|vapid"))
+        var webPushEndpoints: String?
 
         func validate() throws {
             guard quietHours != nil || quietThen == nil && quietZone == nil else {
@@ -138,9 +143,11 @@ struct AppCommand: AsyncParsableCommand {
             edit.set("description", try description.map { try Description($0).text })
             edit["ignores_unknown_fields"] = ignoreUnknownFields.map(JSONValue.bool)
             edit["campaign_approval"] = campaignApproval.map(JSONValue.bool)
+            edit["web_push_endpoints"] = webPushEndpoints.map(JSONValue.string)
             guard !edit.isEmpty else {
                 throw ValidationError(
-                    "give --name, --description, --ignore-unknown-fields, --quiet-hours, --cap or --campaign-approval")
+                    "give --name, --description, --ignore-unknown-fields, --quiet-hours, --cap, --campaign-approval or "
+                        + "--web-push-endpoints")
             }
             let edited: Admin.ApplicationReply = try await backend.withBackend {
                 try await $0.app(app).answer("PATCH", "", edit)
@@ -152,6 +159,7 @@ struct AppCommand: AsyncParsableCommand {
                 ("quiet_hours", edited.quiet_hours?.words ?? ""),
                 ("caps", edited.caps.map(\.words).joined(separator: " ")),
                 ("campaign_approval", String(edited.campaign_approval)),
+                ("web_push_endpoints", edited.web_push_endpoints),
             ])
         }
 

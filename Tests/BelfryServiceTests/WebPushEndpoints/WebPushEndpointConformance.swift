@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `messages wait in their order until they are fetched or over`(engine: Engine) async throws {
+    func `messages wait until they are fetched or over`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let (store, clock) = (fixture.store, fixture.clock)
             let device = try await fixture.register("a")
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `a topic names its last push, and the oldest are forgotten`(engine: Engine) async throws {
+    func `a topic names its last push`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let (store, most) = (fixture.store, WebPushEndpoint.messagesMax)
             let device = try await fixture.register("a")
