@@ -108,14 +108,16 @@ struct OverviewPages {
             return (try await visit.counts(of: platforms, visit.period), devices, active)
         }
         let latest = Array(receipts.prefix(8))
+        let maySend = visit.may(.send, Permission.Subject(application))
         var page = Self.page(
             application, platforms, devices, active: active, counts,
             try await visit.matters(of: platforms, application) + visit.damageMatters([application]),
             delivery: DeliveryCharts(receipts),
             pushes: PushPages.table(
-                latest, try await visit.summaries(of: latest), application, empty: "Nothing was sent yet."))
+                latest, try await visit.summaries(of: latest), application, mayCancel: maySend,
+                empty: "Nothing was sent yet."))
         page.tabs = Period.tabs(Address.of(application), current: visit.period)
-        if visit.may(.send, Permission.Subject(application)) {
+        if maySend {
             page.actions.append(Link("Compose a push", Address.of(application, "compose"), isMain: true))
         }
         return .page(page)

@@ -30,6 +30,9 @@ struct GeofencePages {
 
     // MARK: The form
 
+    /// How long a geofence is there that has no other end.
+    static let life = Duration.seconds(30 * 86_400)
+
     private func form(_ application: Application, _ offer: Offer, _ fence: Geofence?, now: Instant) -> Form {
         let data = fence.map { GeofenceTexts($0.plan.data) } ?? GeofenceTexts()
         var form = Form(
@@ -54,7 +57,7 @@ struct GeofencePages {
                     "starts_at", "Begins at", fence.flatMap { $0.plan.startsAt == .zero ? nil : $0.plan.startsAt },
                     hint: "Empty: at once."),
                 .time(
-                    "expires_at", "Ends at", fence?.plan.expiresAt ?? now + .seconds(30 * 86_400), isRequired: true),
+                    "expires_at", "Ends at", fence?.plan.expiresAt ?? now + Self.life, isRequired: true),
             ])
         form.groups = [places(offer, fence)]
         if let fence { form = form.guarded(by: Admin.EntityTag(fence.plan)) }
@@ -212,7 +215,7 @@ struct GeofencePages {
 }
 
 /// The notification of a geofence in the form: a text and a title, or else JSON.
-private struct GeofenceTexts {
+struct GeofenceTexts {
     private(set) var body = ""
     private(set) var title = ""
     private(set) var json = ""
@@ -237,7 +240,7 @@ private struct GeofenceTexts {
         return try data(form["body"], form["title"])
     }
 
-    private static func data(_ body: String, _ title: String) throws(InvalidInput) -> GeofenceData {
+    static func data(_ body: String, _ title: String) throws(InvalidInput) -> GeofenceData {
         var (ios, android): (JSONObject, JSONObject) = (
             ["alertBody": .string(body)], ["message": .string(body)]
         )

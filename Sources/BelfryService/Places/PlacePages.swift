@@ -169,7 +169,13 @@ struct PlacePages {
 
     private static func form(_ application: Application, _ point: MapPoint?) -> Form {
         let point = point.map { "\($0.latitude.coordinate), \($0.longitude.coordinate)" }
-        return Form(Address.of(application, "places"), "Create the location", fields("", point ?? "", "100"))
+        return Form(
+            Address.of(application, "places"), "Create the location",
+            fields("", point ?? "", "100") + [
+                .area(
+                    "body", "Message",
+                    hint: "With one a geofence is created, too: devices show it when they come, for 30 days.")
+            ])
     }
 
     private static func form(_ location: Location, _ application: Application) -> Form {
@@ -227,8 +233,16 @@ struct PlacePages {
         try await visit.trying(
             Self.form(application, nil), names: Self.names, on: { try await page(visit, application, form: $0) }
         ) {
-            _ = try await visit.services.all.places.create(
+            let (places, body) = (visit.services.all.places, visit.form["body"])
+            let data = body.isEmpty ? nil : try GeofenceTexts.data(body, "")
+            let location = try await places.create(
                 try await Self.place(visit, application), of: application, by: visit.author)
+            if let data {
+                let plan = try GeofencePlan(
+                    locations: [location.key], groups: [], trigger: .enter, platform: .all, tags: [], data: data,
+                    startsAt: .zero, expiresAt: visit.services.clock.now + GeofencePages.life)
+                _ = try await places.create(plan, of: application, by: visit.author)
+            }
             return Self.done(application, "saved")
         }
     }

@@ -29,11 +29,12 @@ struct PushPages {
         }
         let receipts = found.receipts
         var page = PageView("Pushes", in: application, lead: "Newest first.")
-        if visit.may(.send, Permission.Subject(application)) {
+        let maySend = visit.may(.send, Permission.Subject(application))
+        if maySend {
             page.actions = [Link("Compose a push", Address.of(application, "compose"), isMain: true)]
         }
         var table = Self.table(
-            receipts, try await visit.summaries(of: receipts), application,
+            receipts, try await visit.summaries(of: receipts), application, mayCancel: maySend,
             empty: found.next != nil
                 ? "No match so far. Go on to look through the rest."
                 : before != nil
@@ -57,17 +58,18 @@ struct PushPages {
     }
 
     static func table(
-        _ receipts: [Receipt], _ summaries: [Key<Push>: String], _ application: Application, empty: String
+        _ receipts: [Receipt], _ summaries: [Key<Push>: String], _ application: Application, mayCancel: Bool,
+        empty: String
     ) -> Table {
         Table(
             "Pushes", ["Push", "State", "#Devices", "#Accepted", "#Not delivered", "Time"],
             receipts.map { receipt in
-                [
-                    [
-                        .link(
-                            summaries[receipt.push.key] ?? "[damaged]",
-                            Address.of(application, "pushes", receipt.push.receiptID.lowercased))
-                    ], [receipt.stateValue], [.number(receipt.devices)], [.number(receipt.count(.accepted))],
+                let address = Address.of(application, "pushes", receipt.push.receiptID.lowercased)
+                let isOpen = mayCancel && receipt.settledAt == nil
+                return [
+                    [.link(summaries[receipt.push.key] ?? "[damaged]", address)],
+                    [receipt.stateValue] + (isOpen ? [.link("Cancel the rest", "\(address)/cancel")] : []),
+                    [.number(receipt.devices)], [.number(receipt.count(.accepted))],
                     [.number(receipt.count(.failed))], [.time(receipt.push.acceptedAt)],
                 ]
             }, empty: empty, emptyLink: Link("Compose a push", Address.of(application, "compose")))

@@ -157,7 +157,8 @@ import Testing
         let browser = try await dashboard.browser("root@a.example")
         let contents = try await TestContents(dashboard, text: "dairy")
         let path = "/apps/\(contents.application.uuid.lowercased)/pushes/\(contents.push.receiptID.lowercased)"
-        #expect(try await browser.get(path).contains("Cancel the rest"))
+        let lists = ["", "/pushes"].map { "/apps/\(contents.application.uuid.lowercased)\($0)" }
+        for page in lists + [path] { #expect(try await browser.get(page).contains("Cancel the rest")) }
         let question = try await browser.get("\(path)/cancel")
         #expect(question.contains("Spare 1 device<") && question.contains("topics: dairy"))
         #expect(try await dashboard.store.number("SELECT count(*) FROM fan_out WHERE NOT is_cancelled") == 1)
@@ -173,6 +174,7 @@ import Testing
         let done = try await browser.get(path)
         #expect(done.contains(">cancelled<") && done.contains("skipped: cancelled"))
         #expect(!done.contains("Cancel the rest"))
+        for list in lists { #expect(!(try await browser.get(list)).contains("Cancel the rest")) }
         #expect(try await browser.get("\(path)/cancel").contains("Nothing is left to cancel"))
         #expect(try await browser.post("\(path)/cancel").location.hasSuffix("?done=late"))
         let reader = try await dashboard.browser("reader@a.example", .readOnly, .tenant(Tenant.first))

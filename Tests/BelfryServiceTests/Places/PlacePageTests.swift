@@ -227,6 +227,15 @@ import Testing
         }
     }
 
+    @Test func `a location with a message has a geofence at once`() async throws {
+        let (dashboard, browser, contents, path) = try await begin()
+        let fields = [("name", "Market"), ("place", "1, 2"), ("radius", "50"), ("body", "Welcome")]
+        #expect(try await browser.post("\(path)/places", fields).location.hasSuffix("places?done=saved"))
+        let made = try await dashboard.store.geofences(of: contents.application.key, GeoListQuery()).elements
+        let geofence = try #require(made.first { $0.locations.map(\.place.name) == ["Market"] })
+        #expect(geofence.plan.trigger == .enter && geofence.plan.data.parts["ios"]?["alertBody"] == .string("Welcome"))
+    }
+
     @Test func `saving an outdated place, group or geofence is reported`() async throws {
         let dashboard = try TestDashboard()
         let browser = try await dashboard.browser("root@a.example")
