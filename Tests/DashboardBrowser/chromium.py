@@ -191,11 +191,21 @@ class Browser:
         lines = [line["message"] for line in self.driver.get_log("browser") if line["level"] == "SEVERE"]
         bad = [line for line in lines if not re.search(r"status of (401|422)\b", line) and not line.startswith(others)]
         assert not bad, bad
+        for asked in self.loaded():
+            assert asked.startswith((self.url + "/", "data:", "chrome:", "blob:" + self.url, *others)), asked
+
+    def loaded(self):
+        """The addresses that were asked for since the last look, each with the bytes that came over the wire."""
+        addresses, sizes = {}, {}
         for entry in self.driver.get_log("performance"):
             message = json.loads(entry["message"])["message"]
+            facts = message["params"]
             if message["method"] == "Network.requestWillBeSent":
-                asked = message["params"]["request"]["url"]
-                assert asked.startswith((self.url + "/", "data:", "chrome:", "blob:" + self.url, *others)), asked
+                addresses[facts["requestId"]] = facts["request"]["url"]
+                sizes.setdefault(facts["request"]["url"], 0)
+            if message["method"] == "Network.loadingFinished" and facts["requestId"] in addresses:
+                sizes[addresses[facts["requestId"]]] += facts["encodedDataLength"]
+        return sizes
 
     def forget(self):
         """What stands in the console, and what was asked for."""
