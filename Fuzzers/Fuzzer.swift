@@ -27,6 +27,7 @@ struct Fuzzer {
         "Times": times,
         "TokenAnswers": tokenAnswers,
         "VAPIDKeys": vapidKeys,
+        "WebPushMessages": webPushMessages,
     ]
 
     /// The cost allowed for a byte, where it is not the usual. Each piece of a connection, even of one byte, goes through all of its

@@ -62,6 +62,7 @@ private final class TestServer: Sendable {
         CarmaRoutes(services).add(to: router)
         AcrobitsRoutes(services).add(to: router)
         MediatorRoutes(services).add(to: router)
+        WebPushRoutes(services).add(to: router)
         Contract().add(to: router)
         HealthRoutes { [] }.add(to: router)
         responder = router.buildResponder()

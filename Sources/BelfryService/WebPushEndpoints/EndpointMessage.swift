@@ -136,7 +136,8 @@ package struct Ciphertext: Sendable, Hashable {
     init(_ headers: HTTPFields, body: [UInt8], isStored: Bool) throws(InvalidInput) {
         self.body = body
         self.isStored = isStored
-        let encoding = headers.value(.contentEncoding)?.lowercased()
+        // Nothing is encrypted in nothing.
+        let encoding = body.isEmpty ? nil : headers.value(.contentEncoding)?.lowercased()
         switch encoding {
         case "aes128gcm": (encryption, cryptoKey) = (nil, nil)
         case "aesgcm":

@@ -1,7 +1,9 @@
 import BelfryService
 import BelfrySimulators
 import BelfryTesting
+import Foundation
 import Testing
+import WebPush
 
 @testable import BelfryProviders
 
@@ -100,6 +102,33 @@ import Testing
                 #expect(payload == #"{"body":"hello","receiptId":"\#(push.receiptID.lowercased)","title":"T"}"#)
                 #expect(told.lastRequest?.header("urgency") == "high" && told.lastRequest?.header("ttl") == "60")
                 #expect(told.lastRequest?.header("topic")?.utf8.count == 22)
+            }
+        }
+    }
+
+    /// As it comes from an application server: the browser's keys open it, and ours are not needed.
+    @Test func `a browser gets what another sender encrypted`() async throws {
+        try await TestProviders.run { providers in
+            try await with(WebPushSimulator.self, configured(WebPushConfiguration())) { simulator in
+                let provider = try providers.provider(
+                    .web, ["trust_root": simulator.trustRootPEM, "subject": "mailto:ops@belfry.example"])
+                let browser = simulator.subscribe()
+                let sealed = try WebPushMessage(payload: Array("only you".utf8), ttl: 1).body(
+                    for: .init(endpoint: browser.endpoint, p256dh: browser.p256dh, auth: browser.auth))
+                let text = Data(sealed).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+                    .replacing("=", with: "")
+                for (isStored, ttl) in [(true, "60"), (false, "0")] {
+                    var push = providers.push(lasting: .seconds(60))
+                    push.content = try Push.Content(
+                        stored: Array(
+                            #"{"shared":{"collapse_key":"7-news"},"ciphertext":{"webpush":"\#(text)","is_stored":\#(isStored)}}"#
+                                .utf8))
+                    let outcomes = await providers.send(push, to: [browser.json], by: provider)
+                    #expect(outcomes == [.accepted])
+                    let told = simulator.ledger.token(Array(browser.id.utf8))?.lastRequest
+                    #expect(told?.payload == "only you" && told?.header("content-encoding") == "aes128gcm")
+                    #expect(told?.header("ttl") == ttl && told?.header("topic") == "7-news")
+                }
             }
         }
     }
