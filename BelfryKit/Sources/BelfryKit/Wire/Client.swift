@@ -40,6 +40,16 @@ struct Client: Sendable {
         try await send("GET", "v1/registration/\(device)/messages?limit=\(limit)", nil).body
     }
 
+    /// Belfry's own, as `messages`.
+    func makeEndpoint(of device: String, vapidPublicKey: String?) async throws(BelfryError) -> [String: JSON] {
+        let body = vapidPublicKey.map { ["vapid_public_key": JSON.string($0)] } ?? [:]
+        return try await send("POST", "v1/registration/\(device)/endpoints", body).body
+    }
+
+    func endEndpoint(_ id: String, of device: String) async throws(BelfryError) {
+        _ = try await send("DELETE", "v1/registration/\(device)/endpoints/\(id)", nil)
+    }
+
     func geofences(since stamp: Int64, device: String?) async throws(BelfryError) -> [String: JSON] {
         let named = device.map { "&device_uuid=\($0)" } ?? ""
         return try await send("GET", "v1/geofences?timestamp=\(stamp)&platform=ios\(named)", nil).body
