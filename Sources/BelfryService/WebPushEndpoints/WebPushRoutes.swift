@@ -12,7 +12,6 @@ package struct WebPushRoutes: Sendable {
     private let services: Services
     private let address: ServerAddress
     private let authenticator: Authenticator
-    private let known = KnownCapabilities()
     private let rates = EndpointRates()
     private let verifier = VAPIDVerifier()
 
@@ -54,7 +53,6 @@ package struct WebPushRoutes: Sendable {
     /// Source: RFC 8030 §5.
     @Sendable private func push(_ request: Request, _ context: APIContext) async throws -> Response {
         let found = try await endpoint(request, context)
-        if let wait = rates.wait(of: found.endpoint.key, at: services.clock.now) { throw APIError.tooFast(wait: wait) }
         do {
             let message = try await message(request, context, for: found)
             let id = try await services.webPushEndpoints.accept(message, at: found.endpoint, on: found.platform)
@@ -112,12 +110,11 @@ package struct WebPushRoutes: Sendable {
         let hash = SecretHash.of(context.capability)
         let limiter = services.requestLimiter
         let found = try await limiter.checkCredentials(String?.none, of: request, context, letsRightPass: true) {
-            let isKnown = known.contains(hash)
             let endpoint =
-                isKnown
+                try rates.admit(hash, at: services.clock.now)
                 ? try await store.webPushEndpoint(keyHash: hash)
                 : try await limiter.lookUp(of: request, context) { try await store.webPushEndpoint(keyHash: hash) }
-            known.note(hash, isThere: endpoint != nil)
+            rates.note(hash, isThere: endpoint != nil, at: services.clock.now)
             return endpoint
         }
         guard let endpoint = found, let application = try await store.application(endpoint.applicationKey) else {
@@ -179,7 +176,9 @@ package struct WebPushRoutes: Sendable {
         _ request: Request, _ context: APIContext, _ device: Device, _ platform: Platform
     ) async throws -> Response {
         let endpoint = try await endpoint(of: device, context)
-        let messages = try await store.messages(at: endpoint.key)
+        let messages = try await services.shares.holding(.searches, for: try await .of(platform, in: store)) {
+            try await store.messages(at: endpoint.key)
+        }
         var json = JSONWriter()
         json.object { json in
             json.array("messages", messages) { json, message in
@@ -237,35 +236,40 @@ extension APIError {
         let limit = EndpointRates.limit
         return APIError(
             .tooManyRequests,
-            "More than \(limit.perSecond) messages a second to one endpoint, \(limit.burst) at once; try again in "
+            "More than \(limit.perSecond) requests a second to one endpoint, \(limit.burst) at once; try again in "
                 + "\(wait.wholeSeconds) s", headers: [.retryAfter: String(wait.wholeSeconds)])
     }
 }
 
-/// Capabilities that led somewhere, by their hashes: they are looked up whatever others guess.
-private final class KnownCapabilities: Sendable {
-    private let hashes = Mutex(BoundedCache<[UInt8], Bool>(countMax: 65_536))
-
-    func contains(_ hash: [UInt8]) -> Bool { hashes.withLock { $0.value(for: hash) != nil } }
-
-    func note(_ hash: [UInt8], isThere: Bool) {
-        hashes.withLock { if isThere { $0.set(true, for: hash) } else { $0.remove(hash) } }
-    }
-}
-
-/// Limits the messages to each endpoint, so that a flood to one device is nobody else's matter.
+/// Limits the requests to each endpoint, so that a flood to one device is nobody else's matter. A capability that it knows is looked up
+/// whatever others guess.
 private final class EndpointRates: Sendable {
-    private let buckets = Mutex(BoundedCache<Key<WebPushEndpoint>, TokenBucket>(countMax: 65_536))
+    /// By the hash of the capability.
+    private let buckets = Mutex(BoundedCache<[UInt8], TokenBucket>(countMax: 65_536))
 
     /// A conversation of several people, with room for what came while an application server was down.
     static let limit = RateLimit(perSecond: 5, burst: 100)
 
-    /// Counts a message; returns the time to wait where it is one too many.
-    func wait(of endpoint: Key<WebPushEndpoint>, at now: Instant) -> Duration? {
+    /// Counts a request before the database is asked; false for a capability that has not led anywhere yet. Throws where it is one too
+    /// many.
+    func admit(_ hash: [UInt8], at now: Instant) throws(APIError) -> Bool {
+        let (isKnown, wait) = buckets.withLock { buckets -> (Bool, Duration?) in
+            guard var bucket = buckets.value(for: hash) else { return (false, nil) }
+            let wait = bucket.take(under: Self.limit, at: now)
+            buckets.set(bucket, for: hash)
+            return (true, wait)
+        }
+        if let wait { throw .tooFast(wait: wait) }
+        return isKnown
+    }
+
+    func note(_ hash: [UInt8], isThere: Bool, at now: Instant) {
         buckets.withLock { buckets in
-            var bucket = buckets.value(for: endpoint) ?? TokenBucket(Self.limit, at: now)
-            defer { buckets.set(bucket, for: endpoint) }
-            return bucket.take(under: Self.limit, at: now)
+            guard isThere else { return buckets.remove(hash) }
+            guard buckets.value(for: hash) == nil else { return }
+            var bucket = TokenBucket(Self.limit, at: now)
+            _ = bucket.take(under: Self.limit, at: now)
+            buckets.set(bucket, for: hash)
         }
     }
 }
