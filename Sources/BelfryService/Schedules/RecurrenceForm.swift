@@ -12,20 +12,25 @@ enum RecurrenceForm {
                     ("rule", "By a rule (RRULE)"),
                 ]),
             .text(
-                "start", "First day, and the time of each day", hint: "In the time zone below.", type: "datetime-local"),
-            .text("time_zone", "Time zone", hint: "Such as Europe/Vienna, or UTC."),
+                "start", "First day, and the time of each day", hint: "In the time zone below.", type: "datetime-local"
+            ).only(for: "repeat", each),
+            .text("time_zone", "Time zone", hint: "Such as Europe/Vienna, or UTC.").only(for: "repeat", each),
             .check(
                 "repeat_local", "By the clock of each recipient",
                 hint:
                     "Each time goes round the world in up to 26 hours. The time zone is that of devices where none is known."
-            ),
+            ).only(for: "repeat", each),
             .select(
                 "repeat_past", "Where the first time is past", "",
                 [("", "Do not send it"), ("send", "Send it at once"), ("next_day", "Send it the next day")],
-                hint: "By the clock of each recipient."),
-            .text("interval", "Every … days, weeks or months", hint: "Empty: each.", type: "number"),
+                hint: "By the clock of each recipient."
+            ).only(for: "repeat", each),
+            .text("interval", "Every … days, weeks or months", hint: "Empty: each.", type: "number")
+                .only(for: "repeat", ["daily", "weekly", "monthly"]),
         ]
-            + zip(RecurrenceRule.weekdays, weekdays).map { Field.check("day-\($0)", "On \($1)s") }
+            + zip(RecurrenceRule.weekdays, weekdays).map {
+                Field.check("day-\($0)", "On \($1)s").only(for: "repeat", ["weekly"])
+            }
             + [
                 .select(
                     "month_day", "Every month", "",
@@ -33,14 +38,20 @@ enum RecurrenceForm {
                         ("", "On the date of the first day"), ("last", "On its last day"),
                         ("weekday", "On the weekday of the first day, such as the 2nd Monday"),
                         ("last_weekday", "On its last such weekday"),
-                    ]),
-                .text("until", "Last day", hint: "Empty: it goes on.", type: "date"),
-                .area("except", "Not on", hint: "Days such as 2026-12-24, one a line."),
+                    ]
+                ).only(for: "repeat", ["monthly"]),
+                .text("until", "Last day", hint: "Empty: it goes on.", type: "date").only(for: "repeat", each),
+                .area("except", "Not on", hint: "Days such as 2026-12-24, one a line.").only(for: "repeat", each),
                 .select(
                     "missed", "Times that pass while the server is down", "",
-                    [("", "Send one, as soon as it runs"), ("skip", "Skip them")]),
-                .text("rule", "Rule", hint: "For “By a rule”: such as FREQ=MONTHLY;BYDAY=1MO,-1FR;COUNT=12."),
+                    [("", "Send one, as soon as it runs"), ("skip", "Skip them")]
+                ).only(for: "repeat", each),
+                .text("rule", "Rule", hint: "For “By a rule”: such as FREQ=MONTHLY;BYDAY=1MO,-1FR;COUNT=12.")
+                    .only(for: "repeat", ["rule"]),
             ], isFolding: true)
+
+    /// Every choice but "Once".
+    private static let each = ["daily", "weekly", "monthly", "rule"]
 
     private static let weekdays = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 
