@@ -172,7 +172,13 @@ struct Form: Component {
                 }
             }
         }
-        self.problem = field.isEmpty ? problem : "\(field) \(problem)"
+        self.problem = field.isEmpty ? problem : "\(Self.words(for: field)) \(problem)"
+    }
+
+    /// The name of a field that no form has, as people read it: `message.web.app_badge` is “Message › web › app badge”.
+    private static func words(for field: String) -> String {
+        let words = field.replacing("_", with: " ").replacing(".", with: " › ")
+        return "“\(words.prefix(1).uppercased())\(words.dropFirst())”"
     }
 
     /// A problem with labels in place of those names of fields that only APIs have.
