@@ -36,7 +36,9 @@ extension Admin {
             return try Response(
                 AnalyticsReply(
                     by: (width == .hour ? Width.hour : .day).rawValue,
-                    buckets: buckets.map { .init(start: $0.start.text, counts: $0.counts.named) }))
+                    buckets: buckets.map {
+                        .init(start: $0.start.text, counts: $0.counts.named, activity: .init($0.activity))
+                    }))
         }
 
         /// The heartbeats of the last hour, unless another period is requested.

@@ -98,8 +98,11 @@ struct PeriodCounts: Sendable {
     let until: Instant
     private let zone: ZoneInfo
     /// The hours or days of the period, numbered from 1970.
-    private let numbers: ClosedRange<Int64>
+    let numbers: ClosedRange<Int64>
     private var byNumber: [Int64: AnalyticsCounts] = [:]
+    private var activities: [Int64: PlatformActivity] = [:]
+    /// The sum over the period.
+    private(set) var activity = PlatformActivity()
     private(set) var byPlatform: [Key<Platform>: AnalyticsCounts] = [:]
 
     init(_ period: Period, until now: Instant, in zone: ZoneInfo = Viewer.current.zone) {
@@ -122,9 +125,8 @@ struct PeriodCounts: Sendable {
 
     mutating func add(_ platforms: [Platform], in store: any Store) async throws {
         let start = start(of: numbers.lowerBound - period.columns)
-        for platform in platforms {
-            add(try await store.counts(on: platform.key, from: start, until: until, by: .hour), of: platform.key)
-        }
+        let found = try await store.counts(on: platforms.map(\.key), from: start, until: until, by: .hour)
+        for (platform, buckets) in found { add(buckets, of: platform) }
     }
 
     /// - Parameter buckets: by the hour.
@@ -132,8 +134,10 @@ struct PeriodCounts: Sendable {
         for bucket in buckets {
             let number = Self.number(of: bucket.start, period, zone)
             byNumber[number, default: [:]].merge(bucket.counts, uniquingKeysWith: +)
+            activities[number, default: PlatformActivity()] += bucket.activity
             guard numbers.contains(number) else { continue }
             byPlatform[platform, default: [:]].merge(bucket.counts, uniquingKeysWith: +)
+            activity += bucket.activity
         }
     }
 
@@ -141,7 +145,9 @@ struct PeriodCounts: Sendable {
 
     private func count(_ kind: AnalyticsKind, _ number: Int64) -> Int { Int(byNumber[number]?[kind] ?? 0) }
 
-    private func name(_ number: Int64) -> String {
+    func activity(_ number: Int64) -> PlatformActivity { activities[number] ?? PlatformActivity() }
+
+    func name(_ number: Int64) -> String {
         let local = zone.local(at: start(of: number))
         return period == .day ? local.timeText : local.dayText
     }
@@ -171,9 +177,12 @@ struct PeriodCounts: Sendable {
     /// A line for each hour or day that has any, with the time of its start.
     func csv(_ kinds: [AnalyticsKind]) -> String {
         let lines = numbers.filter { byNumber[$0] != nil }.map { number in
-            "\(start(of: number).text)," + kinds.map { String(count($0, number)) }.joined(separator: ",")
+            ([start(of: number).text] + kinds.map { String(count($0, number)) } + activityCells(number))
+                .joined(separator: ",")
         }
-        return (["start," + kinds.map(\.word).joined(separator: ",")] + lines).map { $0 + "\r\n" }.joined()
+        return ([(["start"] + kinds.map(\.word) + Self.activityColumns).joined(separator: ",")] + lines).map {
+            $0 + "\r\n"
+        }.joined()
     }
 }
 

@@ -52,7 +52,7 @@ package struct PlatformActivity: Sendable, Hashable {
             let end = seen + Double(count)
             if count > 0, end >= wanted {
                 return .milliseconds(
-                    Int64((from + (Double(bound) - from) * (wanted - seen) / Double(count)).rounded(.up)))
+                    Int64((from + (Double(bound) - from) * (wanted - seen) / Double(count)).rounded()))
             }
             (seen, from) = (end, Double(bound))
         }

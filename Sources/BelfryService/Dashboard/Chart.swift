@@ -6,6 +6,7 @@ struct Chart: Component {
     private let series: [String]
     private let columns: [Column]
     private let unit: Unit
+    private let drawsLines: Bool
 
     /// A column of the chart: its name and a value for each series, nil where there is none.
     struct Column: Sendable {
@@ -26,9 +27,12 @@ struct Chart: Component {
     /// The most bars. More would be thinner than their gaps.
     private static let barsMax = 60
 
-    /// - Parameter series: the names of the values of each column.
-    init(_ label: String, series: [String], _ columns: [Column], unit: Unit = .count) {
+    /// - Parameters:
+    ///   - series: the names of the values of each column.
+    ///   - drawsLines: whether even few columns are lines.
+    init(_ label: String, series: [String], _ columns: [Column], unit: Unit = .count, drawsLines: Bool = false) {
         (self.label, self.series, self.columns, self.unit) = (label, series, columns, unit)
+        self.drawsLines = drawsLines || unit == .perMille
     }
 
     var content: [any HTML] {
@@ -80,7 +84,7 @@ struct Chart: Component {
                 let y = (Self.height * Double(step) / Double(steps)).short
                 Tag("line", ["x1": 0, "x2": width, "y1": y, "y2": y])
             }
-            if unit != .perMille, columns.count * series.count <= Self.barsMax {
+            if !drawsLines, columns.count * series.count <= Self.barsMax {
                 bars
             } else {
                 for number in series.indices {

@@ -17,26 +17,31 @@ struct OverviewPages {
     @Sendable private func overview(_ visit: DashboardRequest) async throws -> PageAnswer {
         let applications = try await visit.applications()
         guard !applications.isEmpty else { return .page(Self.welcome(mayCreate: visit.mayCreateApplications)) }
-        var (rows, counts) = ([[[Value]]](), PeriodCounts(visit.period, until: visit.services.clock.now))
-        var (matters, devices) = ([Alert](), 0)
+        var counts = PeriodCounts(visit.period, until: visit.services.clock.now)
+        var (matters, devices, active) = ([Alert](), 0, Int?(0))
+        var shown: [(application: Application, platforms: [Platform], devices: Int)] = []
         try await visit.searching(nil) {
             for application in applications.prefix(Self.applicationsMax) {
                 let platforms = try await visit.services.store.platforms(of: application.key)
-                var own = 0
-                for platform in platforms { own += try await visit.services.store.deviceCount(on: platform.key) }
-                try await counts.add(platforms, in: visit.services.store)
-                let sent = platforms.reduce(0) { $0 + Int(counts.byPlatform[$1.key]?[.sent] ?? 0) }
-                devices += own
+                let own = try await visit.deviceCounts(of: platforms)
+                let sum = own.devices.values.reduce(0, +)
+                devices += sum
+                active = active.flatMap { all in own.active.map { all + $0 } }
                 matters += try await visit.matters(of: platforms, application)
-                rows.append([
-                    [.link(application.name, Address.of(application))], [.number(platforms.count)], [.number(own)],
-                    [.number(sent)],
-                ])
+                shown.append((application, platforms, sum))
             }
+            try await counts.add(shown.flatMap(\.platforms), in: visit.services.store)
+        }
+        let rows: [[[Value]]] = shown.map { application, platforms, devices in
+            [
+                [.link(application.name, Address.of(application))], [.number(platforms.count)], [.number(devices)],
+                [.number(platforms.reduce(0) { $0 + Int(counts.byPlatform[$1.key]?[.sent] ?? 0) })],
+            ]
         }
         matters += try await visit.damageMatters(applications)
         matters += try await visit.nodeMatters()
-        var page = Self.page(rows, counts, matters, devices: devices, applications: applications.count)
+        var page = Self.page(
+            rows, counts, matters, devices: devices, active: active, applications: applications.count)
         page.tabs = Period.tabs(Address.path(), current: visit.period)
         if visit.mayCreateApplications {
             page.actions = [Link("New application", Address.path("apps", "new"), isMain: true)]
@@ -68,7 +73,7 @@ struct OverviewPages {
     }
 
     static func page(
-        _ rows: [[[Value]]], _ counts: PeriodCounts, _ matters: [Alert], devices: Int, applications: Int
+        _ rows: [[[Value]]], _ counts: PeriodCounts, _ matters: [Alert], devices: Int, active: Int?, applications: Int
     ) -> PageView {
         var page = PageView("Overview")
         page.stats = [
@@ -85,7 +90,7 @@ struct OverviewPages {
             Table(
                 "Applications", ["Name", "#Platforms", "#Devices", "#Sent"], rows, empty: "No applications yet.")
         }
-        page.sections += [chart, table]
+        page.sections += [chart] + counts.activitySections(active: active, registered: devices) + [table]
         return page
     }
 
@@ -95,26 +100,17 @@ struct OverviewPages {
     {
         let store = visit.services.store
         let platforms = try await store.platforms(of: application.key)
-        let receipts = try await store.receipts(of: application.key, before: nil, limit: 50)
+        let receipts = try await store.receipts(of: application.key, before: nil, limit: 8)
         let (counts, devices, active) = try await visit.searching(application) {
-            var devices: [Key<Platform>: Int] = [:]
-            var active: Int? = 0
-            for platform in platforms {
-                let all = try await store.deviceCount(on: platform.key)
-                let inactive = try await store.inactiveDeviceCount(on: platform.key)
-                devices[platform.key] = all
-                active = active.flatMap { sum in inactive.map { sum + all - $0 } }
-            }
-            return (try await visit.counts(of: platforms, visit.period), devices, active)
+            let own = try await visit.deviceCounts(of: platforms)
+            return (try await visit.counts(of: platforms, visit.period), own.devices, own.active)
         }
-        let latest = Array(receipts.prefix(8))
         let maySend = visit.may(.send, Permission.Subject(application))
         var page = Self.page(
             application, platforms, devices, active: active, counts,
             try await visit.matters(of: platforms, application) + visit.damageMatters([application]),
-            delivery: DeliveryCharts(receipts),
             pushes: PushPages.table(
-                latest, try await visit.summaries(of: latest), application, mayCancel: maySend,
+                receipts, try await visit.summaries(of: receipts), application, mayCancel: maySend,
                 empty: "Nothing was sent yet."))
         page.tabs = Period.tabs(Address.of(application), current: visit.period)
         if maySend {
@@ -125,7 +121,7 @@ struct OverviewPages {
 
     static func page(
         _ application: Application, _ platforms: [Platform], _ devices: [Key<Platform>: Int], active: Int?,
-        _ counts: PeriodCounts, _ matters: [Alert], delivery: DeliveryCharts, pushes: Table
+        _ counts: PeriodCounts, _ matters: [Alert], pushes: Table
     ) -> PageView {
         var page = PageView(application.name, lead: application.description)
         page.crumbs = [Link("Applications", Address.path("apps"))]
@@ -164,7 +160,9 @@ struct OverviewPages {
                     ]
                 }, empty: "No platforms yet.")
         }
-        page.sections += [chart, latest] + delivery.sections + [table]
+        let activity = counts.activitySections(
+            active: active, registered: devices.values.reduce(0, +))
+        page.sections += [chart, latest] + activity + [table]
         return page
     }
 
@@ -216,59 +214,20 @@ struct Alert: Sendable {
     }
 }
 
-/// Charts of the answers to the last pushes that are done. Belfry keeps no such numbers by the hour or day.
-struct DeliveryCharts {
-    private let receipts: [Receipt]
-
-    /// - Parameter receipts: the newest first.
-    init(_ receipts: [Receipt]) {
-        self.receipts = receipts.filter { $0.settledAt != nil && $0.devices > 0 }.reversed()
-    }
-
-    /// None without such a push.
-    var sections: [Section] {
-        guard !receipts.isEmpty else { return [] }
-        let many =
-            receipts.count == 1 ? "The last push that is done" : "The last \(receipts.count) pushes that are done"
-        let (first, last) = (times(\.firstAnswerAt), times(\.settledAt))
-        return [
-            Section("Delivery rate", text: "\(many): devices whose message was accepted, and devices that are gone.") {
-                Chart(
-                    "Devices by answer", series: ["accepted", "gone"],
-                    receipts.map { receipt in
-                        let counts = [receipt.count(.accepted), receipt.count(.gone)]
-                        return Chart.Column(name(receipt), counts.map { $0 * 1_000 / receipt.devices })
-                    }, unit: .perMille)
-            },
-            Section("Time to the provider's answer", text: "\(many): from acceptance to the answer, waits included.") {
-                Facts {
-                    Fact("First answer", .text(Self.words(first)))
-                    Fact("Last answer", .text(Self.words(last)))
-                }
-                Chart(
-                    "Time to the answers", series: ["first answer", "last answer"],
-                    zip(receipts, zip(first, last)).map { Chart.Column(name($0), [$1.0, $1.1]) }, unit: .milliseconds)
-            },
-        ]
-    }
-
-    private func name(_ receipt: Receipt) -> String { receipt.push.acceptedAt.minute }
-
-    private func times(_ end: (Receipt) -> Instant?) -> [Int?] {
-        receipts.map { receipt in
-            end(receipt).map { Int(clamping: max(0, ($0 - receipt.push.acceptedAt).milliseconds)) }
-        }
-    }
-
-    private static func words(_ times: [Int?]) -> String {
-        let times = times.compactMap(\.self).sorted()
-        guard !times.isEmpty else { return "none" }
-        let (half, most) = (times[(times.count - 1) / 2], times[(times.count - 1) * 99 / 100])
-        return "half within \(Chart.Unit.milliseconds.text(half)), 99 % within \(Chart.Unit.milliseconds.text(most))"
-    }
-}
-
 extension DashboardRequest {
+    /// The devices of each platform, and how many of all are active; nil where too many are not.
+    func deviceCounts(of platforms: [Platform]) async throws -> (devices: [Key<Platform>: Int], active: Int?) {
+        var devices: [Key<Platform>: Int] = [:]
+        var active: Int? = 0
+        for platform in platforms {
+            let all = try await services.store.deviceCount(on: platform.key)
+            let inactive = try await services.store.inactiveDeviceCount(on: platform.key)
+            devices[platform.key] = all
+            active = active.flatMap { sum in inactive.map { sum + all - $0 } }
+        }
+        return (devices, active)
+    }
+
     /// The applications that the person may see, by name.
     func applications() async throws -> [Application] {
         try await services.store.applications(seenBy: person).byName

@@ -442,6 +442,27 @@ extension Admin {
         package struct Bucket: Codable, Sendable {
             package let start: String
             package let counts: [String: Int64]
+            package let activity: Activity
+        }
+
+        /// Devices that came and went, and final answers of devices, with the times to the provider's acceptance.
+        package struct Activity: Codable, Sendable {
+            package let joined: Int64
+            package let opted_out: Int64
+            package let gone: Int64
+            package let lost: Int64
+            package let accepted: Int64
+            package let failed: Int64
+            @OrNull package var accepted_p50_ms: Int64?
+            @OrNull package var accepted_p99_ms: Int64?
+
+            package init(_ activity: PlatformActivity) {
+                (joined, opted_out) = (activity[.joined], activity[.optedOut])
+                (gone, lost) = (activity[.gone], activity[.lost])
+                (accepted, failed) = (activity.accepted, activity[.failed])
+                accepted_p50_ms = activity.time(ofShare: 0.5)?.milliseconds
+                accepted_p99_ms = activity.time(ofShare: 0.99)?.milliseconds
+            }
         }
     }
 

@@ -106,6 +106,39 @@ import Testing
     }
 }
 
+@Suite struct ActivityPageTests {
+    @Test func `overview and application show devices, answers and times`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "dairy")
+        let path = "/apps/\(contents.application.uuid.lowercased)"
+        #expect(!(try await browser.get(path)).contains("Delivery rate"))
+        try await dashboard.store.resume(contents.platform.key)
+        let store = dashboard.store
+        for fanOut in try await store.claimFanOuts(atMost: 9, lanes: Lane.allCases, for: .seconds(60)) {
+            let found = try await store.devices(in: fanOut, after: nil, limit: 9)
+            _ = try await store.advance(FanOutStep(fanOut: fanOut, batches: [found], isLast: true))
+        }
+        for batch in try await store.claimBatches(BatchClaim(burstsMax: 9, roomElsewhere: 9, lease: .seconds(60))) {
+            let answers = batch.devices.map { _ in Answer.accepted }
+            _ = try await store.settle(
+                Settlement(batch: batch, answers: answers, retryAt: nil, acceptedAt: contents.push.acceptedAt))
+        }
+        try await RegistrationService(store: dashboard.store).unregister(
+            contents.device.uuid, on: contents.platform.key)
+        for page in ["?period=24h", "\(path)?period=24h"] {
+            let text = try await browser.get(page).text
+            for words in [
+                "Joined and lost, 24h", "joined 1; opted out 1; lost 0", "accepted 100 %", "half within 50 ms",
+            ] {
+                #expect(text.contains(words), "\(page) \(words)")
+            }
+        }
+        let csv = try await browser.get("\(path)/analytics.csv?period=24h")
+        #expect(csv.contains(",1,1,0,0,0,50,99\r\n"))
+    }
+}
+
 extension Store {
     /// Indexes new devices.
     fileprivate func index(_ sizes: SearchIndexSizes) async throws {

@@ -11,9 +11,9 @@ import Testing
         #expect(Chart.ceiling(value) == top)
     }
 
-    private func html(_ chart: Chart) -> String {
+    private func html(_ part: any HTML) -> String {
         var page = HTMLWriter(Shell())
-        chart.write(to: &page)
+        part.write(to: &page)
         return page.text
     }
 
@@ -59,7 +59,10 @@ import Testing
         let page = html(counts.chart([.sent]))
         #expect(page.contains("<title>2026-03-29: sent 6; period before 8</title>"))
         #expect(page.contains("<title>2026-03-28: sent 1; period before 0</title>"))
-        #expect(counts.csv([.sent]) == "start,sent\r\n2026-03-27T23:00:00.000Z,1\r\n2026-03-28T23:00:00.000Z,6\r\n")
+        let head = "start,sent,joined,opted out,gone,lost otherwise,not delivered,half within ms,99 % within ms\r\n"
+        #expect(
+            counts.csv([.sent])
+                == head + "2026-03-27T23:00:00.000Z,1,0,0,0,0,0,,\r\n2026-03-28T23:00:00.000Z,6,0,0,0,0,0,,\r\n")
     }
 
     @Test func `a rate is of what was sent then`() throws {
@@ -70,5 +73,35 @@ import Testing
         let page = html(counts.rates())
         #expect(page.contains("<title>10:00: opened of sent 12.5 %</title>"))
         #expect(page.contains("<title>09:00: —</title>"))
+    }
+
+    @Test func `devices are counted back from now`() throws {
+        let now = try #require(Instant(text: "2026-03-29T10:30:00Z"))
+        var counts = PeriodCounts(.week, until: now, in: .utc)
+        var (today, before) = (PlatformActivity(), PlatformActivity())
+        today.add(5, .joined)
+        today.add(2, .optedOut)
+        today.add(1, .gone)
+        today.add(3, .failed)
+        today.add(9, acceptedWithin: .milliseconds(80))
+        before.add(4, .joined)
+        counts.add(
+            [
+                AnalyticsBucket(start: now + .seconds(-1_800), counts: [:], activity: today),
+                AnalyticsBucket(start: now + .seconds(-7 * 86_400), counts: [:], activity: before),
+            ], of: Key(1))
+        let page = counts.activitySections(active: 10, registered: 20).map(html).joined()
+        #expect(page.contains("<title>2026-03-29: active devices 10; period before 8</title>"))
+        #expect(page.contains("<title>2026-03-28: active devices 8; period before 4</title>"))
+        #expect(page.contains("<title>2026-03-29: joined 5; opted out 2; lost 1; period before 4</title>"))
+        #expect(page.contains("<title>2026-03-29: accepted 75 %</title>"))
+        #expect(page.contains("<title>2026-03-29: half within 50 ms; 99 % within 99 ms</title>"))
+        let all = counts.activitySections(active: nil, registered: 20).map(html).joined()
+        #expect(all.contains("<title>2026-03-28: devices, inactive included 15; period before 11</title>"))
+    }
+
+    @Test func `a platform without answers has no rate`() {
+        let counts = PeriodCounts(.day, until: .zero, in: .utc)
+        #expect(counts.activitySections(active: 0, registered: 0).count == 1)
     }
 }
