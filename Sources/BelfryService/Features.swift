@@ -13,7 +13,8 @@ extension Schema {
         UnknownFieldsMigration.self, ProbesMigration.self, NamesWithoutBlanks.self, ComposeDraftMigration.self,
         RecurrenceMigration.self, SegmentMigration.self, TemplateMigration.self, DeviceReportMigration.self,
         PacingMigration.self, CampaignMigration.self, StartedScheduleMigration.self, FollowUpMigration.self,
-        ReminderMigration.self, PersonZoneMigration.self, ActivityMigration.self, WebPushMigration.self,
+        ReminderMigration.self, PersonZoneMigration.self, ActivityMigration.self, EndpointKindMigration.self,
+        WebPushMigration.self,
     ]
 }
 
@@ -50,7 +51,8 @@ extension RouteMaker {
             + SegmentPages(make: self).routes
             + UserPages(make: self).routes + AnalyticsPages(make: self).routes + PlacePages(make: self).routes
             + GroupPages(make: self).routes + GeofencePages(make: self).routes
-            + ImportPages(make: self).routes + LogPages(make: self).routes + PeoplePages(make: self).routes
+            + ImportPages(make: self).routes + TokenGatewayPages(make: self).routes + LogPages(make: self).routes
+            + PeoplePages(make: self).routes
             + TenantPages(make: self).routes + ServerPages(make: self).routes + ServerLogPages(make: self).routes
             + KeyPages(make: self).routes + AuditPages(make: self).routes
             + AccountPages(make: self).routes + SearchPages(make: self).routes
@@ -79,7 +81,10 @@ extension Shell {
         ("Insights", [("Analytics", "analytics"), ("Live log", "logs")]),
         (
             "Set-up",
-            [("First steps", "setup"), ("Platforms", "platforms"), ("Import", "import"), ("Settings", "settings")]
+            [
+                ("First steps", "setup"), ("Platforms", "platforms"), ("Import", "import"), ("Gateways", "gateways"),
+                ("Settings", "settings"),
+            ]
         ),
     ]
 

@@ -20,7 +20,7 @@ extension CommandTests.AuditedCommandTests {
         "topic show", "schedule list", "schedule show", "location list", "location show", "geofence list",
         "geofence show", "user list", "user show", "acrobits reporter list",
         "acrobits app-id list", "acrobits selector", "carma account list", "carma app list", "carma trigger list",
-        "genero tokens", "gateway credential list", "audit",
+        "genero tokens", "gateway list", "gateway credential list", "audit",
     ]
     /// They take a second person. `CampaignAPITests` has them.
     private static let approving: Set = ["campaign approve"]
@@ -191,6 +191,15 @@ extension CommandTests.AuditedCommandTests {
         try await runner.run("user erase", "emma", "--app", app, leaves: "user.erase")
         try await runner.run("genero enable", "--app", app, leaves: "open_endpoint.create")
         try await runner.run("genero disable", "--app", app, leaves: "open_endpoint.delete")
+        let gateway = try JSONValue(
+            json: try await runner.run(
+                "gateway open", "mattermost", "--app", app, "--json", leaves: "open_endpoint.create"
+            ).out.utf8)
+        #expect(gateway["path"]?.stringValue?.hasPrefix("/mattermost/") == true, "\(gateway)")
+        let gateways = try await runner.installation.run("gateway", "list", "--app", app)
+        #expect(gateways.out.contains("mattermost"), "\(gateways)")
+        try await runner.run(
+            "gateway close", gateway["endpoint_id"]?.flat ?? "", "--app", app, leaves: "open_endpoint.delete")
         try await runner.run("device delete", device, "--app", app, leaves: "device.deactivate")
         try await runner.run("device erase", device, "--app", app, leaves: "device.erase")
 

@@ -24,6 +24,10 @@ package struct OpenEndpoint: Sendable, Hashable {
         case acrobitsReporter = "acrobits-reporter"
         /// The push mediator of Acrobits.
         case acrobitsMediator = "acrobits-mediator"
+        /// The gateways of servers that give the device tokens with each message; see `TokenGateway`.
+        case matrix, mattermost
+        case rocketChat = "rocket-chat"
+        case gorush
     }
 
     package static let allowedMax = 64

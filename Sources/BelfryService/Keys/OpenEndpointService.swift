@@ -11,6 +11,7 @@ package struct OpenEndpointService: Sendable {
         _ kind: OpenEndpoint.Kind, of application: Application, allowed: [String] = [],
         options: [String: String] = [:], isPlain: Bool = false, by author: AuditAuthor
     ) async throws -> (endpoint: OpenEndpoint, key: String) {
+        let options = kind.takesTokens ? try await platforms(options, of: application, kind) : options
         let key = UUID().lowercased.replacing("-", with: "")
         let new = try NewOpenEndpoint(
             kind: kind, application: application.key, keyHash: SecretHash.of(key), allowed: allowed, options: options,

@@ -176,29 +176,33 @@ extension Schema {
             ) \(.byID);
             CREATE UNIQUE INDEX gateway_feedback_device ON gateway_feedback (platform_id, device_id);
 
-            -- The active devices of the applications that apps of Genero register with.
-            CREATE VIEW genero_token_of_application AS
-            SELECT active.application_id, active.id, notification_type, coalesce(spelling, token_text) AS registration_token,
-                   coalesce(badge, 0) AS badge_number, app_user, reg_date
-              FROM (SELECT device.id, device.platform_id, platform.application_id,
-                           CASE WHEN platform.kind = 'ios' THEN 'APNS' ELSE 'FCM' END AS notification_type,
-                           CASE WHEN platform.kind = 'ios'
-                                THEN \(sqlite: "lower(hex(device.token))", postgres: "encode(device.token, 'hex')")
-                                ELSE \(sqlite: "CAST(device.token AS TEXT)", postgres: "convert_from(device.token, 'UTF8')")
-                           END AS token_text,
-                           coalesce(device.custom_user_id, '') AS app_user,
-                           \(registeredAt) AS reg_date
-                      FROM platform JOIN device ON device.platform_id = platform.id
-                     WHERE platform.application_id IN (SELECT application_id FROM open_endpoint WHERE kind = 'genero')
-                       AND device.reach > 0 AND platform.kind IN ('ios', 'android', 'android-fcm')) AS active
-              LEFT JOIN device_detail
-                ON device_detail.platform_id = active.platform_id AND device_detail.device_id = active.id;
-
-            -- Just the columns of the table `tokens` that Genero's token maintainer kept, for push providers that read it.
-            CREATE VIEW genero_tokens AS
-            SELECT id, notification_type, registration_token, badge_number, app_user, reg_date
-              FROM genero_token_of_application;
+            \(generoViews)
             """)
+
+    static let generoViews: SQLText = """
+        -- The active devices of the applications that apps of Genero register with.
+        CREATE VIEW genero_token_of_application AS
+        SELECT active.application_id, active.id, notification_type, coalesce(spelling, token_text) AS registration_token,
+               coalesce(badge, 0) AS badge_number, app_user, reg_date
+          FROM (SELECT device.id, device.platform_id, platform.application_id,
+                       CASE WHEN platform.kind = 'ios' THEN 'APNS' ELSE 'FCM' END AS notification_type,
+                       CASE WHEN platform.kind = 'ios'
+                            THEN \(sqlite: "lower(hex(device.token))", postgres: "encode(device.token, 'hex')")
+                            ELSE \(sqlite: "CAST(device.token AS TEXT)", postgres: "convert_from(device.token, 'UTF8')")
+                       END AS token_text,
+                       coalesce(device.custom_user_id, '') AS app_user,
+                       \(registeredAt) AS reg_date
+                  FROM platform JOIN device ON device.platform_id = platform.id
+                 WHERE platform.application_id IN (SELECT application_id FROM open_endpoint WHERE kind = 'genero')
+                   AND device.reach > 0 AND platform.kind IN ('ios', 'android', 'android-fcm')) AS active
+          LEFT JOIN device_detail
+            ON device_detail.platform_id = active.platform_id AND device_detail.device_id = active.id;
+
+        -- Just the columns of the table `tokens` that Genero's token maintainer kept, for push providers that read it.
+        CREATE VIEW genero_tokens AS
+        SELECT id, notification_type, registration_token, badge_number, app_user, reg_date
+          FROM genero_token_of_application;
+        """
 
     /// The time in UTC, with milliseconds.
     private static let registeredAt: SQLText = """

@@ -6,8 +6,9 @@ import Foundation
 
 struct GatewayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "gateway", abstract: "Let senders of Apple's binary protocol in: docs/compatibility/genero.md.",
-        subcommands: [Credential.self])
+        commandName: "gateway",
+        abstract: "Let servers in that give device tokens: docs/Gateways.md; and senders of Apple's binary protocol.",
+        subcommands: [Open.self, Listing.self, Close.self, Credential.self])
 
     struct Credential: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

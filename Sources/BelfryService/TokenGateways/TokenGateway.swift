@@ -1,0 +1,246 @@
+import Crypto
+import FoundationEssentials
+import Synchronization
+
+/// Sends to device tokens that callers give with each message: chat servers and back ends that keep the tokens themselves.
+///
+/// A token that no device has is registered by its first message. An accepted message is durable, as every push is. The answer then waits for a
+/// while for the provider's verdict, because the callers' protocols name dead tokens in it. Without a verdict in time the message counts as
+/// accepted, and a verdict that comes later is the answer to the next message for the token.
+struct TokenGateway: Sendable {
+    private let services: Services
+    private var store: any Store { services.store }
+    /// How long an answer waits for the provider.
+    private let verdictWait: Duration
+    private let late = LateVerdicts()
+    private let places = WaitingPlaces()
+
+    static let verdictWait = Duration.seconds(5)
+    /// A dead token is tried again after this, since a token may come back to life and its caller has no other way to say so.
+    static let deadFor = Duration.seconds(86_400)
+
+    init(_ services: Services, verdictWait: Duration = Self.verdictWait) {
+        self.services = services
+        self.verdictWait = verdictWait
+    }
+
+    /// A message for one or more devices of a platform.
+    struct Message: Sendable {
+        let content: Push.Content
+        var expiresAt: Instant?
+        /// A message with the same id is not sent again.
+        var id: UUID?
+        /// When the caller got the tokens: older verdicts do not count.
+        var tokensSince: Instant?
+    }
+
+    /// The id of a message that a caller repeats with the same parts.
+    static func id(of endpoint: Key<OpenEndpoint>, _ parts: [String]) -> UUID {
+        var hash = SHA256()
+        for part in ["\(endpoint)"] + parts { hash.update(data: Array("\(part.utf8.count):\(part)".utf8)) }
+        return hash.finalize().withUnsafeBytes { UUID(bytes: UnsafeRawBufferPointer(rebasing: $0.prefix(16))) }
+            ?? UUID()
+    }
+
+    /// Accepts a message, and returns the answer for each token: `pending` where there is none yet.
+    ///
+    /// Throws `InvalidInput` where the platform cannot take the content.
+    ///
+    /// - Parameters:
+    ///   - tokens: up to `Batch.devicesMax`.
+    ///   - waits: whether the verdict is waited for.
+    func send(
+        _ message: Message, to tokens: [DeviceToken], on platform: Platform, waits: Bool = true
+    ) async throws -> [DeviceToken: Answer] {
+        try message.content.check(for: [platform.kind], receiptID: platform.uuid)
+        var devices: [Key<Device>: DeviceToken] = [:]
+        var answers: [DeviceToken: Answer] = [:]
+        let holders = try await store.holders(of: tokens, on: platform.key)
+        var unknown: [DeviceToken] = []
+        for token in Set(tokens) {
+            guard let holder = holders[token] else {
+                unknown.append(token)
+                continue
+            }
+            if let answer = try await knownAnswer(of: holder, message, on: platform) {
+                answers[token] = answer
+            } else if holder.isActive {
+                devices[holder.device] = token
+            } else {
+                unknown.append(token)
+            }
+        }
+        let new = try await register(unknown, on: platform)
+        for (token, device) in new { devices[device.key] = token }
+        guard !devices.isEmpty else { return answers }
+        let push = try await accept(message, to: devices.keys.sorted(), on: platform)
+        let verdicts = waits ? await verdicts(on: Array(devices.keys), of: push, for: platform.applicationKey) : [:]
+        late.note(verdicts, of: devices.keys, to: push, at: services.clock.now)
+        for (device, token) in devices { answers[token] = verdicts[device] ?? .pending }
+        await deactivate(new.map(\.1).filter { verdicts[$0.key]?.isOfUselessToken ?? false }, on: platform)
+        return answers
+    }
+
+    /// Ends devices that were registered for tokens which turn out to be none, so that a caller who makes tokens up leaves nothing that is sent
+    /// to. A fault here is none of the message's.
+    private func deactivate(_ devices: [Device], on platform: Platform) async {
+        for device in devices { try? await store.unregister(device.uuid, on: platform.key) }
+    }
+
+    private func accept(_ message: Message, to devices: [Key<Device>], on platform: Platform) async throws -> Key<Push>
+    {
+        let push = try await store.accept(
+            NewPush(
+                receiptID: message.id ?? IdempotentID.make(), applicationKey: platform.applicationKey,
+                content: message.content, audience: .all([.list(.devices(devices)), .list(.registered)]),
+                platformKeys: [platform.key], lane: devices.count <= NewPush.namedMax ? .urgent : .normal,
+                expiresAt: message.expiresAt, devices: [platform.key: devices]))
+        services.pushObserver.accepted(push.head)
+        return push.key
+    }
+
+    private func register(_ tokens: [DeviceToken], on platform: Platform) async throws -> [(DeviceToken, Device)] {
+        try await withThrowingTaskGroup(of: (DeviceToken, Device).self) { group in
+            for token in tokens {
+                group.addTask {
+                    let registration = try Registration(
+                        token: token, about: Device.About(), customUserID: .keep, topics: .keep)
+                    return (token, try await services.registrations.register(registration, as: nil, on: platform))
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    // MARK: Verdicts
+
+    /// The answer that is known without sending: that the token is dead.
+    private func knownAnswer(
+        of holder: TokenHolder, _ message: Message, on platform: Platform
+    ) async throws -> Answer? {
+        let known: (answer: Answer, since: Instant)
+        if holder.isActive {
+            guard let found = try await late.answer(of: holder.device, at: services.clock.now, in: store) else {
+                return nil
+            }
+            known = found
+        } else {
+            guard let device = try await store.device(holder.uuid, on: platform.key) else { return nil }
+            known = (.gone, device.registeredAt)
+        }
+        if let since = message.tokensSince, since > known.since { return nil }
+        return services.clock.now < known.since + Self.deadFor ? known.answer : nil
+    }
+
+    /// Asks the database, since another node may be the one that hears the verdict. A fault here is none of the message's, which is accepted.
+    private func verdicts(
+        on devices: [Key<Device>], of push: Key<Push>, for application: Key<Application>
+    ) async -> [Key<Device>: Answer] {
+        guard let place = places.take(for: application) else { return [:] }
+        defer { place.end() }
+        let deadline = ContinuousClock.now + verdictWait
+        var pause = Duration.milliseconds(10)
+        while true {
+            let answers = (try? await store.answers(in: push)) ?? [:]
+            let left = deadline - .now
+            guard left > .zero, devices.contains(where: { answers[$0] ?? .pending == .pending }),
+                (try? await Task.sleep(for: min(pause, left))) != nil
+            else { return answers }
+            pause = min(pause * 2, .milliseconds(250))
+        }
+    }
+}
+
+extension Answer {
+    /// Whether the token will never work: it ended, or never was one.
+    var isOfDeadToken: Bool { self == .gone || self == .refused(.badToken) }
+    /// Whether it also works for none of this sender's messages.
+    var isOfUselessToken: Bool {
+        isOfDeadToken || self == .refused(.tokenOfAnotherApplication) || self == .refused(.missingToken)
+    }
+}
+
+/// Verdicts that no answer has told yet, and those on tokens that the database keeps as active, such as malformed ones.
+private final class LateVerdicts: Sendable {
+    private enum Entry {
+        /// The push whose verdict was not there in time.
+        case awaited(Key<Push>)
+        case dead(Answer, since: Instant)
+    }
+
+    private let entries = Mutex(BoundedCache<Key<Device>, Entry>(countMax: 65_536))
+
+    func note(
+        _ answers: [Key<Device>: Answer], of devices: some Sequence<Key<Device>>, to push: Key<Push>, at now: Instant
+    ) {
+        entries.withLock { entries in
+            for device in devices {
+                let answer = answers[device] ?? .pending
+                if answer == .pending {
+                    entries.set(.awaited(push), for: device)
+                } else if answer.isOfUselessToken {
+                    entries.set(.dead(answer, since: now), for: device)
+                } else {
+                    entries.remove(device)
+                }
+            }
+        }
+    }
+
+    /// nil where nothing says that the device's token is dead.
+    func answer(
+        of device: Key<Device>, at now: Instant, in store: any Store
+    ) async throws -> (answer: Answer, since: Instant)? {
+        switch entries.withLock({ $0.value(for: device) }) {
+        case nil: return nil
+        case .dead(let answer, let since): return (answer, since)
+        case .awaited(let push):
+            guard let answer = try await store.answer(of: device, in: push), answer.isOfUselessToken else { return nil }
+            entries.withLock { $0.set(.dead(answer, since: now), for: device) }
+            return (answer, now)
+        }
+    }
+}
+
+/// Bounds the answers that wait for verdicts at a time. Those beyond do not wait.
+private final class WaitingPlaces: Sendable {
+    private static let most = 256
+    private static let mostOfApplication = 64
+
+    private let counts = Mutex<[Key<Application>: Int]>([:])
+
+    struct Place: Sendable {
+        fileprivate let places: WaitingPlaces
+        fileprivate let application: Key<Application>
+
+        func end() {
+            places.counts.withLock { counts in
+                let left = (counts[application] ?? 1) - 1
+                counts[application] = left > 0 ? left : nil
+            }
+        }
+    }
+
+    /// nil where none is free.
+    func take(for application: Key<Application>) -> Place? {
+        counts.withLock { counts in
+            let own = counts[application] ?? 0
+            guard own < Self.mostOfApplication, counts.values.reduce(0, +) < Self.most else { return nil }
+            counts[application] = own + 1
+            return Place(places: self, application: application)
+        }
+    }
+}
+
+extension Store {
+    /// The answers of a push that has one batch.
+    fileprivate func answers(in push: Key<Push>) async throws -> [Key<Device>: Answer] {
+        try await read { db in
+            try db.prepared(ReceiptStatements.batches).all(push, Key<Platform>(0), Key<Device>(0), 1) { row in
+                row.withBlob(1) { devices in
+                    row.withBlob(2) { AnswerSearch.Candidate(platform: Key(0), devices: devices, answers: $0) }
+                }
+            }.first.flatMap(\.self).map { Dictionary(uniqueKeysWithValues: zip($0.devices, $0.answers)) } ?? [:]
+        }
+    }
+}

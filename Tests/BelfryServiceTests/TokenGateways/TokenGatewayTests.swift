@@ -1,0 +1,97 @@
+import BelfryTesting
+import FoundationEssentials
+import HTTPTypes
+import Testing
+
+@testable import BelfryService
+
+/// Gateways as they are opened and closed, by the admin API and at the dashboard.
+@Suite struct TokenGatewayTests {
+    @Test func `a gateway is opened for platforms of its application alone`() async throws {
+        let server = try await TestAdminServer()
+        let own = try await server.resources("own")
+        let other = try await server.resources("other")
+        let path = "apps/\(own.application.uuid.lowercased)/open-endpoints"
+        func open(_ kind: String, _ platform: String?) async throws -> TestAnswer {
+            let options = platform.map { #","options":{"org.example.app":"\#($0)"}"# } ?? ""
+            return try await server.send(.post, path, #"{"kind":"\#(kind)"\#(options)}"#)
+        }
+        let made = try await open("matrix", own.platform.uuid.uuidString)
+        #expect(made.status == 201 && made["key"]?.stringValue?.utf8.count == 32, "\(made)")
+        #expect(made["options"]?["org.example.app"] == .string(own.platform.uuid.lowercased))
+        for platform in [other.platform.uuid.lowercased, UUID().lowercased, "x"] {
+            let answer = try await open("matrix", platform)
+            #expect(answer.status == 400 && answer.text.contains("options.org.example.app"), "\(answer)")
+        }
+        // Without an app id no device would be told anything, and all would be rejected.
+        #expect(try await open("matrix", nil).status == 400)
+        for kind in ["mattermost", "rocket-chat", "gorush"] {
+            #expect(try await open(kind, nil).status == 201)
+        }
+        let kinds = try await server.store.openEndpoints(of: own.application.key).map(\.kind)
+        #expect(kinds.suffix(4) == [.matrix, .mattermost, .rocketChat, .gorush])
+    }
+
+    @Test func `the dashboard opens a gateway, shows its address, closes it`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        let contents = try await TestContents(dashboard, text: "phones")
+        let path = "/apps/\(contents.application.uuid.lowercased)/gateways"
+        let names = "names_\(contents.platform.uuid.lowercased)"
+        #expect(try await browser.get(path).contains("No gateway is open."))
+        let empty = try await browser.post(path, [("kind", "matrix"), (names, "")])
+        #expect(empty.status == .unprocessableContent && empty.contains("needs the UUID of its platform"))
+        let unknown = try await browser.post(path, [("kind", "genero"), (names, "a")])
+        #expect(unknown.status == .unprocessableContent)
+        let opened = try await browser.post(
+            path, [("kind", "matrix"), (names, "im.vector.app.ios, im.vector.app.dev")])
+        #expect(opened.contains("Shown only once") && opened.contains("/_matrix/push/v1/notify?key="))
+        let endpoint = try #require(try await dashboard.store.openEndpoints(of: contents.application.key).first)
+        #expect(Set(endpoint.options.keys) == ["im.vector.app.ios", "im.vector.app.dev"])
+        let listed = try await browser.get(path)
+        #expect(listed.contains("im.vector.app.ios: phones") && !listed.contains("?key="))
+        let close = "\(path)/\(endpoint.key)/close"
+        #expect(try await browser.post(close).contains("Servers that send through it get a 404"))
+        #expect(try await dashboard.store.openEndpoints(of: contents.application.key).count == 1)
+        _ = try await browser.post(close, [("confirmed", "yes")])
+        #expect(try await dashboard.store.openEndpoints(of: contents.application.key).isEmpty)
+        #expect(try await browser.post(close, [("confirmed", "yes")]).status == .notFound)
+        #expect(
+            try await dashboard.store.auditLog().map(\.change.action).suffix(2) == [
+                "open_endpoint.create", "open_endpoint.delete",
+            ])
+    }
+
+    @Test func `someone who may not change sees no form`() async throws {
+        let dashboard = try TestDashboard()
+        let contents = try await TestContents(dashboard, text: "phones")
+        let reader = try await dashboard.browser(
+            "reader@a.example", .readOnly, .application(contents.application.key, of: contents.application.tenantKey))
+        let path = "/apps/\(contents.application.uuid.lowercased)/gateways"
+        #expect(try await !reader.get(path).contains("Open a gateway"))
+        #expect(try await reader.post(path, [("kind", "gorush")]).status == .forbidden)
+    }
+}
+
+/// The table of open endpoints takes kinds that came later, on both engines, and keeps what it had.
+@Suite struct EndpointKindConformance {
+    @Test(arguments: Engine.allCases)
+    func `every kind of open endpoint can be stored`(engine: Engine) async throws {
+        try await TestStore.play(on: engine) { fixture in
+            let (store, application) = (fixture.store, fixture.application.key)
+            var made: [OpenEndpoint] = []
+            for (index, kind) in OpenEndpoint.Kind.allCases.enumerated() {
+                made.append(
+                    try await store.create(
+                        NewOpenEndpoint(
+                            kind: kind, application: application, keyHash: [UInt8(index)], options: ["a": "b"])))
+            }
+            #expect(try await store.openEndpoints(of: application) == made)
+            for endpoint in made {
+                #expect(
+                    try await store.openEndpoint(endpoint.kind, keyHash: [UInt8(made.firstIndex(of: endpoint) ?? 0)])
+                        == endpoint)
+            }
+        }
+    }
+}
