@@ -63,6 +63,7 @@ private final class TestServer: Sendable {
         AcrobitsRoutes(services).add(to: router)
         MediatorRoutes(services).add(to: router)
         WebPushRoutes(services).add(to: router)
+        MatrixRoutes(services, verdictWait: .zero).add(to: router)
         Contract().add(to: router)
         HealthRoutes { [] }.add(to: router)
         responder = router.buildResponder()

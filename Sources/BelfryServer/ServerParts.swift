@@ -147,6 +147,7 @@ struct ServerParts: Sendable {
             }
         ).add(to: router)
         GeneroRoutes(services).add(to: router)
+        MatrixRoutes(services).add(to: router)
         WebRoutes(
             services, providers: providers, verifiesCustomUserIDs: configuration.pcf.verifiesCustomUserIDs,
             eventsLateMax: configuration.pcf.eventsLateMax, address: configuration.dashboard.address

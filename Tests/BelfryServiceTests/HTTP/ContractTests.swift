@@ -43,7 +43,10 @@ import Testing
                 let headers: HTTPFields = header.map { [.authorization: $0] } ?? [:]
                 let status = try await client.execute(uri: route.uri, method: route.method, headers: headers).status
                 // Paths that ask for no credentials are not there for those without the key, or at another address.
-                let isKeyed = ["/acrobits/", "/pnm2", "/carma/", "/wp/"].contains { route.path.hasPrefix($0) }
+                let isKeyed = [
+                    "/acrobits/", "/pnm2", "/carma/", "/wp/", "/_matrix/", "/mattermost/", "/rocket-chat/", "/gorush/",
+                    "/ntfy/", "/gotify/", "/apprise/", "/alerts/",
+                ].contains { route.path.hasPrefix($0) }
                 let isHidden = isKeyed && status == .notFound
                 let isShut = isHidden || [.unauthorized, .methodNotAllowed, .tooManyRequests].contains(status)
                 #expect(isShut != open.contains(route.name), "\(route.name) answers \(status)")

@@ -76,6 +76,7 @@ struct RecordedServer {
         AcrobitsRoutes(services, below: PublicPath(of: "https://push.example.org/push")).add(to: router)
         MediatorRoutes(services).add(to: router)
         GeneroRoutes(services).add(to: router)
+        MatrixRoutes(services).add(to: router)
         WebRoutes(
             services, providers: FakeProviders { _ in FakeProvider(clock: clock) },
             verifiesCustomUserIDs: options.verifiesCustomUserIDs, eventsLateMax: options.eventsLateMax
