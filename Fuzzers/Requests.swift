@@ -64,6 +64,7 @@ private final class TestServer: Sendable {
         MediatorRoutes(services).add(to: router)
         WebPushRoutes(services).add(to: router)
         MatrixRoutes(services, verdictWait: .zero).add(to: router)
+        MattermostRoutes(services, verdictWait: .zero).add(to: router)
         Contract().add(to: router)
         HealthRoutes { [] }.add(to: router)
         responder = router.buildResponder()

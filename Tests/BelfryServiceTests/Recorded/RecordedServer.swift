@@ -77,6 +77,7 @@ struct RecordedServer {
         MediatorRoutes(services).add(to: router)
         GeneroRoutes(services).add(to: router)
         MatrixRoutes(services).add(to: router)
+        MattermostRoutes(services).add(to: router)
         WebRoutes(
             services, providers: FakeProviders { _ in FakeProvider(clock: clock) },
             verifiesCustomUserIDs: options.verifiesCustomUserIDs, eventsLateMax: options.eventsLateMax
