@@ -65,6 +65,7 @@ private final class TestServer: Sendable {
         WebPushRoutes(services).add(to: router)
         MatrixRoutes(services, verdictWait: .zero).add(to: router)
         MattermostRoutes(services, verdictWait: .zero).add(to: router)
+        RocketChatRoutes(services, verdictWait: .zero).add(to: router)
         Contract().add(to: router)
         HealthRoutes { [] }.add(to: router)
         responder = router.buildResponder()

@@ -149,6 +149,7 @@ struct ServerParts: Sendable {
         GeneroRoutes(services).add(to: router)
         MatrixRoutes(services).add(to: router)
         MattermostRoutes(services).add(to: router)
+        RocketChatRoutes(services).add(to: router)
         WebRoutes(
             services, providers: providers, verifiesCustomUserIDs: configuration.pcf.verifiesCustomUserIDs,
             eventsLateMax: configuration.pcf.eventsLateMax, address: configuration.dashboard.address

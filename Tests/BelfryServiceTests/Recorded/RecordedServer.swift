@@ -78,6 +78,7 @@ struct RecordedServer {
         GeneroRoutes(services).add(to: router)
         MatrixRoutes(services).add(to: router)
         MattermostRoutes(services).add(to: router)
+        RocketChatRoutes(services).add(to: router)
         WebRoutes(
             services, providers: FakeProviders { _ in FakeProvider(clock: clock) },
             verifiesCustomUserIDs: options.verifiesCustomUserIDs, eventsLateMax: options.eventsLateMax

@@ -46,6 +46,7 @@ struct GatewayServer {
         let router = ResponseMiddleware.router(clock: clock)
         MatrixRoutes(services, verdictWait: wait).add(to: router)
         MattermostRoutes(services, verdictWait: wait).add(to: router)
+        RocketChatRoutes(services, verdictWait: wait).add(to: router)
         let all = platforms
         try await Hummingbird.Application(router: router).test(.router) { client in
             try await play(
