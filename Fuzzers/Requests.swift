@@ -66,6 +66,7 @@ private final class TestServer: Sendable {
         MatrixRoutes(services, verdictWait: .zero).add(to: router)
         MattermostRoutes(services, verdictWait: .zero).add(to: router)
         RocketChatRoutes(services, verdictWait: .zero).add(to: router)
+        GorushRoutes(services, verdictWait: .zero).add(to: router)
         Contract().add(to: router)
         HealthRoutes { [] }.add(to: router)
         responder = router.buildResponder()

@@ -150,6 +150,7 @@ struct ServerParts: Sendable {
         MatrixRoutes(services).add(to: router)
         MattermostRoutes(services).add(to: router)
         RocketChatRoutes(services).add(to: router)
+        GorushRoutes(services).add(to: router)
         WebRoutes(
             services, providers: providers, verifiesCustomUserIDs: configuration.pcf.verifiesCustomUserIDs,
             eventsLateMax: configuration.pcf.eventsLateMax, address: configuration.dashboard.address

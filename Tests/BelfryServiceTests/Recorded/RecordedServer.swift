@@ -79,6 +79,7 @@ struct RecordedServer {
         MatrixRoutes(services).add(to: router)
         MattermostRoutes(services).add(to: router)
         RocketChatRoutes(services).add(to: router)
+        GorushRoutes(services).add(to: router)
         WebRoutes(
             services, providers: FakeProviders { _ in FakeProvider(clock: clock) },
             verifiesCustomUserIDs: options.verifiesCustomUserIDs, eventsLateMax: options.eventsLateMax
