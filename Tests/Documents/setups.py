@@ -112,6 +112,16 @@ def genero(workspace):
     workspace.words["<SHA-256>"] = "ab" * 32
 
 
+def gateways(workspace):
+    workspace.serve()
+    for name, kind, *more in (
+            ("MATRIX", "matrix", "--platform", f"im.vector.app.ios.prod={workspace.environment['IOS']}"),
+            ("MATTERMOST", "mattermost"), ("ROCKET", "rocket-chat"), ("GORUSH", "gorush")):
+        opened = json.loads(cli(workspace, "gateway", "open", kind, "--app", workspace.app, *more, "--json"))
+        workspace.environment[name] = opened["key"]
+        workspace.words["ENDPOINT_ID"] = str(opened["endpoint_id"])
+
+
 def cli(workspace, *arguments):
     ended = subprocess.run([workspace.binary, *arguments], cwd=workspace.home, env=workspace.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert ended.returncode == 0, f"{arguments}: {ended.stderr}"
@@ -122,7 +132,7 @@ SETUPS = {
     "README.md": Workspace.alone, "docs/SDK.md": Workspace.alone, "docs/Simulators.md": Workspace.alone, "docs/Pushing.md": pushing, "docs/Audiences.md": pushing, "docs/Campaigns.md": pushing,
     "docs/AdminAPI.md": admin_api, "docs/Senders.md": senders, "docs/Events.md": Workspace.serve, "docs/WebPushEndpoints.md": Workspace.serve, "docs/Dashboard.md": dashboard,
     "docs/Migration.md": migration, "docs/compatibility/acrobits.md": acrobits, "docs/compatibility/carma.md": carma,
-    "docs/compatibility/genero.md": genero, "BelfryKit/Sources/BelfryKit/BelfryKit.docc/FirstPush.md": Workspace.serve,
+    "docs/compatibility/genero.md": genero, "docs/Gateways.md": gateways, "BelfryKit/Sources/BelfryKit/BelfryKit.docc/FirstPush.md": Workspace.serve,
 }
 #: Variables of single commands.
 OTHERS = {"docs/AdminAPI.md": admin_api_others, "docs/Pushing.md": pushing_others}
