@@ -61,7 +61,7 @@ if (mapImage && place.place && place.radius) {
   // The circle of the form; the server reads more kinds of places.
   const typed = () => {
     const [lat, lon, more] = place.place.value.split(/[\s,;]+/).filter(Boolean).map(Number);
-    const radius = parseFloat(place.radius.value) * perMetre(lat);
+    const radius = (parseFloat(place.radius.value) || 0) * perMetre(lat);
     if (more !== undefined || ![lat, lon, radius].every(Number.isFinite)) return null;
     return { x: width / 2 + (lon - longitude) / 360 * side, y: height / 2 + (down(lat) - down(latitude)) * side, radius, lat };
   };

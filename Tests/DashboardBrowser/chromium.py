@@ -8,6 +8,7 @@ import time
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
 
 from steps import EMAIL, PASSWORD, PATIENCE, NotYet
 
@@ -129,6 +130,15 @@ class Browser:
                 raise NotYet("the old page is still there")
 
         self.steadily(what, is_new)
+
+    def drag(self, selector, start, end):
+        """Presses beside the middle of an element, so far to the right, and lets go at another place."""
+        def move():
+            place = self.find(selector)
+            ActionChains(self.driver).move_to_element_with_offset(place, start, 0).click_and_hold().move_by_offset(
+                end - start, 0).release().perform()
+
+        self.steadily(f"dragging on {selector}", move)
 
     def text(self):
         return self.script("const main = document.querySelector('main'); return main ? main.innerText : ''")

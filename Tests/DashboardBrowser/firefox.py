@@ -6,7 +6,7 @@ import shutil
 import tempfile
 
 from marionette_driver.errors import MarionetteException
-from marionette_driver.marionette import Marionette
+from marionette_driver.marionette import ActionSequence, Marionette
 
 from chromium import Browser
 from steps import PATIENCE
@@ -104,6 +104,14 @@ class Firefox(Browser):
     def back(self):
         self.driver.marionette.go_back()
 
+    def drag(self, selector, start, end):
+        def move():
+            place = self.find(selector)
+            pointer = ActionSequence(self.driver.marionette, "pointer", "drag", {"pointerType": "mouse"})
+            pointer.pointer_move(start, 0, origin=place).pointer_down().pointer_move(end, 0, origin=place).pointer_up().perform()
+
+        self.steadily(f"dragging on {selector}", move)
+
     def tab(self):
         return self.driver.marionette.current_window_handle
 
@@ -129,6 +137,8 @@ class Firefox(Browser):
 
     def look(self, width=1280, dark=False):
         self.driver.marionette.set_window_rect(width=width, height=1000)
+        # Windows are never narrower than 500 px, pages may be.
+        self.driver.chrome("gBrowser.selectedBrowser.style.maxWidth = `${arguments[0]}px`;", width)
         self.driver.marionette.set_pref("layout.css.prefers-color-scheme.content-override", 0 if dark else 1)
         self.width, self.dark = width, dark
 

@@ -139,7 +139,7 @@ struct PushPages {
 
     // MARK: Cancelling
 
-    /// Says how many devices are spared before anything happens.
+    /// Says how many devices are skipped before anything happens.
     @Sendable private func askToCancel(
         _ visit: DashboardRequest, _ receipt: Receipt, _ application: Application
     ) async throws -> PageAnswer {
@@ -179,11 +179,11 @@ struct PushPages {
             page.sections = [Section { ButtonRow([Link("Back to the push", address)]) }]
             return page
         }
-        var spared = waiting == 1 ? "one device" : "\(waiting.grouped) devices"
+        var skipped = waiting == 1 ? "one device" : "\(waiting.grouped) devices"
         if !receipt.isFannedOut {
-            spared = rest.map { $0.with(waiting).words } ?? "\(spared) and the rest of the audience"
+            skipped = rest.map { $0.with(waiting).words } ?? "\(skipped) and the rest of the audience"
         }
-        let form = Form("\(address)/cancel", "Spare \(spared)", isDanger: true)
+        let form = Form("\(address)/cancel", "Skip \(skipped)", isDanger: true)
         page.sections = [
             Section(
                 text:

@@ -152,7 +152,7 @@ import Testing
         #expect(try await browser.get("\(path)/schedules?state=ended").contains("cancelled"))
     }
 
-    @Test func `a running push is cancelled after counting spared devices`() async throws {
+    @Test func `a running push is cancelled after counting skipped devices`() async throws {
         let dashboard = try TestDashboard()
         let browser = try await dashboard.browser("root@a.example")
         let contents = try await TestContents(dashboard, text: "dairy")
@@ -160,7 +160,7 @@ import Testing
         let lists = ["", "/pushes"].map { "/apps/\(contents.application.uuid.lowercased)\($0)" }
         for page in lists + [path] { #expect(try await browser.get(page).contains("Cancel the rest")) }
         let question = try await browser.get("\(path)/cancel")
-        #expect(question.contains("Spare 1 device<") && question.contains("topics: dairy"))
+        #expect(question.contains("Skip 1 device<") && question.contains("topics: dairy"))
         #expect(try await dashboard.store.number("SELECT count(*) FROM fan_out WHERE NOT is_cancelled") == 1)
         #expect(try await browser.post("\(path)/cancel").location.hasSuffix("?done=cancelled"))
         #expect(try await dashboard.store.number("SELECT count(*) FROM fan_out WHERE NOT is_cancelled") == 0)
