@@ -250,7 +250,7 @@ JOBS = [
     # What is done, the clicks of the best known console, whose they are and where they are documented.
     ("push to a topic", push_to_a_topic, 4, "Amazon SNS: Topics, the topic, Publish message, Publish message",
      "docs.aws.amazon.com/sns/latest/dg/sns-publishing.html"),
-    ("why did somebody not get it", why_not, 3, "OneSignal: the app, the message, its audience activity, which is searched",
+    ("why did somebody not get it", why_not, 3, "OneSignal: the app, Messages, the message, whose report lists the audience",
      "documentation.onesignal.com/reference/export-csv-of-events"),
     ("schedule for Monday, local time", monday, 6, "OneSignal: the app, New Message, New Push, schedule, by time zone, Send",
      "documentation.onesignal.com/docs/push"),
@@ -259,7 +259,7 @@ JOBS = [
     ("invite a person", invite, 6, "OneSignal: Organizations, the organization, Team members, Invite, the role, Send",
      "documentation.onesignal.com/docs/manage-team-members"),
     ("rotate a key", rotate_a_key, 5, "Stripe: Developers, API keys, •••, Roll key, Roll",
-     "support.stripe.com/questions/how-do-i-roll-change-update-my-stripe-api-key"),
+     "support.orderup.com.au/en/articles/9738251 (steps as a customer of Stripe's tells them)"),
     ("add an iOS platform", add_ios, 7, "OneSignal: the app, Settings, Push & In-App, Apple iOS, .p8 Auth Key, the file, Save & Continue",
      "documentation.onesignal.com/docs/ios-p8-token-based-connection-to-apns"),
     ("find a user's phone", find_a_phone, 4, "OneSignal: the app, Audience, Users, the user",
