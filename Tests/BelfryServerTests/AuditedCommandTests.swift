@@ -20,7 +20,7 @@ extension CommandTests.AuditedCommandTests {
         "topic show", "schedule list", "schedule show", "location list", "location show", "geofence list",
         "geofence show", "user list", "user show", "acrobits reporter list",
         "acrobits app-id list", "acrobits selector", "carma account list", "carma app list", "carma trigger list",
-        "genero tokens", "gateway list", "gateway credential list", "audit",
+        "genero tokens", "gateway list", "publisher list", "gateway credential list", "audit",
     ]
     /// They take a second person. `CampaignAPITests` has them.
     private static let approving: Set = ["campaign approve"]
@@ -200,6 +200,11 @@ extension CommandTests.AuditedCommandTests {
         #expect(gateways.out.contains("mattermost"), "\(gateways)")
         try await runner.run(
             "gateway close", gateway["endpoint_id"]?.flat ?? "", "--app", app, leaves: "open_endpoint.delete")
+        let publisher = try id(
+            "endpoint_id",
+            try await runner.run(
+                "publisher enable", "ntfy", "--app", app, "--json", leaves: "open_endpoint.create"))
+        try await runner.run("publisher disable", publisher, "--app", app, leaves: "open_endpoint.delete")
         try await runner.run("device delete", device, "--app", app, leaves: "device.deactivate")
         try await runner.run("device erase", device, "--app", app, leaves: "device.erase")
 

@@ -105,6 +105,11 @@ def carma(workspace):
     workspace.write("trigger.json", json.dumps({"name": "Dinner", "default_language": "en", "languages": {"en": {"alert": "Hello"}}}))
 
 
+def publishers(workspace):
+    workspace.serve()
+    workspace.environment["KEY"] = json.loads(cli(workspace, "publisher", "enable", "ntfy", "--app", workspace.app, "--json"))["key"]
+
+
 def genero(workspace):
     workspace.serve()
     workspace.environment["KEY"] = json.loads(cli(workspace, "genero", "enable", "--app", workspace.app, "--json"))["key"]
@@ -132,7 +137,7 @@ SETUPS = {
     "README.md": Workspace.alone, "docs/SDK.md": Workspace.alone, "docs/Simulators.md": Workspace.alone, "docs/Pushing.md": pushing, "docs/Audiences.md": pushing, "docs/Campaigns.md": pushing,
     "docs/AdminAPI.md": admin_api, "docs/Senders.md": senders, "docs/Events.md": Workspace.serve, "docs/WebPushEndpoints.md": Workspace.serve, "docs/Dashboard.md": dashboard,
     "docs/Migration.md": migration, "docs/compatibility/acrobits.md": acrobits, "docs/compatibility/carma.md": carma,
-    "docs/compatibility/genero.md": genero, "docs/Gateways.md": gateways, "BelfryKit/Sources/BelfryKit/BelfryKit.docc/FirstPush.md": Workspace.serve,
+    "docs/compatibility/genero.md": genero, "docs/Gateways.md": gateways, "docs/Publishers.md": publishers, "BelfryKit/Sources/BelfryKit/BelfryKit.docc/FirstPush.md": Workspace.serve,
 }
 #: Variables of single commands.
 OTHERS = {"docs/AdminAPI.md": admin_api_others, "docs/Pushing.md": pushing_others}

@@ -28,6 +28,16 @@ package struct OpenEndpoint: Sendable, Hashable {
         case matrix, mattermost
         case rocketChat = "rocket-chat"
         case gorush
+        /// Messages as an ntfy server takes them.
+        case ntfy
+        /// Messages as a Gotify server takes them.
+        case gotify
+        /// Messages of Apprise's `json://`.
+        case apprise
+        /// The webhooks of Alertmanager and Grafana.
+        case alerts
+
+        var isForPublishers: Bool { [.ntfy, .gotify, .apprise, .alerts].contains(self) }
     }
 
     package static let allowedMax = 64
@@ -89,6 +99,7 @@ package struct NewOpenEndpoint: Sendable, Hashable {
         for (name, value) in options where name.utf8.count + value.utf8.count > OpenEndpoint.optionBytesMax {
             throw InvalidInput(field: "options.\(name)", "is longer than \(OpenEndpoint.optionBytesMax) bytes")
         }
+        if kind.isForPublishers { _ = try PublisherOptions(options, of: kind) }
         self.kind = kind
         self.application = application
         self.keyHash = keyHash

@@ -1,0 +1,120 @@
+import FoundationEssentials
+import KeyFiles
+
+/// What is published to an ntfy server: a text with headers or parameters, or JSON with a topic. Source: ntfy, "Publishing".
+enum NtfyMessage {
+    static func publication(_ call: PublisherRoutes.Call, now: Instant) throws(InvalidInput) -> Publication {
+        guard let topic = call.topic else { return try json(try .body(call.body), now) }
+        let text = String(decoding: call.body, as: UTF8.self)
+        guard text.utf8.elementsEqual(call.body) else {
+            throw InvalidInput(field: "body", "is not text: attach files by a URL, in the header Attach")
+        }
+        var publication = Publication(
+            title: call.value("X-Title", "Title", "ti", "t").map(decodedWord),
+            body: text.isEmpty ? call.value("X-Message", "Message", "m").map(decodedWord) ?? "triggered" : text,
+            link: call.value("X-Click", "Click"), topic: topic)
+        publication.priority = try priority(call.value("X-Priority", "Priority", "prio", "p"))
+        publication.image = call.value("X-Attach", "Attach", "a")
+        publication.sendAt = try call.value("X-Delay", "Delay", "X-At", "At", "X-In", "In").map {
+            (text) throws(InvalidInput) in
+            try time(text, now)
+        }
+        let tags = call.value("X-Tags", "Tags", "Tag", "ta")?.split(separator: ",").map {
+            decodedWord(String($0)).trimmed
+        }
+        publication.show(tags ?? [])
+        return publication
+    }
+
+    private static func json(_ members: JSONObject, _ now: Instant) throws(InvalidInput) -> Publication {
+        guard let topic = try members.text("topic") else { throw InvalidInput.missing("topic") }
+        var publication = Publication(
+            title: try members.text("title"), body: try members.text("message") ?? "triggered",
+            link: try members.text("click"), image: try members.text("attach"), topic: topic)
+        publication.priority = try priority(members["priority"].flatMap { $0.isNull ? nil : $0.flat })
+        publication.sendAt = try members.text("delay").map { (text) throws(InvalidInput) in try time(text, now) }
+        if let tags = members["tags"], !tags.isNull { publication.show(try tags.strings("tags")) }
+        if let actions = members["actions"], !actions.isNull { publication.data["actions"] = actions }
+        return publication
+    }
+
+    private static let priorityNames = ["min": 1, "low": 2, "default": 3, "high": 4, "max": 5, "urgent": 5]
+
+    private static func priority(_ text: String?) throws(InvalidInput) -> Int {
+        guard let text = text?.lowercased() else { return 3 }
+        if let number = Int64(text), Publication.priorities ~= number { return Int(number) }
+        guard let number = priorityNames[text] else {
+            throw InvalidInput(
+                field: "priority",
+                "is '\(text.prefix(32))', it has to be from 1 to 5, or min, low, default, high or max")
+        }
+        return number
+    }
+
+    private static let units: [(names: [String], seconds: Int64)] = [
+        (["s", "sec", "secs", "second", "seconds"], 1), (["m", "min", "mins", "minute", "minutes"], 60),
+        (["h", "hour", "hours"], 3_600), (["d", "day", "days"], 86_400),
+    ]
+    /// Source: ntfy, "Scheduled delivery": from ten seconds to three days.
+    private static let delays: ClosedRange<Int64> = 10...259_200
+
+    /// A time as seconds since 1970, or a duration such as `30min`, `2 hours`.
+    private static func time(_ text: String, _ now: Instant) throws(InvalidInput) -> Instant {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        let unit = String(text.dropFirst(digits.count)).trimmed.lowercased()
+        guard digits.utf8.count <= 12, let number = Int64(digits), let delay = seconds(number, unit, now) else {
+            throw InvalidInput(
+                field: "delay",
+                "is '\(text.prefix(32))', it has to be a Unix time, or a duration such as 30min, 2h or 1 day")
+        }
+        guard delays ~= delay else {
+            throw InvalidInput(
+                field: "delay", "is \(delay) s from now, it has to be from \(delays.lowerBound) s to 3 days")
+        }
+        return now + .seconds(delay)
+    }
+
+    private static func seconds(_ number: Int64, _ unit: String, _ now: Instant) -> Int64? {
+        if unit.isEmpty { return number - now.milliseconds / 1_000 }
+        return units.first { $0.names.contains(unit) }.map { number * $0.seconds }
+    }
+
+    /// Titles that are not ASCII may be encoded in a header. Source: RFC 2047; ntfy, "Publishing".
+    private static func decodedWord(_ text: String) -> String {
+        let parts = text.split(separator: "?", maxSplits: 4, omittingEmptySubsequences: false)
+        guard parts.count == 5, parts[0] == "=", parts[4] == "=", parts[1].lowercased() == "utf-8" else { return text }
+        switch parts[2].lowercased() {
+        case "b": return Base64.decode(loose: parts[3].utf8).map { String(decoding: $0, as: UTF8.self) } ?? text
+        case "q":
+            let marked = parts[3].replacing("_", with: " ").replacing("%", with: "%25").replacing("=", with: "%")
+            return String(percentDecoding: marked[...], plusIsSpace: false)
+        default: return text
+        }
+    }
+}
+
+extension Publication {
+    /// Puts the emoji of known tags before the title, as ntfy's apps do; the others are for the app.
+    mutating func show(_ tags: [String]) {
+        let emoji = tags.compactMap { Self.emoji[$0] }
+        let others = tags.filter { Self.emoji[$0] == nil }
+        if !emoji.isEmpty {
+            let shown = emoji.joined(separator: " ")
+            if let title { self.title = "\(shown) \(title)" } else if let body { self.body = "\(shown) \(body)" }
+        }
+        if !others.isEmpty { data["tags"] = .array(others.map(JSONValue.string)) }
+    }
+
+    /// The tags of ntfy's examples and of monitoring. Source: ntfy, "Emoji reference", by the short codes of GitHub.
+    private static let emoji = [
+        "+1": "👍", "-1": "👎", "warning": "⚠️", "rotating_light": "🚨", "triangular_flag_on_post": "🚩", "skull": "💀",
+        "facepalm": "🤦", "no_entry": "⛔", "no_entry_sign": "🚫", "cd": "💿", "loudspeaker": "📢", "computer": "💻",
+        "white_check_mark": "✅", "heavy_check_mark": "✔️", "x": "❌", "tada": "🎉", "partying_face": "🥳", "fire": "🔥",
+        "bell": "🔔", "no_bell": "🔕", "email": "📧", "house": "🏠", "door": "🚪", "lock": "🔒", "unlock": "🔓", "key": "🔑",
+        "bug": "🐛", "rocket": "🚀", "construction": "🚧", "hourglass": "⌛", "clock": "🕰️", "chart_with_upwards_trend": "📈",
+        "floppy_disk": "💾", "battery": "🔋", "electric_plug": "🔌", "thermometer": "🌡️", "droplet": "💧", "zap": "⚡",
+        "eyes": "👀", "information_source": "ℹ️", "question": "❓", "exclamation": "❗", "red_circle": "🔴",
+        "green_circle": "🟢",
+        "yellow_circle": "🟡", "package": "📦", "package_open": "📂", "wave": "👋", "heart": "❤️", "star": "⭐",
+    ]
+}

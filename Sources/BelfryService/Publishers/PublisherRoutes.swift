@@ -1,0 +1,124 @@
+import HTTPTypes
+package import Hummingbird
+
+/// Paths for programs that publish messages: `/ntfy/<key>`, `/gotify/<key>/message`, `/apprise/<key>` and `/alerts/<key>`, where the key is
+/// that of an open endpoint.
+///
+/// They take what is sent to an ntfy or a Gotify server, by Apprise's `json://`, and by the webhooks of Alertmanager and Grafana.
+package struct PublisherRoutes: Sendable {
+    private let services: Services
+    private let check: OpenEndpointCheck
+
+    package init(_ services: Services) {
+        self.services = services
+        check = OpenEndpointCheck(store: services.store, requestLimiter: services.requestLimiter)
+    }
+
+    package func add(to router: Router<APIContext>) {
+        let ntfy = serving(.ntfy) { (call) throws(InvalidInput) in
+            try NtfyMessage.publication(call, now: services.clock.now)
+        }
+        router.serve("ntfy/:key", [.post: ntfy, .put: ntfy])
+        router.serve("ntfy/:key/:topic", [.post: ntfy, .put: ntfy])
+        for verb in ["publish", "send", "trigger"] {
+            router.serve(RouterPath("ntfy/:key/:topic/\(verb)"), isSafe: false, [.get: ntfy, .post: ntfy, .put: ntfy])
+        }
+        router.serve("gotify/:key/message", [.post: serving(.gotify, GotifyMessage.publication)])
+        router.serve("apprise/:key", [.post: serving(.apprise, AppriseMessage.publication)])
+        router.serve("alerts/:key", [.post: serving(.alerts, AlertGroup.publication)])
+    }
+
+    /// A request as a publisher wrote it.
+    struct Call: Sendable {
+        let request: Request
+        /// nil where the path names none.
+        let topic: String?
+        let body: [UInt8]
+        let parameters: [String: String]
+
+        /// A value by the first of its names that there is, in the headers and then in the parameters. Source: ntfy, "List of all parameters".
+        func value(_ names: String...) -> String? {
+            for name in names {
+                let field = HTTPField.Name(name).flatMap { request.headers[$0] }
+                if let value = field ?? parameters[name.lowercased()], !value.isEmpty { return value }
+            }
+            return nil
+        }
+    }
+
+    private func serving(
+        _ kind: OpenEndpoint.Kind, _ read: @escaping @Sendable (Call) throws(InvalidInput) -> Publication
+    ) -> Router<APIContext>.Handler {
+        { request, context in
+            let (endpoint, application) = try await check.endpoint(
+                kind, key: context.parameters.get("key") ?? "", of: request, context)
+            return try await services.shares.uploading(
+                request, atMost: Publication.bytesMax, for: ShareHolder(application)
+            ) {
+                let call = Call(
+                    request: request,
+                    topic: context.parameters.get("topic").map { String(percentDecoding: $0[...], plusIsSpace: false) },
+                    body: try await request.bytes(atMost: Publication.bytesMax),
+                    parameters: Self.parameters(request.uri.query ?? ""))
+                let publication = try read(call)
+                let id = try await publish(publication, at: endpoint, of: application)
+                return Self.answer(publication, id, kind, at: services.clock.now)
+            }
+        }
+    }
+
+    static func parameters(_ query: String) -> [String: String] {
+        var parameters: [String: String] = [:]
+        for part in query.split(separator: "&") {
+            let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let name = String(percentDecoding: pair[0], plusIsSpace: true).lowercased()
+            parameters[name] = pair.count == 2 ? String(percentDecoding: pair[1], plusIsSpace: true) : ""
+        }
+        return parameters
+    }
+
+    /// Accepts the push, or makes the schedule. Returns the id of either.
+    private func publish(
+        _ publication: Publication, at endpoint: OpenEndpoint, of application: Application
+    ) async throws -> String {
+        let options = try PublisherOptions(endpoint.options, of: endpoint.kind)
+        var template: (TemplateReference, Set<String>)?
+        if let reference = options.template {
+            let content = try await services.store.templateContent(reference, of: application.key)
+            template = (reference, Set(try content?.valuesOfPlaceholders() ?? []))
+        }
+        let request = try publication.pushRequest(options, template: template)
+        if let sendAt = publication.sendAt, sendAt > services.clock.now {
+            let author = AuditAuthor(endpoint)
+            return try await services.pushes.schedule(request, at: sendAt, for: application, by: author).key.id
+        }
+        return try await services.pushes.send(request, for: application.key).receiptID.lowercased
+    }
+
+    /// The answer in the form of the server that the publisher was written for.
+    private static func answer(
+        _ publication: Publication, _ id: String, _ kind: OpenEndpoint.Kind, at now: Instant
+    ) -> Response {
+        var json = JSONWriter()
+        json.object { json in
+            switch kind {
+            case .gotify:
+                // Gotify numbers its messages and applications; those here have a receipt.
+                json.integer("id", 0)
+                json.integer("appid", 0)
+                json.string("date", now.text)
+            case .ntfy:
+                json.string("id", id)
+                json.integer("time", (publication.sendAt ?? now).milliseconds / 1_000)
+                json.string("event", "message")
+                json.string("topic", publication.topic ?? "")
+            default: break
+            }
+            if publication.sendAt == nil { json.string("receipt_id", id) }
+            if let title = publication.title { json.string("title", title) }
+            json.string("message", publication.body ?? "")
+            json.integer("priority", Int64(publication.priority))
+        }
+        return Response(json: json.buffer)
+    }
+}

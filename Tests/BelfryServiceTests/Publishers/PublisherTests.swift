@@ -1,0 +1,218 @@
+import BelfryTesting
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import Testing
+
+@testable import BelfryService
+
+/// Requests as the publishers send them, and the pushes that they become.
+@Suite struct PublisherTests {
+    private static let key = "0123456789abcdef0123456789abcdef"
+
+    private struct Server {
+        let store: SQLiteStore
+        let client: any TestClientProtocol
+        let clock: ManualClock
+
+        func post(
+            _ path: String, _ body: String, _ headers: HTTPFields = [:], method: HTTPRequest.Method = .post
+        ) async throws -> TestResponse {
+            try await client.execute(uri: path, method: method, headers: headers, body: ByteBuffer(string: body))
+        }
+
+        /// The push that one request became.
+        func push(
+            _ path: String, _ body: String, _ headers: HTTPFields = [:], method: HTTPRequest.Method = .post,
+            sourceLocation: SourceLocation = #_sourceLocation
+        ) async throws -> Push {
+            let answer = try await post(path, body, headers, method: method)
+            #expect(answer.status == .ok, "\(String(buffer: answer.body))", sourceLocation: sourceLocation)
+            let pushes = try await store.allPushes()
+            let push = pushes.max { $0.key.rawValue < $1.key.rawValue }
+            return try #require(push, sourceLocation: sourceLocation)
+        }
+    }
+
+    private static func with(
+        _ kind: OpenEndpoint.Kind, options: [String: String] = ["topic": "alarms"],
+        _ play: @escaping @Sendable (Server, BelfryService.Application) async throws -> Void
+    ) async throws {
+        let clock = ManualClock(at: Instant(milliseconds: 1_800_000_000_000))
+        let store = try SQLiteStore.temporary(clock: clock)
+        let application = try await store.create(.test(PlaintextVault()))
+        _ = try await store.create(.test(.ios, of: application))
+        _ = try await store.create(
+            try NewOpenEndpoint(
+                kind: kind, application: application.key, keyHash: SecretHash.of(key), options: options))
+        let router = ResponseMiddleware.router(clock: clock)
+        PublisherRoutes(Services(store, clock: clock)).add(to: router)
+        try await Hummingbird.Application(router: router).test(.router) { client in
+            try await play(Server(store: store, client: client, clock: clock), application)
+        }
+    }
+
+    // MARK: ntfy
+
+    @Test func `a text goes to the topic of its path`() async throws {
+        try await Self.with(.ntfy, options: [:]) { server, _ in
+            let push = try await server.push(
+                "/ntfy/\(Self.key)/backups", "Backup successful",
+                [
+                    .init("Title")!: "Nightly", .init("Priority")!: "urgent", .init("Tags")!: "warning,nas",
+                    .init("Click")!: "https://nas.example/log",
+                ])
+            #expect(push.content.body == "Backup successful")
+            #expect(push.content.shared.title == "⚠️ Nightly")
+            #expect(push.content.shared.link == "https://nas.example/log")
+            #expect(push.content.shared.data["tags"] == .array([.string("nas")]))
+            #expect(push.content.shared.sound == "default" && push.lane == .urgent)
+        }
+    }
+
+    @Test func `JSON names its topic, and a link publishes`() async throws {
+        try await Self.with(.ntfy, options: [:]) { server, _ in
+            let push = try await server.push(
+                "/ntfy/\(Self.key)", #"{"topic":"door","message":"Open","title":"Door","tags":["door"],"priority":1}"#)
+            #expect(push.content.shared.title == "🚪 Door" && push.lane == .bulk && push.content.shared.sound == nil)
+            let linked = try await server.push("/ntfy/\(Self.key)/door/trigger", "", method: .get)
+            #expect(linked.content.body == "triggered")
+            let named = try await server.push("/ntfy/\(Self.key)/door/send?message=Two+words&p=4", "", method: .get)
+            #expect(named.content.body == "Two words" && named.lane == .urgent)
+        }
+    }
+
+    @Test func `a title may be an encoded word`() async throws {
+        try await Self.with(.ntfy, options: [:]) { server, _ in
+            for title in ["=?UTF-8?B?S8Okc2U=?=", "=?utf-8?q?K=C3=A4se?="] {
+                let push = try await server.push("/ntfy/\(Self.key)/shop", "Fresh", [.init("Title")!: title])
+                #expect(push.content.shared.title == "Käse")
+            }
+        }
+    }
+
+    @Test(arguments: ["30m", "30 min", "1800s", "1800001800"])
+    func `a delay makes a schedule`(delay: String) async throws {
+        try await Self.with(.ntfy, options: [:]) { server, application in
+            let answer = try await server.post("/ntfy/\(Self.key)/shop", "Later", [.init("Delay")!: delay])
+            #expect(answer.status == .ok, "\(String(buffer: answer.body))")
+            let schedules = try await server.store.schedules(of: application.key, after: nil, limit: 2)
+            #expect(schedules.map(\.dueAt) == [server.clock.now + .seconds(1_800)])
+            #expect(try await server.store.allPushes().isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        ("Delay", "soon", "delay"), ("Delay", "1s", "delay"), ("Delay", "99999999999d", "delay"),
+        ("Priority", "6", "priority"),
+        ("Click", "javascript:1", "message.link"), ("Attach", "http://plain.example/x.png", "message.image"),
+    ])
+    func `a bad header is named`(name: String, value: String, field: String) async throws {
+        try await Self.with(.ntfy, options: [:]) { server, _ in
+            let answer = try await server.post("/ntfy/\(Self.key)/shop", "Hi", [.init(name)!: value])
+            #expect(answer.status == .badRequest && String(buffer: answer.body).contains(field), "\(answer)")
+        }
+    }
+
+    // MARK: The others
+
+    @Test func `Gotify's JSON and forms become pushes`() async throws {
+        try await Self.with(.gotify) { server, _ in
+            let push = try await server.push(
+                "/gotify/\(Self.key)/message?token=A1",
+                #"{"title":"Disk","message":"full","priority":8,"extras":{"client::notification":{"click":{"url":"https://a.example"}}}}"#,
+                [.contentType: "application/json"])
+            #expect(push.content.shared.title == "Disk" && push.content.body == "full" && push.lane == .urgent)
+            #expect(push.content.shared.link == "https://a.example")
+            let form = try await server.push(
+                "/gotify/\(Self.key)/message", "title=Disk&message=half+full&priority=1",
+                [.contentType: "application/x-www-form-urlencoded"])
+            #expect(form.content.body == "half full" && form.lane == .bulk)
+        }
+    }
+
+    @Test func `Apprise's failures are urgent`() async throws {
+        try await Self.with(.apprise) { server, _ in
+            let push = try await server.push(
+                "/apprise/\(Self.key)",
+                #"{"version":"1.0","title":"Job","message":"It failed","attachments":[],"type":"failure"}"#)
+            #expect(push.content.shared.title == "Job" && push.lane == .urgent)
+        }
+    }
+
+    private static func alerts(_ status: String) -> String {
+        #"{"version":"4","groupKey":"{}:{alertname=\"High\"}","status":"\#(status)","receiver":"phone","groupLabels":{"alertname":"High"},"#
+            + #""commonLabels":{"alertname":"High","severity":"critical"},"commonAnnotations":{},"externalURL":"http://alerts.example","#
+            + #""alerts":[{"status":"\#(status)","labels":{"instance":"a:9100"},"annotations":{"summary":"CPU of a is high"},"#
+            + #""startsAt":"2026-11-20T10:00:00Z","generatorURL":"http://prometheus.example/graph?g0=1","fingerprint":"c1"},"#
+            + #"{"status":"\#(status)","labels":{"instance":"b:9100"},"annotations":{"summary":"CPU of b is high"}}]}"#
+    }
+
+    @Test func `alerts say what fires, and their end replaces them`() async throws {
+        try await Self.with(.alerts) { server, _ in
+            let firing = try await server.push("/alerts/\(Self.key)", Self.alerts("firing"))
+            #expect(firing.content.shared.title == "High: 2 firing" && firing.lane == .urgent)
+            #expect(firing.content.body == "CPU of a is high\nCPU of b is high")
+            #expect(firing.content.shared.link == "http://alerts.example")
+            let resolved = try await server.push("/alerts/\(Self.key)", Self.alerts("resolved"))
+            #expect(resolved.content.shared.title == "High is resolved" && resolved.lane != .urgent)
+            let keys = [firing, resolved].compactMap(\.content.shared.collapseKey)
+            #expect(keys.count == 2 && keys[0] == keys[1])
+        }
+    }
+
+    @Test func `a template makes the text of alerts`() async throws {
+        try await Self.with(.alerts, options: ["everyone": "true", "template": "alarm"]) { server, application in
+            var content = Push.Content(body: "{{values.alertname}} is {{values.status}} ({{values.count}})")
+            content.isTemplate = true
+            _ = try await server.store.create("alarm", content, of: application.key)
+            let push = try await server.push("/alerts/\(Self.key)", Self.alerts("firing"))
+            #expect(push.content.values["alertname"] == .text("High") && push.content.values["instance"] == nil)
+            #expect(push.content.body == "{{values.alertname}} is {{values.status}} ({{values.count}})")
+        }
+    }
+
+    // MARK: Hostile and mistaken callers
+
+    @Test(
+        arguments: [
+            (OpenEndpoint.Kind.gotify, "gotify/KEY/message", "{}"), (.apprise, "apprise/KEY", "[]"),
+            (.apprise, "apprise/KEY", #"{"message":7}"#),
+            (.alerts, "alerts/KEY", #"{"alerts":{}}"#), (.alerts, "alerts/KEY", "{"),
+            (.ntfy, "ntfy/KEY", #"{"message":"x"}"#),
+            (.ntfy, "ntfy/KEY", #"{"topic":"a","delay":"x"}"#), (.ntfy, "ntfy/KEY", #"{"topic":"a","tags":"x"}"#),
+        ] as [(OpenEndpoint.Kind, String, String)])
+    func `what cannot be read gets a 400`(kind: OpenEndpoint.Kind, path: String, body: String) async throws {
+        try await Self.with(kind) { server, _ in
+            let answer = try await server.post(
+                "/" + path.replacing("KEY", with: Self.key), body, [.contentType: "application/json"])
+            #expect(answer.status == .badRequest, "\(answer)")
+            #expect(try await server.store.allPushes().isEmpty)
+        }
+    }
+
+    @Test func `a key opens one kind of path alone`() async throws {
+        try await Self.with(.ntfy, options: [:]) { server, _ in
+            let message = #"{"message":"Hi","alerts":[]}"#
+            for path in ["gotify/\(Self.key)/message", "apprise/\(Self.key)", "alerts/\(Self.key)", "ntfy/other/shop"] {
+                let answer = try await server.post("/\(path)", message)
+                #expect(answer.status == .notFound, "\(path)")
+            }
+        }
+    }
+
+    @Test func `a body over the limit is a 413`() async throws {
+        try await Self.with(.ntfy, options: [:]) { server, _ in
+            let long = String(repeating: "a", count: Publication.bytesMax + 1)
+            let answer = try await server.post("/ntfy/\(Self.key)/shop", long)
+            #expect(answer.status == .contentTooLarge)
+        }
+    }
+
+    @Test(arguments: [[:], ["topic": ""], ["topics": "a"], ["everyone": "no"], ["topic": "a", "template": ""]])
+    func `an endpoint says who gets its messages`(options: [String: String]) throws {
+        #expect(throws: InvalidInput.self) {
+            _ = try NewOpenEndpoint(kind: .alerts, application: Key(1), keyHash: [1], options: options)
+        }
+    }
+}
