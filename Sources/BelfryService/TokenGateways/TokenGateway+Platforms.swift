@@ -6,7 +6,7 @@ extension OpenEndpoint.Kind {
     package var takesTokens: Bool {
         switch self {
         case .matrix, .mattermost, .rocketChat, .gorush: true
-        case .genero, .acrobitsReporter, .acrobitsMediator: false
+        case .genero, .acrobitsReporter, .acrobitsMediator, .ntfy, .gotify, .apprise, .alerts: false
         }
     }
 
