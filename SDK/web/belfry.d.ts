@@ -56,6 +56,12 @@ export interface BelfryNotification {
   data?: any
 }
 
+/** What application servers that speak Web Push need, such as Mastodon. */
+export interface BelfrySubscription {
+  endpoint: string
+  keys: { p256dh: string; auth: string }
+}
+
 export declare class Belfry {
   constructor(settings: BelfrySettings)
   /** Settles when this page load has been compared with the server. Never rejects. */
@@ -75,4 +81,6 @@ export declare class Belfry {
   setUser(user: string): Promise<BelfryResult>
   /** Sets attributes by which audiences find this browser; those that are not named stay. */
   setAttributes(attributes: BelfryAttributes): Promise<BelfryResult>
+  /** Gets a subscription for an application server, bound to its VAPID key where one is given. Never rejects. */
+  endpoint(vapidPublicKey?: string): Promise<BelfryResult & { subscription?: BelfrySubscription }>
 }

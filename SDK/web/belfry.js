@@ -25,7 +25,8 @@ export class Belfry {
   onstate = null
 
   constructor({ server, platform, worker = "/belfry-worker.js", scope }) {
-    this.#settings = { url: `${server.replace(/\/$/, "")}/web/v1/${platform}`, worker, scope }
+    server = server.replace(/\/$/, "")
+    this.#settings = { server, url: `${server}/web/v1/${platform}`, worker, scope }
     navigator.serviceWorker?.addEventListener("message", ({ data }) => {
       const { message, registered } = data?.belfry ?? {}
       if (message) this.onmessage?.(message)
@@ -62,6 +63,21 @@ export class Belfry {
 
   setAttributes(attributes) {
     return this.#change({ attributes })
+  }
+
+  // The same for the same key, so that a page may ask at each load.
+  async endpoint(vapid_public_key) {
+    let subscription
+    const result = await this.#alone(async () => {
+      const record = await read()
+      const { subscription: own, device_uuid } = record.wish ?? {}
+      if (!device_uuid) throw new Error("This browser is not subscribed")
+      const key = vapid_public_key ?? ""
+      const path = record.endpoints?.[key] ?? (await this.#ask("/endpoints", { subscription: own, device_uuid, vapid_public_key })).path
+      await write({ ...record, endpoints: { ...record.endpoints, [key]: path } })
+      subscription = { endpoint: this.#settings.server + path, keys: own.keys }
+    })
+    return { ...result, subscription }
   }
 
   #change(wish) {

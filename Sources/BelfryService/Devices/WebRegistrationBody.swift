@@ -67,7 +67,7 @@ extension Web {
             }
         }
 
-        private static func subscription(
+        static func subscription(
             _ field: String, from reader: inout JSONReader
         ) throws(InvalidInput) -> DeviceToken? {
             let value = try reader.value(field, bytesMax: 4_096)

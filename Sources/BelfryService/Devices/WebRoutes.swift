@@ -12,6 +12,7 @@ package struct WebRoutes: Sendable {
     private let middleware: WebMiddleware
     private let registrations: Web.Registrations
     private let events: Web.Events
+    private let endpoints: Web.Endpoints
     private let credentials: any ProviderCredentials
     private let store: any Store
 
@@ -26,6 +27,7 @@ package struct WebRoutes: Sendable {
             proofs: Web.Proofs(vault: vault, providers: providers, clock: clock),
             verifiesCustomUserIDs: verifiesCustomUserIDs)
         events = Web.Events(store: store, lateMax: eventsLateMax)
+        endpoints = Web.Endpoints(services: services)
         credentials = services.credentials
         self.store = store
     }
@@ -38,6 +40,7 @@ package struct WebRoutes: Sendable {
         serve("web/v1/:registration_key/registrations/end", .post, on: router) { request, platform, _ in
             try await registrations.end(request, on: platform)
         }
+        serve("web/v1/:registration_key/endpoints", .post, on: router, endpoints.create)
         serve("web/v1/:registration_key/events", .post, on: router) { request, platform, _ in
             try await events.record(request, on: platform)
         }

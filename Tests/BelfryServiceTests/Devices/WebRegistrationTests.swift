@@ -96,6 +96,25 @@ import Testing
         #expect(try await rig.store.device(uuid, on: rig.platform.key)?.isActive == true)
     }
 
+    @Test func `a page gets an endpoint for its own browser alone`() async throws {
+        let rig = try await WebRig()
+        let uuid = try await rig.register("a")
+        let body = #"{"subscription":\#(WebRig.subscription("a")),"device_uuid":"\#(uuid)"}"#
+        #expect(try await rig.send(.post, "/endpoints", body).status == 403, "the application has none")
+        try await rig.store.edit(rig.platform.applicationKey, ApplicationEdit(webPush: .on))
+        let made = try await rig.send(.post, "/endpoints", body)
+        #expect(made.status == 201 && made["path"]?.stringValue?.hasPrefix("/wp/") == true, "\(made)")
+        #expect(made.headers[.accessControlAllowOrigin] == WebRig.origin)
+        let other = #"{"subscription":\#(WebRig.subscription("b")),"device_uuid":"\#(uuid)"}"#
+        #expect(try await rig.send(.post, "/endpoints", other).status == 404)
+        for wrong in [#"{"device_uuid":"\#(uuid)"}"#, #"{"subscription":null}"#, #"{"delivery":"fetch"}"#] {
+            #expect(try await rig.send(.post, "/endpoints", wrong).status == 400)
+        }
+        #expect(try await rig.send(.options, "/endpoints").status == 204)
+        let device = try #require(try await rig.store.device(uuid, on: rig.platform.key))
+        #expect(try await rig.store.webPushEndpoints(of: device).count == 1)
+    }
+
     @Test func `a browser registers at once where proofs are off`() async throws {
         let rig = try await WebRig(provesRegistrations: false)
         let answer = try await rig.send(.post, "/registrations", #"{"subscription":\#(WebRig.subscription("a"))}"#)

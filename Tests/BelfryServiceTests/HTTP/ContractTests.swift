@@ -29,7 +29,8 @@ import Testing
             "POST /web/v1/{registration_key}/registrations", "OPTIONS /web/v1/{registration_key}/registrations",
             "POST /web/v1/{registration_key}/registrations/end",
             "OPTIONS /web/v1/{registration_key}/registrations/end", "POST /web/v1/{registration_key}/events",
-            "OPTIONS /web/v1/{registration_key}/events", "GET /sdk/web/v1/belfry.js", "GET /sdk/web/v1/belfry.d.ts",
+            "OPTIONS /web/v1/{registration_key}/events", "POST /web/v1/{registration_key}/endpoints",
+            "OPTIONS /web/v1/{registration_key}/endpoints", "GET /sdk/web/v1/belfry.js", "GET /sdk/web/v1/belfry.d.ts",
             "GET /sdk/web/v1/belfry-worker.js", "GET /sdk/web/v1/test", "GET /sdk/web/v1/test.js",
             "GET /sdk/web/v1/integrity.json",
         ]

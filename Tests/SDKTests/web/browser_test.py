@@ -3,10 +3,15 @@
     Scripts/sdk-browser BELFRY [NAME …]    runs all tests, or those whose names contain one of the words
 """
 
+import json
 import sys
 import traceback
+import urllib.request
 
 import five_minutes
+import http_ece
+from cryptography.hazmat.primitives.asymmetric import ec
+from push_service import unb64
 from rig import Rig
 
 
@@ -169,6 +174,26 @@ def a_withdrawn_permission_ends_the_device(rig):
         "Services.perms.removeFromPrincipal(origin, 'desktop-notification')", rig.site.origin)
 
 
+def a_message_of_another_server_is_decrypted_by_the_browser(rig):
+    rig.clear()
+    rig.server.admin("PATCH", f"apps/{rig.app}", {"web_push_endpoints": "on"})
+    ask = "return JSON.stringify(await window.belfry.endpoint())"
+    answer = json.loads(rig.browser.script(ask))
+    subscription = answer["subscription"]
+    assert answer["state"] == "active" and subscription["endpoint"].startswith(f"{rig.server.url}/wp/"), answer
+    assert json.loads(rig.browser.script(ask))["subscription"] == subscription, "it is made once"
+    body = http_ece.encrypt(
+        b'{"title":"Mention","body":"by Eve"}', private_key=ec.generate_private_key(ec.SECP256R1()),
+        dh=unb64(subscription["keys"]["p256dh"]), auth_secret=unb64(subscription["keys"]["auth"]), version="aes128gcm")
+    request = urllib.request.Request(
+        subscription["endpoint"], data=body, method="POST", headers={"TTL": "60", "Content-Encoding": "aes128gcm", "Urgency": "high"})
+    with urllib.request.urlopen(request, timeout=30) as sent:
+        assert sent.status == 201 and sent.headers["TTL"] == "60", sent.headers
+    shown = rig.until("it is shown", rig.shown)
+    assert [(one["title"], one["body"]) for one in shown] == [("Mention", "by Eve")], shown
+    assert rig.service.accepted[-1].body == body, "it was relayed as it came"
+
+
 def a_click_ends_the_subscription(rig):
     rig.page()
     assert rig.subscribe()["state"] == "active"
@@ -198,6 +223,7 @@ TESTS = [
     a_notification_that_is_removed_is_counted_as_dismissed_and_not_as_opened,
     a_message_says_how_the_push_service_treats_it,
     a_push_of_the_senders_own_form_is_shown_too,
+    a_message_of_another_server_is_decrypted_by_the_browser,
     of_three_pushes_with_one_topic_an_offline_browser_shows_the_last,
     each_of_two_tabs_hears_a_push_and_they_share_a_device,
     a_worker_that_was_updated_goes_on,
