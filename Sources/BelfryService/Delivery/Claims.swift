@@ -147,7 +147,7 @@ enum ClaimStatements {
         UPDATE batch /* claims.set_batch_aside */ SET due_at_ms = $1, claim_count = claim_count - 1 WHERE id = $2
         """
 
-    /// A fan-out that was never claimed is due at once, so one that is not was set aside.
+    /// A fan-out that is not claimed is due at once, so one that is not was set aside.
     static let setFanOutAside: SQLText = """
         UPDATE fan_out /* claims.set_fan_out_aside */ SET due_at_ms = $1, is_claimed = false
          WHERE push_id = $2 AND platform_id = $3

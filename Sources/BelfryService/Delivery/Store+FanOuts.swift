@@ -109,7 +109,7 @@ extension WriteSession {
             due = now + (fanOut.pause(behind: devices, sharing: open) ?? .zero)
         }
         return try prepared(FanOutStatements.advance).run(
-            last, due, fanOut.pushKey, fanOut.platformKey, fanOut.attempt) > 0
+            last, due, fanOut.pushKey, fanOut.platformKey, fanOut.attempt, now) > 0
     }
 }
 
@@ -124,9 +124,10 @@ enum FanOutStatements {
         INSERT INTO fan_out /* fan_outs.insert */ (push_id, platform_id, lane, due_at_ms) VALUES ($1, $2, $3, $4)
         """
 
+    /// A throttled one stays claimed until its next step: one that is due later and not claimed was set aside as damaged.
     static let advance: SQLText = """
         UPDATE fan_out /* fan_outs.advance */
-           SET cursor = coalesce($1, cursor), due_at_ms = $2, is_claimed = false
+           SET cursor = coalesce($1, cursor), due_at_ms = $2, is_claimed = ($2 > $6)
          WHERE push_id = $3 AND platform_id = $4 AND attempt = $5 AND is_claimed = true
         """
 
