@@ -13,8 +13,8 @@ extension Schema {
         UnknownFieldsMigration.self, ProbesMigration.self, NamesWithoutBlanks.self, ComposeDraftMigration.self,
         RecurrenceMigration.self, SegmentMigration.self, TemplateMigration.self, DeviceReportMigration.self,
         PacingMigration.self, CampaignMigration.self, StartedScheduleMigration.self, FollowUpMigration.self,
-        ReminderMigration.self, PersonZoneMigration.self, ActivityMigration.self, EndpointKindMigration.self,
-        WebPushMigration.self,
+        ReminderMigration.self, PersonZoneMigration.self, ActivityMigration.self, OpeningMigration.self,
+        EndpointKindMigration.self, WebPushMigration.self,
     ]
 }
 

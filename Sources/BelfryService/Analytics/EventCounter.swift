@@ -15,6 +15,7 @@ struct EventCounter<Session: WriteSession> {
     private var tally = AnalyticsTally()
     private var ofPushes: [Count<Key<Push>>: Int64] = [:]
     private var onPlatform: [Count<Int64>: Int64] = [:]
+    private var openings: [PushHour: Int64] = [:]
     /// The bits of devices that report pushes, by the block that has them.
     private var reports: [PushBlock: Int64] = [:]
     private var acknowledgements: Acknowledgements<Session>
@@ -29,6 +30,13 @@ struct EventCounter<Session: WriteSession> {
         static func < (left: Self, right: Self) -> Bool {
             (left.subject, left.kind.rawValue) < (right.subject, right.kind.rawValue)
         }
+    }
+
+    private struct PushHour: Hashable, Comparable {
+        let push: Key<Push>
+        let hour: Int64
+
+        static func < (left: Self, right: Self) -> Bool { (left.push, left.hour) < (right.push, right.hour) }
     }
 
     private struct PushBlock: Hashable, Comparable {
@@ -80,6 +88,9 @@ struct EventCounter<Session: WriteSession> {
         let block = DeviceBlock(named.device)
         if let push {
             ofPushes[Count(subject: push.key, kind: event.kind), default: 0] += 1
+            if event.kind == .opened {
+                openings[PushHour(push: push.key, hour: countedAt.bucket(of: .hour)), default: 0] += 1
+            }
             if let report = PushReport(event.kind) { try note(report, of: push.key, by: named.device) }
         }
         if let geofence = event.geofence {
@@ -150,6 +161,9 @@ struct EventCounter<Session: WriteSession> {
             for (report, bits) in reports.sorted(by: { $0.key < $1.key }) {
                 try addToPush.send(report.push, report.kind.rawValue, report.platform, report.block, bits)
             }
+        }
+        for (opening, events) in openings.sorted(by: { $0.key < $1.key }) {
+            try session.prepared(OpeningStatements.add).send(opening.push, opening.hour, events)
         }
         let addToPlatform = try session.prepared(CountStatements.addToPlatform)
         for (count, events) in onPlatform.sorted(by: { $0.key < $1.key }) {

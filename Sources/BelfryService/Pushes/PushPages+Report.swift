@@ -19,6 +19,8 @@ extension PushPages {
         /// The devices that were searched for, each with its answer.
         let found: [(device: Device, answer: Answer?)]
         let times: AnswerTimes
+        let languages: LanguageCounts
+        let openings: [(start: Instant, count: Int)]
         let followUps: [FollowUp]
         /// The schedule of its reminders; nil for none.
         let reminders: Key<Schedule>?
@@ -61,7 +63,9 @@ extension PushPages {
                     in: push, kind: wanted.kind, only: wanted.only, after: cursor, limit: Self.perPage)
                 : AnswerPage(answers: [], next: nil),
             found: try await found(wanted.text, in: push, visit, application),
-            times: try await store.answerTimes(of: push), followUps: try await store.followUps(of: push),
+            times: try await store.answerTimes(of: push),
+            languages: try await store.languages(of: push, devices: receipt.devices),
+            openings: try await store.openings(of: push), followUps: try await store.followUps(of: push),
             reminders: try await store.reminders(of: push)?.schedule,
             sender: visit.may(.administer, Permission.Subject(application))
                 ? try await store.auditEntry(of: receipt.push) : nil,
@@ -90,7 +94,9 @@ extension PushPages {
             funnel(details, address)
             if own.failed > 0 { causes(details, address) }
             byPlatform(details)
+            byLanguage(details)
             overTime(details, application)
+            openings(details)
             byDevice(details, application, address)
             comparison(details, application)
             if let request = details.request { content(request, details, application) }
@@ -232,11 +238,7 @@ extension PushPages {
         let (width, devices) = details.times.parts(since: details.receipt.push.acceptedAt, atMost: 40)
         guard devices.count > 1 else { return nil }
         let columns = devices.enumerated().map { place, count in Chart.Column((width * place).inSeconds, [count]) }
-        return Section(
-            "Answers over time",
-            text:
-                "By the time since the push was accepted. When devices opened it is counted for all pushes together, in Analytics."
-        ) {
+        return Section("Answers over time", text: "By the time since the push was accepted.") {
             Chart("Devices answered over time", series: ["devices answered"], columns)
         }
     }
@@ -342,6 +344,12 @@ extension PushPages {
         }
         let (width, devices) = details.times.parts(since: details.receipt.push.acceptedAt, atMost: 40)
         rows += devices.enumerated().map { ["answered", (width * $0).inSeconds, String($1), ""] }
+        rows += details.openingColumns.columns.map { ["opened", $0.start.text, String($0.count), ""] }
+        for row in details.languages.rows {
+            rows += zip(["devices", "accepted", "opened"], [row.devices, row.accepted, row.opened]).map {
+                ["language", row.title, String($1), $0]
+            }
+        }
         for figures in details.figures {
             let numbers = [figures.devices, figures.accepted, figures.failed, figures.received, figures.opened]
             rows += zip(["devices", "accepted", "not delivered", "received", "opened"], numbers).map {

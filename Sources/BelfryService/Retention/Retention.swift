@@ -184,6 +184,7 @@ enum RetentionStatements {
     /// The rows that refer to pushes.
     static let ofPushes: [SQLText] = [
         "DELETE FROM push_count /* retention.forget_push_counts */ WHERE push_id \(among: "$1")",
+        "DELETE FROM push_opening /* retention.forget_push_openings */ WHERE push_id \(among: "$1")",
         "DELETE FROM push_report /* retention.forget_push_reports */ WHERE push_id \(among: "$1")",
         "DELETE FROM tally /* retention.forget_tallies */ WHERE push_id \(among: "$1")",
         "DELETE FROM push_progress /* retention.forget_progress */ WHERE push_id \(among: "$1")",

@@ -64,7 +64,7 @@ import Testing
         "geofence_stamp": .perRow("application", 1), "geofence_update": .derived("geofence"),
         "push_report": .derived("push"), "geofence_report": .derived("geofence"),
         "push_count": .derived("push"), "platform_count": .derived("platform"), "event_mark": .derived("device"),
-        "platform_activity": .derived("platform"),
+        "platform_activity": .derived("platform"), "push_opening": .derived("push"),
         "geofence_count": .derived("geofence"), "heartbeat": .derived("platform"),
         "idempotency": .quota(.idempotencyKeys), "audit": .retention("retention.audit.days"),
         "import_job": .perRow("application", ImportJob.countMax), "import_verdict": .derived("import_job"),
