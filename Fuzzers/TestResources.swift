@@ -83,6 +83,13 @@ struct TestResources {
             try NewOpenEndpoint(
                 kind: .acrobitsReporter, application: application.key, keyHash: SecretHash.of(secret),
                 options: [AcrobitsOption.template: "/t/%account[username]%/%pushToken%&a=%pushappid%"]))
+        // Their keys are the names of their kinds.
+        for kind in OpenEndpoint.Kind.allCases where kind.takesTokens {
+            _ = try await store.create(
+                try NewOpenEndpoint(
+                    kind: kind, application: application.key, keyHash: SecretHash.of(kind.rawValue),
+                    options: ["a": platforms.first { $0.kind == .ios }?.uuid.lowercased ?? ""]))
+        }
         _ = try await store.createCarmaAccount(
             customerID: 1, user: "anna", passwordHash: Array(PlainPasswords.hash(secret).utf8), tokenHash: hash)
         let app = try await store.createCarmaApp(customerID: 1, appID: "a", for: application.key)
