@@ -71,8 +71,10 @@ let providers = [
         adapter: ["Provider", "PlatformCredentials", "BroadcastChannels"],
         simulator: ["Simulator", "SimulatorConnection", "SimulatorRequest", "SimulatorChannels"]),
     Provider(
-        name: "FCM", needs: ["HTTP2Client", "KeyFiles", "Outbound", nioCore, nioSSL, logging, cryptoExtras],
-        client: ["Client", "Message", "Answer"], simulator: ["Simulator", "SimulatorMessage"]),
+        name: "FCM",
+        needs: ["HTTP2Client", "KeyFiles", "Outbound", nioCore, nioPosix, nioSSL, logging, cryptoExtras],
+        client: ["Client", "ExternalAccount", "Message", "Answer"],
+        simulator: ["Simulator", "SimulatorMessage", "SimulatorIdentities"]),
     Provider(
         name: "WebPush", needs: outbound + ["KeyFiles", nioCore, nioPosix, nioHTTP1, crypto],
         client: ["Client", "Message", "VAPID"], simulator: ["Simulator", "SimulatorMessage"]),
@@ -223,7 +225,7 @@ let package = Package(
                 nioCore, nioPosix,
                 nioHTTP1, crypto,
             ]),
-        tests("FCMTests", ["FCM", "HTTP2Client", cryptoExtras]),
+        tests("FCMTests", ["FCM", "HTTP2Client", "Outbound", cryptoExtras]),
         tests("GCMTests", ["GCM", "Outbound", nioHTTP1]),
         tests("HMSTests", ["HMS", "KeyFiles", "Outbound", cryptoExtras]),
         tests(

@@ -5,9 +5,9 @@ import HMS
 func serviceAccounts(_ bytes: [UInt8]) {
     do throws(FCMCredentialsError) {
         let credentials = try FCMCredentials(serviceAccount: bytes)
-        precondition(credentials.tokenURI.hasPrefix("https://"))
+        precondition(credentials.tokenURLs.allSatisfy { $1.hasPrefix("https://") })
         // They go into a path and into JSON as they are.
-        for text in [credentials.projectID, credentials.clientEmail, credentials.tokenURI] {
+        for text in [credentials.projectID] + credentials.tokenURLs.map(\.value) {
             precondition(text.utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "\"") })
         }
     } catch {

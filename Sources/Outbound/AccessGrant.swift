@@ -36,16 +36,17 @@ public struct AccessTokenError: Error, Sendable, Hashable, CustomStringConvertib
 }
 
 extension Outbound {
-    /// Requests a token from an OAuth server, within 10 seconds. Source: RFC 6749 §4.4, §5; RFC 7523 §2.1.
+    /// Requests a token from an OAuth server. Source: RFC 6749 §4.4, §5; RFC 7523 §2.1.
     ///
     /// - Parameter form: the fields of the request, in their order.
     public func grant(
-        from url: String, form: KeyValuePairs<String, String>, tls: TLSConfiguration? = nil
+        from url: String, form: KeyValuePairs<String, String>, tls: TLSConfiguration? = nil,
+        deadline: Duration = .seconds(10)
     ) async -> Result<AccessGrant, AccessTokenError> {
         let fields = form.map { "\(Self.escaped($0))=\(Self.escaped($1))" }
         let body = fields.joined(separator: "&")
         return Self.grant(
-            await ask(url, form: body, authorization: nil, tls: tls, deadline: .seconds(10)), from: url)
+            await ask(url, form: body, authorization: nil, tls: tls, deadline: deadline), from: url)
     }
 
     /// Escapes a text as forms do. Source: WHATWG URL, application/x-www-form-urlencoded.
@@ -92,7 +93,7 @@ private struct GrantAnswer: Decodable {
     let errors: [String]
 
     private enum Key: String, CodingKey {
-        case access_token, expires_in, error, sub_error, error_description
+        case access_token, accessToken, expires_in, error, sub_error, error_description
     }
 
     init(from decoder: any Decoder) throws {
@@ -101,7 +102,10 @@ private struct GrantAnswer: Decodable {
             (try? container.decode(String.self, forKey: key))
                 ?? (try? container.decode(Int64.self, forKey: key)).map { "\($0)" }
         }
-        token = try? container.decode(String.self, forKey: .access_token)
+        // Google's IAM writes the name in its own way.
+        token =
+            (try? container.decode(String.self, forKey: .access_token))
+            ?? (try? container.decode(String.self, forKey: .accessToken))
         lifetime = text(.expires_in).flatMap { Int64($0) }
         errors = [Key.error, .sub_error, .error_description].compactMap(text)
     }

@@ -168,11 +168,13 @@ public struct OutboundRequest: Sendable {
     /// Instead of the standard.
     public var tls: TLSConfiguration?
     /// How much of the answer's body is read.
-    public var answerBytesMax = 64 * 1_024
+    public var answerBytesMax: Int
 
     public init(
-        _ method: String, _ url: String, headers: [HTTP2Header] = [], body: [UInt8] = [], tls: TLSConfiguration? = nil
+        _ method: String, _ url: String, headers: [HTTP2Header] = [], body: [UInt8] = [], tls: TLSConfiguration? = nil,
+        answerBytesMax: Int = 64 * 1_024
     ) {
+        self.answerBytesMax = answerBytesMax
         self.method = method
         self.url = url
         self.headers = headers

@@ -110,6 +110,16 @@ def publishers(workspace):
     workspace.environment["KEY"] = json.loads(cli(workspace, "publisher", "enable", "ntfy", "--app", workspace.app, "--json"))["key"]
 
 
+def providers(workspace):
+    workspace.serve()
+    workspace.write("workload.json", json.dumps({
+        "type": "external_account", "audience": "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/a/providers/b",
+        "subject_token_type": "urn:ietf:params:oauth:token-type:jwt", "token_url": "https://sts.googleapis.com/v1/token",
+        "service_account_impersonation_url": "https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/"
+                                             "push@my-project.iam.gserviceaccount.com:generateAccessToken",
+        "credential_source": {"file": "/var/run/secrets/tokens/google"}}))
+
+
 def genero(workspace):
     workspace.serve()
     workspace.environment["KEY"] = json.loads(cli(workspace, "genero", "enable", "--app", workspace.app, "--json"))["key"]
@@ -136,7 +146,7 @@ def cli(workspace, *arguments):
 SETUPS = {
     "README.md": Workspace.alone, "docs/SDK.md": Workspace.alone, "docs/Simulators.md": Workspace.alone, "docs/Pushing.md": pushing, "docs/Audiences.md": pushing, "docs/Campaigns.md": pushing,
     "docs/AdminAPI.md": admin_api, "docs/Senders.md": senders, "docs/Events.md": Workspace.serve, "docs/WebPushEndpoints.md": Workspace.serve, "docs/Dashboard.md": dashboard,
-    "docs/Migration.md": migration, "docs/compatibility/acrobits.md": acrobits, "docs/compatibility/carma.md": carma,
+    "docs/Migration.md": migration, "docs/Providers.md": providers, "docs/compatibility/acrobits.md": acrobits, "docs/compatibility/carma.md": carma,
     "docs/compatibility/genero.md": genero, "docs/Gateways.md": gateways, "docs/Publishers.md": publishers, "BelfryKit/Sources/BelfryKit/BelfryKit.docc/FirstPush.md": Workspace.serve,
 }
 #: Variables of single commands.

@@ -1,5 +1,6 @@
 import BelfryProviders
 import BelfryService
+import FoundationEssentials
 
 // The options of each target, from settings. docs/Configuration.md lists the keys with unit, range and default.
 
@@ -103,6 +104,21 @@ extension FCMOptions {
             deadline: settings.seconds("fcm.deadline.seconds", default: 30, in: 1...300),
             messagesPerMinute: settings.int(
                 "fcm.messages.per.minute", default: standard.messagesPerMinute, in: 1...1_000_000_000))
+        tokenFolders = settings.words("fcm.token.folders").filter { folder in
+            let isFolder = folder.hasPrefix("/") && folder.contains { $0 != "/" }
+            if !isFolder { settings.note("fcm.token.folders: `\(folder.quotable)` is no absolute path below /") }
+            return isFolder
+        }
+        guard let server = settings.optionalString("fcm.metadata.server"), !server.isEmpty else { return }
+        guard let url = URL(string: server), ["http", "https"].contains(url.scheme), url.host()?.isEmpty == false,
+            url.user() == nil, url.path().isEmpty, url.query() == nil
+        else {
+            settings.note(
+                "fcm.metadata.server is `\(server.quotable)`, it has to be http://host, such as http://metadata.google.internal"
+            )
+            return
+        }
+        metadataServer = server
     }
 }
 

@@ -114,6 +114,7 @@ package enum CredentialsTest: Sendable, Hashable {
             case .accepted, .moved, .refused, .gone: .works
             case .credentialsRefused(let words, _, _): .refused(words)
             case .throttled: .unknown("the provider asks for patience")
+            case .failed(_, let said) where !said.text.isEmpty: .unknown("the provider was asked in vain: \(said.text)")
             case .failed: .unknown("the provider is in trouble, or was not asked in time")
             case .unreachable(let fault): .unknown("the provider cannot be reached: \(fault)")
             case .held(_, let words): .unknown(words)

@@ -17,6 +17,8 @@ public final class FCMClient: Sendable {
         public var pool = HTTP2PoolConfiguration()
         /// Unix seconds, for the time of issue of assertions and dates in answers.
         public var now: @Sendable () -> Int64 = { Outbound.now() }
+        /// For credentials without a key.
+        public var tokenSources = FCMTokenSources()
 
         public init() {}
     }
@@ -42,7 +44,8 @@ public final class FCMClient: Sendable {
         do {
             let tls = try Outbound.tls(trustRoots: endpoint.trustRoots)
             let now = now
-            token = AccessToken { await credentials.grant(by: outbound, tls: tls, now: now()) }
+            let sources = configuration.tokenSources
+            token = AccessToken { await credentials.grant(by: outbound, sources, tls: tls, now: now()) }
             pool = try HTTP2Pool(
                 endpoint: endpoint.http2(), configuration: configuration.prescribed, eventLoopGroup: eventLoopGroup,
                 logger: logger)
@@ -161,16 +164,24 @@ public struct FCMEndpoint: Sendable, Hashable {
     }
 }
 
-/// How a client authenticates to Google: with the key of a service account, in the JSON file of the Firebase console.
+/// How a client authenticates to Google: with the key of a service account, by the token of another identity provider, or as the machine
+/// that it runs on.
 public struct FCMCredentials: Sendable {
-    public let projectID: String
-    public let clientEmail: String
-    /// The address where the key is exchanged for a token that FCM accepts.
-    public let tokenURI: String
-    let key: ServiceAccountKey
+    enum Identity: Sendable {
+        case key(ServiceAccountKey)
+        case external(ExternalAccount)
+        case machine
+    }
 
-    /// - Parameter serviceAccount: the bytes of the JSON file.
-    public init(serviceAccount: [UInt8]) throws(FCMCredentialsError) {
+    public let projectID: String
+    let identity: Identity
+
+    /// Reads a JSON file: a service account of the Firebase console, or an `external_account` of Workload Identity Federation.
+    ///
+    /// - Parameters:
+    ///   - serviceAccount: the bytes of the file.
+    ///   - project: instead of the file's. A file of type `external_account` has none, but for that of its service account.
+    public init(serviceAccount: [UInt8], project: String? = nil) throws(FCMCredentialsError) {
         guard let file = try? JSONDecoder().decode(File.self, from: Data(serviceAccount)) else {
             throw FCMCredentialsError(.file, "the service account is not the JSON that the Firebase console hands out")
         }
@@ -180,20 +191,54 @@ public struct FCMCredentials: Sendable {
                 "this is google-services.json, which is for the app and holds no private key. A service account is needed: Firebase "
                     + "console, project settings, \"Service accounts\", \"Generate new private key\"")
         }
+        if file.type == "external_account" {
+            let account = try ExternalAccount(serviceAccount)
+            guard let project = project ?? account.projectID else {
+                throw FCMCredentialsError(
+                    .file, "it names no project: enter project_id, the id of the Firebase project, too")
+            }
+            projectID = try Self.plain(project, "project_id")
+            identity = .external(account)
+            return
+        }
         if let type = file.type, type != "service_account" {
-            throw FCMCredentialsError(.file, "the JSON is of type \(type), it has to be of type service_account")
+            throw FCMCredentialsError(
+                .file, "the JSON is of type \(type), it has to be of type service_account or external_account")
         }
-        projectID = try Self.plain(file.project_id, "project_id")
-        clientEmail = try Self.plain(file.client_email, "client_email")
-        tokenURI = try Self.plain(file.token_uri ?? "https://oauth2.googleapis.com/token", "token_uri")
-        guard tokenURI.hasPrefix("https://") else {
-            throw FCMCredentialsError(.file, "token_uri is \(tokenURI), it has to be https")
-        }
+        projectID = try Self.plain(project ?? file.project_id, "project_id")
+        let clientEmail = try Self.plain(file.client_email, "client_email")
+        let tokenURI = try Self.secureURL(file.token_uri ?? "https://oauth2.googleapis.com/token", "token_uri")
         guard let pem = file.private_key else {
             throw FCMCredentialsError(.file, "private_key is missing in the service account")
         }
-        key = try ServiceAccountKey(
-            pem: pem, keyID: file.private_key_id, clientEmail: clientEmail, audience: tokenURI)
+        identity = .key(
+            try ServiceAccountKey(
+                pem: pem, keyID: file.private_key_id, clientEmail: clientEmail, audience: tokenURI))
+    }
+
+    /// The service account of the machine that the client runs on, which Google's metadata server knows.
+    public init(machineFor project: String) throws(FCMCredentialsError) {
+        projectID = try Self.plain(project, "project_id")
+        identity = .machine
+    }
+
+    /// The member that makes use of this machine: the file of a token; nil where none does. The machine's own account has none.
+    public var machineMember: String? {
+        if case .external(let account) = identity, case .file = account.source { TokenFile.field } else { nil }
+    }
+
+    /// The addresses that tokens are sent to, each with the member of the file that names it.
+    public var tokenURLs: KeyValuePairs<String, String> {
+        switch identity {
+        case .key(let key): ["token_uri": key.audience]
+        case .external(let account):
+            if let url = account.impersonationURL {
+                ["token_url": account.tokenURL, "service_account_impersonation_url": url]
+            } else {
+                ["token_url": account.tokenURL]
+            }
+        case .machine: [:]
+        }
     }
 
     /// Source: Google, "Using OAuth 2.0 for Server to Server Applications".
@@ -211,13 +256,21 @@ public struct FCMCredentials: Sendable {
     }
 
     /// They are put into a path and into JSON unescaped.
-    private static func plain(_ text: String?, _ field: String) throws(FCMCredentialsError) -> String {
+    static func plain(_ text: String?, _ field: String) throws(FCMCredentialsError) -> String {
         guard let text, !text.isEmpty else {
-            throw FCMCredentialsError(.file, "\(field) is missing in the service account")
+            throw FCMCredentialsError(.file, "\(field) is missing in the file")
         }
         let isPlain = text.utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
         guard isPlain else { throw FCMCredentialsError(.file, "\(field) contains invalid characters") }
         return text
+    }
+
+    static func secureURL(_ text: String, _ field: String) throws(FCMCredentialsError) -> String {
+        let url = try plain(text, field)
+        guard url.hasPrefix("https://") else {
+            throw FCMCredentialsError(.file, "\(field) is \(url), it has to be https")
+        }
+        return url
     }
 }
 
@@ -250,19 +303,23 @@ public struct FCMCredentialsError: Error, Sendable, Hashable, CustomStringConver
 }
 
 extension FCMCredentials {
-    /// Exchanges an assertion for a token. Source: RFC 7523 §2.1.
+    /// Asks for a token that FCM accepts.
     ///
     /// - Parameter now: Unix seconds.
     func grant(
-        by outbound: Outbound, tls: TLSConfiguration?, now: Int64
+        by outbound: Outbound, _ sources: FCMTokenSources, tls: TLSConfiguration?, now: Int64
     ) async -> Result<AccessGrant, AccessTokenError> {
-        do throws(FCMCredentialsError) {
-            let assertion = try key.assertion(at: now)
-            return await outbound.grant(
-                from: tokenURI,
-                form: ["grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer", "assertion": assertion], tls: tls)
-        } catch {
-            return .failure(AccessTokenError(isRefusal: true, error.reason))
+        switch identity {
+        case .key(let key): return await key.grant(by: outbound, tls: tls, now: now)
+        case .external(let account): return await account.grant(by: outbound, sources, tls: tls)
+        case .machine:
+            guard let server = sources.metadataServer else {
+                return .failure(
+                    AccessTokenError(
+                        isRefusal: true,
+                        "the identity of this machine is not used: fcm.metadata.server names no metadata server"))
+            }
+            return await (sources.machine ?? outbound).machineGrant(from: server, tls: tls)
         }
     }
 }
@@ -281,7 +338,8 @@ struct ServiceAccountKey: Sendable {
     private let key: _RSA.Signing.PrivateKey
     private let keyID: String?
     private let clientEmail: String
-    private let audience: String
+    /// The address where an assertion is exchanged.
+    let audience: String
 
     init(pem: String, keyID: String?, clientEmail: String, audience: String) throws(FCMCredentialsError) {
         do {
@@ -294,6 +352,22 @@ struct ServiceAccountKey: Sendable {
         self.keyID = keyID
         self.clientEmail = clientEmail
         self.audience = audience
+    }
+
+    /// Exchanges an assertion for a token. Source: RFC 7523 §2.1.
+    ///
+    /// - Parameter now: Unix seconds.
+    func grant(
+        by outbound: Outbound, tls: TLSConfiguration?, now: Int64
+    ) async -> Result<AccessGrant, AccessTokenError> {
+        do throws(FCMCredentialsError) {
+            let assertion = try assertion(at: now)
+            return await outbound.grant(
+                from: audience,
+                form: ["grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer", "assertion": assertion], tls: tls)
+        } catch {
+            return .failure(AccessTokenError(isRefusal: true, error.reason))
+        }
     }
 
     /// - Parameter now: Unix seconds.

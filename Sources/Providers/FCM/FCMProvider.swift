@@ -24,6 +24,11 @@ struct FCMProvider: MessageTestedProvider {
         let account = try credentials.open()
         var configuration = FCMClient.Configuration()
         configuration.pool.connectionsMax = options.connectionsMax
+        configuration.tokenSources.folders = options.tokenFolders
+        configuration.tokenSources.metadataServer = options.metadataServer
+        configuration.tokenSources.deadline = min(.seconds(20), options.deadline)
+        configuration.tokenSources.subjects = dependencies.routes.guarded(for: .fcm)
+        configuration.tokenSources.machine = dependencies.routes.own
         dependencies.routes.lead(&configuration.pool.connection, for: .fcm)
         client = try FCMClient(
             dependencies.routes.trusted(for: .fcm), credentials: account, endpoint: try credentials.address(),
@@ -190,6 +195,10 @@ package struct FCMOptions: Sendable {
     package var deadline: Duration
     /// Google's limit for one project.
     package var messagesPerMinute: Int
+    /// The folders in which subject tokens of Workload Identity Federation may be read.
+    package var tokenFolders: [String] = []
+    /// The metadata server, as `http://host`; nil where the identity of this machine is not used.
+    package var metadataServer: String?
 
     package init(connectionsMax: Int = 10, deadline: Duration = .seconds(30), messagesPerMinute: Int = 600_000) {
         self.connectionsMax = connectionsMax
@@ -281,44 +290,60 @@ extension Outcome {
     }
 }
 
-/// The credentials of a platform for FCM: a service account, and the endpoint. Stored sealed.
+/// The credentials of a platform for FCM: a service account or another identity at Google, and the endpoint. Stored sealed.
 package struct FCMPlatformCredentials: PlatformCredentials {
-    /// The JSON that the Firebase console issues.
-    package let serviceAccount: String
+    /// The JSON that the Firebase console issues, or that of Workload Identity Federation; nil for the machine's own account.
+    package let serviceAccount: String?
+    /// The id of the Firebase project, where the file does not say it.
+    package let projectID: String?
     /// `https://host` or `https://host:port`; nil for Google's.
     package let endpoint: String?
     /// Certificates in PEM to trust instead of the system's.
     package let trustRootsPEM: String?
 
     package static let families = [ProviderFamily.fcm]
-    package static let fields = ["service_account", "endpoint", "trust_root"]
+    package static let fields = ["service_account", "project_id", "endpoint", "trust_root"]
 
-    package init(serviceAccount: String, endpoint: String? = nil, trustRootsPEM: String? = nil) {
+    package init(
+        serviceAccount: String?, projectID: String? = nil, endpoint: String? = nil, trustRootsPEM: String? = nil
+    ) {
         self.serviceAccount = serviceAccount
+        self.projectID = projectID
         self.endpoint = endpoint
         self.trustRootsPEM = trustRootsPEM
     }
 
-    /// Reads `service_account`, the file as a text or as an object. `endpoint` and `trust_root` (PEM) are for tests.
+    /// Reads `service_account`, the file as a text or as an object, and `project_id`, which alone stands for the account of this machine.
+    /// `endpoint` and `trust_root` (PEM) are for tests.
     package init(entered: [String: JSONValue]) throws(InvalidInput) {
         let fields = try EnteredFields(entered, of: "FCM", known: Self.fields)
-        guard let account = try fields.documentIfAny("service_account") else {
-            throw InvalidInput(field: "service_account", "is missing")
+        serviceAccount = try fields.documentIfAny("service_account")
+        projectID = try fields.textIfAny("project_id").flatMap { $0.isEmpty ? nil : $0 }
+        guard serviceAccount != nil || projectID != nil else {
+            throw InvalidInput(
+                field: "service_account",
+                "is missing; for the account of this machine, by a metadata server, project_id is entered alone")
         }
-        serviceAccount = account
         endpoint = try fields.textIfAny("endpoint")
         trustRootsPEM = try fields.textIfAny("trust_root")
     }
 
     package var entered: [String: JSONValue] {
-        ["service_account": serviceAccount, "endpoint": endpoint, "trust_root": trustRootsPEM]
-            .compactMapValues { $0.map { .string($0) } }
+        [
+            "service_account": serviceAccount, "project_id": projectID, "endpoint": endpoint,
+            "trust_root": trustRootsPEM,
+        ]
+        .compactMapValues { $0.map { .string($0) } }
     }
 
+    /// A token's file is this machine's as well: a tenant that named it would send by the identity of another.
     package var unguardedAddresses: [String] {
         if endpoint != nil { return ["endpoint"] }
-        let host = (try? open()).flatMap { URL(string: $0.tokenURI)?.host() }
-        return host?.hasSuffix(".googleapis.com") ?? true ? [] : ["service_account.token_uri"]
+        guard serviceAccount != nil else { return ["project_id"] }
+        guard let account = try? open() else { return [] }
+        let others = account.tokenURLs.filter { URL(string: $1)?.host()?.hasSuffix(".googleapis.com") != true }.map(
+            \.key)
+        return (others + [account.machineMember].compactMap(\.self)).map { "service_account.\($0)" }
     }
 
     package func check(mode: Platform.Mode, now: Instant) throws(InvalidInput) {
@@ -327,9 +352,12 @@ package struct FCMPlatformCredentials: PlatformCredentials {
     }
 
     package func published() throws -> [String: String] {
-        let account = try JSONValue(json: serviceAccount.utf8)
-        return ["project_id": account["project_id"], "key_id": account["private_key_id"]]
-            .compactMapValues { $0?.stringValue }
+        let account = try serviceAccount.map { try JSONValue(json: $0.utf8) }
+        let project = try? open().projectID
+        return [
+            "project_id": project ?? projectID, "key_id": account?["private_key_id"]?.stringValue,
+            "audience": account?["audience"]?.stringValue,
+        ].compactMapValues(\.self)
     }
 
     package func makeProvider(for platform: Platform, with dependencies: ProviderDependencies) throws
@@ -340,12 +368,13 @@ package struct FCMPlatformCredentials: PlatformCredentials {
 
     func open() throws(InvalidInput) -> FCMCredentials {
         do throws(FCMCredentialsError) {
-            return try FCMCredentials(serviceAccount: Array(serviceAccount.utf8))
+            guard let serviceAccount else { return try FCMCredentials(machineFor: projectID ?? "") }
+            return try FCMCredentials(serviceAccount: Array(serviceAccount.utf8), project: projectID)
         } catch {
-            let isKey = error.code == .key
+            let key = error.code == .key ? serviceAccount.map { foundKey(in: $0) } : nil
             throw InvalidInput(
-                field: "service_account",
-                "cannot be used: \(error.reason)" + (isKey ? foundKey(in: serviceAccount) : ""))
+                field: serviceAccount == nil ? "project_id" : "service_account",
+                "cannot be used: \(error.reason)\(key ?? "")")
         }
     }
 

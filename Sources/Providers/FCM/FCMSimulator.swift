@@ -20,6 +20,8 @@ package final class FCMService: SimulatedService {
     package let account: ServiceAccount
     /// The access tokens that were issued.
     package let accessTokens = AccessTokens(prefix: "ya29.c.")
+    /// The ways to a token without a key.
+    package let identities: SimulatedIdentities
     private let projectQuota: Quota?
     private let deviceQuotas: [Quota]
     private let messages = Atomic<UInt64>(0)
@@ -29,6 +31,7 @@ package final class FCMService: SimulatedService {
     package init(_ configuration: FCMConfiguration) throws {
         self.configuration = configuration
         self.account = try configuration.account ?? ServiceAccount(projectID: configuration.projectID)
+        self.identities = SimulatedIdentities(account: self.account.email, accessTokens)
         self.projectQuota = configuration.messagesPerMinute.map { Quota($0, per: .seconds(60)) }
         self.deviceQuotas = [
             configuration.deviceMessagesPerMinute.map { Quota($0, per: .seconds(60)) },
@@ -41,6 +44,7 @@ package final class FCMService: SimulatedService {
     package func reply(to request: ServiceRequest, context: inout ServiceContext) -> ServiceReply {
         guard request.authority != nil else { return ServiceReply(.html(400, "Bad Request", reason: "BAD_REQUEST")) }
         if request.path == "/token" { return .aside(grant(request, context)) }
+        if let answer = identities.answer(to: request, at: context.now) { return .aside(answer) }
         guard request.method == "POST", let project = Self.project(in: request.path) else {
             return ServiceReply(FCMAnswers.notFound)
         }
@@ -141,7 +145,7 @@ package final class FCMService: SimulatedService {
     }
 }
 
-/// FCM on this machine: the token endpoint at `/token`, HTTP v1 at `/v1/projects/{project}/messages:send`.
+/// FCM on this machine: the token endpoint at `/token`, the ways to a token without a key (``SimulatedIdentities``), HTTP v1 at `/v1/projects/{project}/messages:send`.
 package typealias FCMSimulator = ServiceSimulator<FCMService>
 
 extension ServiceSimulator where S == FCMService {
@@ -149,6 +153,22 @@ extension ServiceSimulator where S == FCMService {
     package var serviceAccountJSON: String { service.account.json(tokenURL: "\(url)/token") }
 
     package var projectID: String { service.configuration.projectID }
+
+    /// The file that `gcloud iam workload-identity-pools create-cred-config` would write.
+    ///
+    /// - Parameter source: `credential_source`, as JSON.
+    package func externalAccountJSON(source: String, impersonates: Bool = true) -> String {
+        let email = service.account.email
+        let impersonation =
+            impersonates
+            ? #""service_account_impersonation_url":"\#(url)/v1/projects/-/serviceAccounts/\#(email):generateAccessToken","#
+            : ""
+        return """
+            {"type":"external_account","audience":\(SimulatedIdentities.audience.quoted),\
+            "subject_token_type":"urn:ietf:params:oauth:token-type:jwt","token_url":"\(url)/v1/token",\
+            \(impersonation)"credential_source":\(source),"universe_domain":"googleapis.com"}
+            """
+    }
 
     /// The address that a sender posts messages to.
     package var sendURL: String { "\(url)/v1/projects/\(projectID)/messages:send" }

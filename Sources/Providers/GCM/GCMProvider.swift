@@ -149,11 +149,11 @@ package enum AndroidPlatformCredentials: PlatformCredentials {
     case gcm(GCMPlatformCredentials)
 
     package static let families = [ProviderFamily.fcm, .gcm]
-    package static let fields = ["service_account", "gcm_api_key", "endpoint", "trust_root"]
+    package static let fields = ["service_account", "project_id", "gcm_api_key", "endpoint", "trust_root"]
 
     package init(entered: [String: JSONValue]) throws(InvalidInput) {
         let isGiven = { (field: String) in entered[field].map { !$0.isNull } ?? false }
-        switch (isGiven("service_account"), isGiven("gcm_api_key")) {
+        switch (isGiven("service_account") || isGiven("project_id"), isGiven("gcm_api_key")) {
         case (true, false): self = .fcm(try FCMPlatformCredentials(entered: entered))
         case (false, true): self = .gcm(try GCMPlatformCredentials(entered: entered))
         case (false, false): throw InvalidInput(field: "service_account", "or gcm_api_key is missing")
@@ -165,7 +165,7 @@ package enum AndroidPlatformCredentials: PlatformCredentials {
     package static func kept(beside entered: [String: JSONValue], of old: Self) -> [String: JSONValue] {
         switch old {
         case .fcm(let old) where entered["gcm_api_key"] == nil: FCMPlatformCredentials.kept(beside: entered, of: old)
-        case .gcm(let old) where entered["service_account"] == nil:
+        case .gcm(let old) where entered["service_account"] == nil && entered["project_id"] == nil:
             GCMPlatformCredentials.kept(beside: entered, of: old)
         case .fcm, .gcm: [:]
         }

@@ -80,7 +80,9 @@ package struct CredentialsService: ProviderCredentials {
         do {
             let credentials = try provider.init(entered: entered.merging(kept) { _, kept in kept }).opened()
             if author == .tenant, let field = credentials.unguardedAddresses.first(where: { kept[$0] == nil }) {
-                throw InvalidInput(field: field, "names an address of its own, which needs a key of scope operator")
+                throw InvalidInput(
+                    field: field,
+                    "names an address of its own, or what is this machine's, which needs a key of scope operator")
             }
             try credentials.checkTrustRoots()
             try credentials.check(for: kind)
