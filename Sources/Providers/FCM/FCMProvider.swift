@@ -336,14 +336,15 @@ package struct FCMPlatformCredentials: PlatformCredentials {
         .compactMapValues { $0.map { .string($0) } }
     }
 
-    /// A token's file is this machine's as well: a tenant that named it would send by the identity of another.
+    /// A token's file is this machine's as well: a tenant that named it would send by the identity of another. Each is named by itself,
+    /// since an operator's endpoint may stay beside what a tenant enters.
     package var unguardedAddresses: [String] {
-        if endpoint != nil { return ["endpoint"] }
-        guard serviceAccount != nil else { return ["project_id"] }
-        guard let account = try? open() else { return [] }
-        let others = account.tokenURLs.filter { URL(string: $1)?.host()?.hasSuffix(".googleapis.com") != true }.map(
-            \.key)
-        return (others + [account.machineMember].compactMap(\.self)).map { "service_account.\($0)" }
+        let endpoints = endpoint == nil ? [] : ["endpoint"]
+        guard serviceAccount != nil else { return endpoints + ["project_id"] }
+        guard let account = try? open() else { return endpoints }
+        let others = account.tokenURLs.filter { URL(string: $1)?.host()?.hasSuffix(".googleapis.com") != true }
+            .map(\.key)
+        return endpoints + (others + [account.machineMember].compactMap(\.self)).map { "service_account.\($0)" }
     }
 
     package func check(mode: Platform.Mode, now: Instant) throws(InvalidInput) {

@@ -172,6 +172,23 @@ import Testing
         }
     }
 
+    @Test func `an operator's endpoint opens nothing to a tenant`() async throws {
+        try await Self.with({ $0.credentials($0.fileSource) }) { place, fixture in
+            for entered in [
+                ["project_id": "p"],
+                ["service_account": place.simulator.externalAccountJSON(source: place.fileSource, impersonates: false)],
+            ] {
+                let more = entered.merging(["project_id": "p"]) { $1 }.mapValues { JSONValue.string($0) }
+                #expect(throws: InvalidInput.self) {
+                    try fixture.credentialsService.replacement(of: fixture.platform, by: more, of: .tenant)
+                }
+                let kept = try fixture.credentialsService.replacement(of: fixture.platform, by: more, of: .operator)
+                    .kept
+                #expect(kept == ["endpoint", "trust_root"])
+            }
+        }
+    }
+
     @Test func `a tenant has no file, address or machine`() async throws {
         let google = { (source: String) in
             #"{"type":"external_account","audience":"//iam.googleapis.com/a","subject_token_type":"t","#
