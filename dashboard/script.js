@@ -393,12 +393,13 @@ function composeForm(form, beside) {
   names?.closest(".field").append(topics);
   const label = names?.closest("label").querySelector("span"), unchosen = label?.textContent;
   const labels = { topics: "Topics", users: "User ids", devices: "Device UUIDs", place: "Subscribers of these topics alone" };
-  // What is hidden is not sent. Boxes are: nothing minds them, and a draft keeps them.
+  // What is hidden is not sent. Boxes are, and a draft keeps them, but for those of Repeat, which another choice refuses.
   function choose() {
     for (const field of form.querySelectorAll("[data-only]")) {
       const [name, ...choices] = field.dataset.only.split(" ");
       field.hidden = !choices.includes(form.elements[name].value);
-      for (const input of field.querySelectorAll("input:not([type=checkbox]), select, textarea")) input.disabled = field.hidden;
+      const boxes = name === "repeat" ? "" : ":not([type=checkbox])";
+      for (const input of field.querySelectorAll(`input${boxes}, select, textarea`)) input.disabled = field.hidden;
     }
     if (label) label.textContent = labels[audience.value] ?? unchosen;
   }

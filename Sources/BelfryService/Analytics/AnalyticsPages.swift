@@ -171,7 +171,8 @@ struct PeriodCounts: Sendable {
             numbers.map { number in
                 let sent = count(.sent, number)
                 return Chart.Column(name(number), kinds.map { sent > 0 ? count($0, number) * 1_000 / sent : nil })
-            }, unit: .perMille)
+            }, unit: .perMille,
+            empty: "No app has reported a push as \(kinds.map(\.word).joined(separator: " or ")) in this time.")
     }
 
     /// A line for each hour or day that has any, with the time of its start.

@@ -7,6 +7,8 @@ struct Chart: Component {
     private let columns: [Column]
     private let unit: Unit
     private let drawsLines: Bool
+    /// Stands in its place where no column has anything; a chart without it is always drawn.
+    private let empty: String
 
     /// A column of the chart: its name and a value for each series, nil where there is none.
     struct Column: Sendable {
@@ -30,12 +32,23 @@ struct Chart: Component {
     /// - Parameters:
     ///   - series: the names of the values of each column.
     ///   - drawsLines: whether even few columns are lines.
-    init(_ label: String, series: [String], _ columns: [Column], unit: Unit = .count, drawsLines: Bool = false) {
-        (self.label, self.series, self.columns, self.unit) = (label, series, columns, unit)
+    init(
+        _ label: String, series: [String], _ columns: [Column], unit: Unit = .count, drawsLines: Bool = false,
+        empty: String = ""
+    ) {
+        (self.label, self.series, self.columns, self.unit, self.empty) = (label, series, columns, unit, empty)
         self.drawsLines = drawsLines || unit == .perMille
     }
 
     var content: [any HTML] {
+        if !empty.isEmpty, columns.allSatisfy({ $0.values.allSatisfy { ($0 ?? 0) == 0 } }) {
+            Tag("p", ["class": "hint"], empty)
+        } else {
+            figure
+        }
+    }
+
+    private var figure: Tag {
         Tag("figure", ["class": "chart"]) {
             Tag("ul", ["class": "legend"]) {
                 for (number, name) in series.enumerated() { Tag("li", ["class": "series\(number)"], name) }

@@ -90,14 +90,15 @@ extension PushPages {
         let (receipt, own) = (details.receipt, details.own)
         let address = Address.of(application, "pushes", receipt.push.receiptID.lowercased)
         var page = PageView(details.request?.content.summary ?? "Push", in: application, "Pushes") {
-            facts(details, application)
-            funnel(details, address)
+            state(details)
             if own.failed > 0 { causes(details, address) }
+            byDevice(details, application, address)
+            funnel(details, address)
             byPlatform(details)
             byLanguage(details)
             overTime(details, application)
             openings(details)
-            byDevice(details, application, address)
+            facts(details, application)
             comparison(details, application)
             if let request = details.request { content(request, details, application) }
         }
@@ -111,7 +112,8 @@ extension PushPages {
         return page
     }
 
-    private static func facts(_ details: PushDetails, _ application: Application) -> Section {
+    /// What a reader looks for first: the rest is below the devices.
+    private static func state(_ details: PushDetails) -> Section {
         let receipt = details.receipt
         return Section {
             if receipt.settledAt == nil { progress(details) }
@@ -123,6 +125,17 @@ extension PushPages {
                             .text("\($0.name): \($0.parking.detail)\(Parking.nextProbe($0.parking.probe?.at.minute))")
                         })
                 Fact("Target", .text(details.request?.target.words ?? "not known"))
+                for fault in details.faults {
+                    Fact("Waits for", .badge("no connection", .warn), .text("\(fault.fault.detail)"))
+                }
+            }
+        }
+    }
+
+    private static func facts(_ details: PushDetails, _ application: Application) -> Section {
+        let receipt = details.receipt
+        return Section("Details") {
+            Facts {
                 Fact("Receipt id", .code(receipt.push.receiptID.lowercased))
                 if let campaign = details.campaign {
                     Fact("Campaign", .link(campaign, Address.of(application, "campaigns", campaign)))
@@ -151,9 +164,6 @@ extension PushPages {
                                     [.link("their schedule", Address.of(application, "schedules", $0.id))]
                                 } ?? []))
                     }
-                }
-                for fault in details.faults {
-                    Fact("Waits for", .badge("no connection", .warn), .text("\(fault.fault.detail)"))
                 }
                 facts(following: details, application)
                 for words in details.words { Fact("The provider said", .text(words)) }

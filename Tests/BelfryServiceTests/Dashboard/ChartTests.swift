@@ -73,6 +73,8 @@ import Testing
         let page = html(counts.rates())
         #expect(page.contains("<title>10:00: opened of sent 12.5 %</title>"))
         #expect(page.contains("<title>09:00: —</title>"))
+        let empty = html(PeriodCounts(.day, until: now, in: .utc).rates())
+        #expect(empty == #"<p class="hint">No app has reported a push as opened in this time.</p>"#)
     }
 
     @Test func `devices are counted back from now`() throws {

@@ -139,6 +139,11 @@ import Testing
             #expect(page.contains(words), "\(words)")
         }
         #expect(!page.contains("<progress") && !page.contains("Why devices did not get it"))
+        // The devices of an answer stand before the figures and the details.
+        let places = ["Devices", "From audience to opening", "Details"].map { words in
+            page.text.firstRange(of: "<h2>\(words)</h2>")?.lowerBound
+        }
+        #expect(places == places.compactMap(\.self).sorted())
         let file = try await fixture.browser.get("\(path)/report.csv")
         #expect(file.headers[.contentType]?.hasPrefix("text/csv") == true)
         #expect(file.contains(#""funnel","Accepted","1","100 %""#) && file.contains(#""compared""#))

@@ -149,7 +149,10 @@ import Testing
         let before = try await browser.get(page)
         #expect(before.contains("By the clock of each recipient") && before.contains("2199-01-15 09:00"))
         #expect(before.contains("2199-01-07 19:00<") && before.contains("2199-01-08 21:00<"))
-        #expect(try await browser.get("\(page)/edit").contains("name=\"repeat_local\" value=\"yes\" checked"))
+        let edit = try await browser.get("\(page)/edit")
+        #expect(edit.contains("name=\"repeat_local\" value=\"yes\" checked"))
+        // A script shows the fields of the choice alone.
+        #expect(edit.contains(#"class="field check" data-only="repeat weekly""#))
         let occurrence = try #require(schedule.occurrence(at: schedule.dueAt))
         #expect(try await dashboard.store.start(occurrence, of: schedule))
         let child = try #require(try await dashboard.store.runs(of: schedule.key).first?.how.child)
