@@ -203,7 +203,9 @@ public struct FCMCredentials: Sendable {
         }
         if let type = file.type, type != "service_account" {
             throw FCMCredentialsError(
-                .file, "the JSON is of type \(type), it has to be of type service_account or external_account")
+                .file,
+                "the JSON is of type \(Outbound.plain(type.utf8)), it has to be of type service_account or external_account"
+            )
         }
         projectID = try Self.plain(project ?? file.project_id, "project_id")
         let clientEmail = try Self.plain(file.client_email, "client_email")
@@ -268,7 +270,7 @@ public struct FCMCredentials: Sendable {
     static func secureURL(_ text: String, _ field: String) throws(FCMCredentialsError) -> String {
         let url = try plain(text, field)
         guard url.hasPrefix("https://") else {
-            throw FCMCredentialsError(.file, "\(field) is \(url), it has to be https")
+            throw FCMCredentialsError(.file, "\(field) is \(Outbound.plain(url.utf8)), it has to be https")
         }
         return url
     }
