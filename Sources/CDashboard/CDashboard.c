@@ -15,6 +15,9 @@ static const unsigned char icon[] = {
 static const unsigned char world[] = {
 #embed "../../dashboard/world.svg"
 };
+static const unsigned char places[] = {
+#embed "../../dashboard/places.txt"
+};
 
 #define ASSET(name, bytes) {name, bytes, sizeof bytes}
 static const struct belfry_asset assets[] = {
@@ -22,6 +25,7 @@ static const struct belfry_asset assets[] = {
     ASSET("script.js", script),
     ASSET("icon.svg", icon),
     ASSET("world.svg", world),
+    ASSET("places.txt", places),
 };
 
 const struct belfry_asset *belfry_assets(void) { return assets; }

@@ -12,6 +12,8 @@ struct MapFrame: Sendable, Hashable {
     static let zooms = 1...20
     /// The zoom at which a circle of 100 m is as wide as a tenth of the map.
     static let zoomOfPlace = 16
+    /// The zoom at which a city fills the map.
+    static let zoomOfCity = 11
     static let (width, height) = (800.0, 440.0)
     static let tileSide = 256.0
     /// The latitude at which the square of Web Mercator ends.
@@ -123,6 +125,22 @@ struct MapView: Component {
     /// The way to the nearest circle, where none is in sight.
     let nearest: Link?
     let moves: [Link]
+    /// The largest cities in sight, on a map without tiles.
+    let towns: [CityMark]
+    /// The nearest city where none is in sight, and the source of the cities.
+    let caption: String
+
+    struct CityMark: Component {
+        let x: String
+        let y: String
+        let textY: String
+        let name: String
+
+        var content: [any HTML] {
+            Tag("circle", ["class": "town", "cx": x, "cy": y, "r": "2.5"])
+            Tag("text", ["class": "town", "x": x, "y": textY, "text-anchor": "middle"], name)
+        }
+    }
 
     /// A picture that is as high as it is wide.
     struct Square: Component {
@@ -190,6 +208,7 @@ struct MapView: Component {
 
     /// Closer than this the outline says nothing: it is known to some kilometres.
     private static let landZoomMax = 8
+    private static let townsMax = 12
     /// The most names on a map: more would cover one another.
     private static let namesMax = 40
 
@@ -224,6 +243,18 @@ struct MapView: Component {
                 text: isFree && named.count <= Self.namesMax ? spot.name.cut(28) : "", href: spot.href,
                 tone: spot.isActive ? "active" : "")
         }
+        towns =
+            server != nil
+            ? []
+            : Cities.all.within(frame, limit: 60).compactMap { city in
+                let (x, y) = (frame.x(city.point.longitude), frame.y(city.point.latitude))
+                guard !named.contains(where: { ($0.x - x).magnitude < 110 && ($0.y - y).magnitude < 20 }) else {
+                    return nil
+                }
+                named.append((x, y))
+                return CityMark(x: x.short, y: y.short, textY: (y - 5).short, name: city.name.cut(28))
+            }.prefix(Self.townsMax).map(\.self)
+        caption = server != nil ? "" : Self.caption(frame, isEmpty: towns.isEmpty)
         cross = point.map { point in
             let (x, y) = (frame.x(point.longitude), frame.y(point.latitude))
             return "M\((x - 9).short) \(y.short)h18M\(x.short) \((y - 9).short)v18"
@@ -255,6 +286,7 @@ struct MapView: Component {
                 land
                 tiles
                 lines
+                towns
                 circles
                 if let cross { Tag("path", ["class": "cross", "d": cross]) }
                 Tag("path", ["class": "bar", "d": bar.path])
@@ -262,6 +294,7 @@ struct MapView: Component {
             }
             if let nearest { Tag("p", ["class": "hint"]) { nearest } }
             Tag("p", ["class": "hint"], attribution)
+            Tag("p", ["class": "hint"], caption)
             Tag("nav", ["class": "row", "aria-label": "Move the map"]) { moves.map(\.button) }
         }
     }
@@ -274,11 +307,24 @@ struct MapView: Component {
         let middle = (frame.latitude, frame.longitude)
         let distances = spots.map { (MapFrame.metres(middle, ($0.latitude, $0.longitude)), $0) }
         guard let (metres, spot) = distances.min(by: { $0.0 < $1.0 }) else { return nil }
-        let angle = atan2(frame.y(spot.latitude) - MapFrame.height / 2, frame.x(spot.longitude) - MapFrame.width / 2)
-        let direction = directions[(Int((angle / (.pi / 4)).rounded()) + 8) % 8]
         return Link(
-            "Nearest: \(spot.name), \(distance(metres)) to the \(direction)",
+            "Nearest: \(spot.name), \(distance(metres)) to the \(direction(spot.latitude, spot.longitude, frame))",
             link(MapFrame(latitude: spot.latitude, longitude: spot.longitude, zoom: frame.zoom)))
+    }
+
+    private static func direction(_ latitude: Double, _ longitude: Double, _ frame: MapFrame) -> String {
+        let angle = atan2(frame.y(latitude) - MapFrame.height / 2, frame.x(longitude) - MapFrame.width / 2)
+        return directions[(Int((angle / (.pi / 4)).rounded()) + 8) % 8]
+    }
+
+    private static func caption(_ frame: MapFrame, isEmpty: Bool) -> String {
+        let source = "Cities: GeoNames, CC BY 4.0."
+        guard isEmpty, let found = Cities.all.nearest(to: MapPoint(frame.latitude, frame.longitude)) else {
+            return source
+        }
+        let point = found.city.point
+        let way = direction(point.latitude, point.longitude, frame)
+        return "Nearest city: \(found.city.words), \(distance(found.metres)) to the \(way). \(source)"
     }
 
     private static func distance(_ metres: Double) -> String {

@@ -22,7 +22,7 @@ struct PlacePages {
     private func page(_ visit: DashboardRequest, _ application: Application, form: Form? = nil) async throws -> PageView
     {
         let store = visit.services.store
-        let point = MapPoint(visit.query["q"])
+        var point = MapPoint(visit.query["q"])
         let number = Int(visit.number("page") ?? 1)
         let query = GeoListQuery(
             page: number, size: GeoListQuery.sizeMax, keyword: point == nil ? visit.query["q"] : "")
@@ -34,11 +34,21 @@ struct PlacePages {
                 try await store.geofences(of: application.key, query)
             )
         }
+        // A name that nothing of the application has may be a city's.
+        let cities =
+            point == nil && locations.total + groups.total + geofences.total == 0
+            ? Cities.all.search(visit.query["q"]) : []
+        let city = cities.first
+        point = point ?? city?.point
         let listed = point.map { Self.nearest(map.locations, $0) } ?? locations.elements
         let isFound = point != nil || !visit.query["q"].isEmpty
         let frame =
             visit.mapFrame
-            ?? point.map { MapFrame(latitude: $0.latitude, longitude: $0.longitude, zoom: MapFrame.zoomOfPlace) }
+            ?? point.map {
+                MapFrame(
+                    latitude: $0.latitude, longitude: $0.longitude,
+                    zoom: city == nil ? MapFrame.zoomOfPlace : MapFrame.zoomOfCity)
+            }
             ?? MapFrame(around: (isFound ? listed : map.locations).map { ($0.place.latitude, $0.place.longitude) })
         let mayChange = visit.may(.change, Permission.Subject(application))
         var page = Self.page(
@@ -55,6 +65,15 @@ struct PlacePages {
             let next = [("q", visit.query["q"]), ("page", String(number + 1))]
             page.sections[1].add {
                 ButtonRow([Link("More places", Address.query(Address.of(application, "places"), next))])
+            }
+        }
+        if let city { page.notice = "This is \(city.words)." }
+        if cities.count > 1 {
+            page.sections[0].add {
+                ButtonRow(
+                    cities.dropFirst().map {
+                        Link($0.words, Address.query(Address.of(application, "places"), [("q", $0.point.text)]))
+                    })
             }
         }
         page = page.saying(visit, ["saved": "Saved. Devices get the change within a moment.", "deleted": "Deleted."])
@@ -94,7 +113,8 @@ struct PlacePages {
                 Address.of(application, "places"),
                 [
                     .text(
-                        "q", "Search", search, hint: "A name, coordinates such as 48.8584, 2.2945, or a Plus Code.",
+                        "q", "Search", search,
+                        hint: "A name, a city, coordinates such as 48.8584, 2.2945, or a Plus Code.",
                         type: "search")
                 ], "Search")
             view
@@ -197,10 +217,15 @@ struct PlacePages {
     }
 
     private static let coordinates =
-        "Coordinates such as 52.52, 13.405 or 52°31′12″N 13°24′18″E, or a Plus Code such as 9F4MGCC4+22"
+        "Coordinates such as 52.52, 13.405 or 52°31′12″N 13°24′18″E, a Plus Code such as 9F4MGCC4+22, or the name of a city"
 
     private static func place(_ visit: DashboardRequest, _ application: Application) async throws -> Place {
-        guard let point = try await point(visit.form["place"], visit, application) else {
+        let text = visit.form["place"]
+        guard let point = try await point(text, visit, application) else {
+            let cities = Cities.all.search(text).map { "\($0.point.text) is \($0.words)" }
+            guard cities.isEmpty else {
+                throw InvalidInput(field: "place", "is a city: put its coordinates. \(cities.joined(separator: "; "))")
+            }
             throw InvalidInput(field: "place", "has to be coordinates or a Plus Code")
         }
         return try Place(

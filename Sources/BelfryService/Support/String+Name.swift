@@ -79,6 +79,16 @@ extension String {
         utf8.allSatisfy { $0 < 0x80 } ? self : Self(scalars: _nfc)
     }
 
+    /// Case folded, and without marks on letters: `łódź` is `lodz`. For a search alone, since names that differ become equal.
+    var withoutMarks: String {
+        let letters: [Unicode.Scalar: Unicode.Scalar] = [
+            "ł": "l", "ø": "o", "đ": "d", "ı": "i", "’": "'", "‘": "'", "`": "'", "ʻ": "'", "-": " ",
+        ]
+        let folded = Self(
+            scalars: caseFolded._nfd.lazy.filter { $0.properties.canonicalCombiningClass == .notReordered })
+        return Self(scalars: folded.unicodeScalars.map { letters[$0] ?? $0 })
+    }
+
     /// Normalization Form C with case folded, for names that compare without case: full folding, in no language's own way.
     /// Source: The Unicode Standard, section 3.13, toCasefold; CaseFolding.txt, statuses C and F.
     ///

@@ -161,7 +161,7 @@ import Testing
         #expect(page.contains("href=\"/dashboard\(path)/places/\(contents.location.key)\" aria-label=\"dairy\""))
         #expect(page.contains(">Closer<") && page.contains("zoom=17"))
         let far = try await browser.get("\(path)/places?lat=-40&lon=100&zoom=5")
-        #expect(!far.contains("<circle") && far.contains("zoom=6") && far.contains("assets/world.svg"))
+        #expect(!far.contains("<circle class=\"active\"") && far.contains("zoom=6") && far.contains("assets/world.svg"))
         for query in ["lat=x&lon=1", "lat=nan&lon=inf&zoom=-9", "lat=1e999&lon=1&zoom=99999999999999999999"] {
             #expect(try await browser.get("\(path)/places?\(query)").status == .ok)
         }
@@ -181,6 +181,36 @@ import Testing
         #expect(tower.lowerBound < dairy.lowerBound, "the nearest first")
         #expect(page.contains("name=\"place\" value=\"48.8585, 2.2946\""))
         #expect(!(try await browser.get("\(path)/places?q=Tow")).contains(ours))
+    }
+
+    @Test func `cities are found by their names`() throws {
+        let cities = Cities.all
+        #expect(cities.search("łodz").first?.name == "Łódź")
+        #expect(cities.search("LODZ").first?.country == "Poland")
+        #expect(cities.search("wien").first?.words == "Vienna, Austria")
+        #expect(cities.search("york").map(\.name).contains("New York City"))
+        #expect(cities.search("London, Can").first?.country == "Canada")
+        #expect(cities.search("l").isEmpty && cities.search("").isEmpty && cities.search(", Austria").isEmpty)
+        #expect(cities.search("san").count == Cities.answersMax)
+        #expect(cities.search(String(repeating: "a", count: 1_000)).isEmpty)
+        let near = try #require(cities.nearest(to: MapPoint(48.2, 16.4)))
+        #expect(near.city.name == "Vienna" && near.metres < 5_000)
+        let frame = MapFrame(latitude: 48.2, longitude: 16.4, zoom: 8)
+        #expect(cities.within(frame, limit: 9).first?.name == "Vienna")
+    }
+
+    @Test func `a map is never empty`() async throws {
+        let (_, browser, _, path) = try await begin()
+        let far = try await browser.get("\(path)/places?lat=48.2&lon=16.4&zoom=8")
+        #expect(far.contains(#"<text class="town""#) && far.contains(">Vienna</text>"))
+        #expect(far.contains("GeoNames, CC BY 4.0"))
+        let close = try await browser.get("\(path)/places?lat=47.2&lon=14.8&zoom=16")
+        #expect(close.contains("Nearest city: ") && !close.contains(#"<text class="town""#))
+        let found = try await browser.get("\(path)/places?q=Vienna")
+        #expect(found.contains("This is Vienna, Austria.") && found.contains(#"name="place" value="48.21, 16.37""#))
+        let asked = try await browser.post("\(path)/places", [("name", "Shop"), ("place", "wien"), ("radius", "100")])
+        #expect(asked.status == .unprocessableContent && asked.contains("48.21, 16.37 is Vienna, Austria"))
+        #expect(try await browser.get("/assets/places.txt").status == .notFound)
     }
 
     @Test func `a location is changed and deleted on its page`() async throws {
