@@ -36,7 +36,9 @@ package struct AuditAuthor: Sendable, Hashable {
     }
 
     /// A program that knows the key of an endpoint.
-    init(_ endpoint: OpenEndpoint) { self.init(keyID: "\(endpoint.kind.rawValue) endpoint \(endpoint.key)", address: nil) }
+    init(_ endpoint: OpenEndpoint) {
+        self.init(keyID: "\(endpoint.kind.rawValue) endpoint \(endpoint.key)", address: nil)
+    }
 
     /// Someone who follows the link of an invitation.
     package init(invited email: EmailAddress, address: String?) { self.init(keyID: email.text, address: address) }

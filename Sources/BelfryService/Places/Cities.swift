@@ -13,7 +13,7 @@ struct City: Sendable, Hashable {
 /// The cities of `dashboard/places.txt`, the largest first, found by the beginning of any word of their names.
 struct Cities: Sendable {
     private let cities: [City]
-    /// What each name has from a word on, folded and in the order of its bytes, with the city's number.
+    /// Each name from each of its words on, folded and in the order of its bytes, with the city's number.
     private let words: [(text: String, city: Int)]
 
     /// Made at the first use, off the event loops, as pages are.

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import KeyFiles
 
-/// What is published to an ntfy server: a text with headers or parameters, or JSON with a topic. Source: ntfy, "Publishing".
+/// A message as it is published to an ntfy server: a text with headers or parameters, or JSON with a topic. Source: ntfy, "Publishing".
 enum NtfyMessage {
     static func publication(_ call: PublisherRoutes.Call, now: Instant) throws(InvalidInput) -> Publication {
         guard let topic = call.topic else { return try json(try .body(call.body), now) }

@@ -2,7 +2,7 @@ import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 
-/// What is published to a Gotify server: JSON or a form. Source: Gotify, `POST /message`.
+/// A message as it is published to a Gotify server: JSON or a form. Source: Gotify, `POST /message`.
 enum GotifyMessage {
     static func publication(_ call: PublisherRoutes.Call) throws(InvalidInput) -> Publication {
         let type = call.request.headers.value(.contentType)?.lowercased() ?? ""
@@ -35,7 +35,7 @@ enum GotifyMessage {
     }
 }
 
-/// What Apprise's `json://` posts. Source: Apprise, "JSON".
+/// A message of Apprise's `json://`. Source: Apprise, "JSON".
 enum AppriseMessage {
     static func publication(_ call: PublisherRoutes.Call) throws(InvalidInput) -> Publication {
         let members = try JSONObject.body(call.body)

@@ -112,7 +112,7 @@ extension PushPages {
         return page
     }
 
-    /// What a reader looks for first: the rest is below the devices.
+    /// The facts that a reader looks for first: the rest is below the devices.
     private static func state(_ details: PushDetails) -> Section {
         let receipt = details.receipt
         return Section {

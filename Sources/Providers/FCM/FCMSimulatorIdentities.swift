@@ -30,7 +30,7 @@ package final class SimulatedIdentities: Sendable {
     /// nil for the paths of others.
     func answer(to request: ServiceRequest, at now: Duration) -> ServiceAnswer? {
         switch request.path {
-        case "/subject": .json(200, #"{"access_token":"\#(subject(at: now))"}"#)
+        case "/subject": .json(200, #"{"access_token":"\#(subject())"}"#)
         case "/v1/token": exchange(request, now)
         case "/v1/projects/-/serviceAccounts/\(account):generateAccessToken": impersonate(request, now)
         case Self.metadataPath: metadata(request, now)
