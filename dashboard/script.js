@@ -562,3 +562,31 @@ setInterval(() => {
       : minutes < 2880 ? `${Math.floor(minutes / 60)} hours` : `${Math.floor(minutes / 1440)} days`) + " ago";
   }
 }, 60000);
+
+// A table that stands whole on its page is sorted by a click on the head of a column.
+function sortTable(table, head) {
+  const column = head.cellIndex, body = table.tBodies[0], down = head.getAttribute("aria-sort") === "ascending";
+  const isNumber = head.matches(".number");
+  const key = row => {
+    const cell = row.cells[column], text = cell?.querySelector("time")?.dateTime ?? cell?.textContent.trim() ?? "";
+    return isNumber ? parseFloat(text.replaceAll(",", "")) || 0 : text;
+  };
+  const compare = (one, other) => isNumber ? one - other : one.localeCompare(other, undefined, { numeric: true });
+  const rows = [...body.rows].sort((one, other) => compare(key(one), key(other)) * (down ? -1 : 1));
+  body.append(...rows);
+  for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+  head.setAttribute("aria-sort", down ? "descending" : "ascending");
+}
+for (const table of document.querySelectorAll(".scroll > table")) {
+  const isPart = table.parentElement.nextElementSibling?.matches(".more") || /[?&](after|before|page)=/.test(location.search);
+  if (isPart || table.tBodies[0]?.rows.length < 3 || !table.tHead) continue;
+  for (const head of table.tHead.rows[0].cells) {
+    if (head.querySelector(".unseen") || !head.textContent) continue;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "sort";
+    button.append(...head.childNodes);
+    button.addEventListener("click", () => sortTable(table, head));
+    head.append(button);
+  }
+}

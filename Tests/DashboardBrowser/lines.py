@@ -123,12 +123,21 @@ def places(world, browser, width):
     browser.drag(".map svg[data-frame]", 60, 0)
     moved = browser.script(fields)
     assert abs(moved[1] - longitude) < .001 and moved[2] == drawn[2], (drawn, moved)
+    browser.open(f"{world.page}/places?q=Salzb")
+    shows(browser, "Salzburg")
     browser.open(f"{world.page}/places?q=8FWR6926%2BXX")
     assert browser.script("return document.querySelector('main form [name=place]').value.startsWith('48.2')")
 
 
 def changes(world, browser, width):
-    """A device is changed, users are merged, and devices come as a file."""
+    """A list is sorted, a device is changed, users are merged, and devices come as a file."""
+    browser.open(f"{world.page}/devices")
+    heads = "[...document.querySelectorAll('main th')].find(one => one.textContent.includes('User'))"
+    users = browser.script(f"""
+        const head = {heads}, column = head.cellIndex;
+        head.querySelector('.sort').click(); head.querySelector('.sort').click();
+        return [head.ariaSort, ...[...head.closest('table').tBodies[0].rows].map(row => row.cells[column].textContent.trim())];""")
+    assert users[0] == "descending" and users[1:] == sorted(users[1:], reverse=True) and len(set(users[1:])) > 1, users
     browser.open(f"{world.page}/devices/{world.devices[0]}")
     browser.fill("device_alias", f"Renamed {world.name}")
     browser.press("Save")
