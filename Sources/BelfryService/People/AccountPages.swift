@@ -8,6 +8,7 @@ struct AccountPages {
     var routes: [PageRoute] {
         [
             make.open(.get, "account", show), make.open(.post, "account/name", rename),
+            make.open(.post, "account/email", setEmail),
             make.open(.post, "account/password", change), make.open(.post, "account/time-zone", setTimeZone),
             make.open(.post, "account/sessions/:session_id/end", end),
             make.open(.get, "account/two-factor", showTwoFactor), make.open(.post, "account/two-factor", setTwoFactor),
@@ -30,14 +31,15 @@ struct AccountPages {
     ///   - name: the form that changes the name, with any error in it.
     ///   - off: the form that turns the second factor off.
     private func page(
-        _ visit: DashboardRequest, _ form: Form = Self.form, name: Form? = nil, off: Form = Self.offForm,
-        zone: Form? = nil
+        _ visit: DashboardRequest, _ form: Form = Self.form, name: Form? = nil, email: Form? = nil,
+        off: Form = Self.offForm, zone: Form? = nil
     ) async throws -> PageView {
         let store = visit.services.store
         return Self.page(
             visit.person, try await store.sessions(of: visit.person.key), own: visit.login.session.key,
-            try await store.twoFactor(of: visit.person.key), name: name ?? Self.nameForm(visit.person), password: form,
-            off: off, zone: zone ?? Self.zoneForm(visit.person))
+            try await store.twoFactor(of: visit.person.key), name: name ?? Self.nameForm(visit.person),
+            email: email ?? Self.emailForm(visit.person), password: form, off: off,
+            zone: zone ?? Self.zoneForm(visit.person))
     }
 
     private static func nameForm(_ person: Person) -> Form {
@@ -50,6 +52,30 @@ struct AccountPages {
         try await visit.trying(Self.nameForm(visit.person), on: { try await page(visit, name: $0) }) {
             try await visit.services.people.setName(
                 of: visit.person, to: try Name(visit.form["name"]), by: visit.author)
+            return .redirect(Address.query(Address.path("account"), [("done", "saved")]))
+        }
+    }
+
+    private static func emailForm(_ person: Person) -> Form {
+        Form(
+            Address.path("account", "email"), "Change the address",
+            [
+                .text(
+                    "email", "E-mail address", person.email.text, hint: "You log in with it. No mail is sent to it.",
+                    isRequired: true, type: "email", autocomplete: "email"),
+                .text(
+                    "current", "Your password", isRequired: true, type: "password", autocomplete: "current-password"),
+            ])
+    }
+
+    @Sendable private func setEmail(_ visit: DashboardRequest) async throws -> PageAnswer {
+        guard visit.person.hasPassword else { throw APIError.none("page") }
+        return try await visit.trying(Self.emailForm(visit.person), on: { try await page(visit, email: $0) }) {
+            let email = try EmailAddress(visit.form["email"])
+            try await Self.check(visit.form.raw("current"), at: "current", visit)
+            if email != visit.person.email {
+                try await visit.services.people.setEmail(of: visit.person, to: email, by: visit.author)
+            }
             return .redirect(Address.query(Address.path("account"), [("done", "saved")]))
         }
     }
@@ -71,7 +97,7 @@ struct AccountPages {
 
     static func page(
         _ person: Person, _ sessions: [DashboardSession], own: Key<DashboardSession>, _ factor: TwoFactor?,
-        name: Form, password form: Form, off: Form, zone: Form
+        name: Form, email: Form, password form: Form, off: Form, zone: Form
     ) -> PageView {
         var page = PageView("Your account") {
             Section {
@@ -101,7 +127,11 @@ struct AccountPages {
                     }, empty: "")
             }
         }
-        if person.hasPassword { page.sections += [Section("Password") { form }, twoFactor(factor, off)] }
+        if person.hasPassword {
+            page.sections += [
+                Section("E-mail address") { email }, Section("Password") { form }, twoFactor(factor, off),
+            ]
+        }
         return page
     }
 

@@ -333,6 +333,14 @@ extension PersonService {
         try await store.audited(change) { try await store.setName(of: person.key, to: name) }
     }
 
+    /// Gives a person another e-mail address, by which they log in; sessions go on.
+    package func setEmail(of person: Person, to email: EmailAddress, by author: AuditAuthor) async throws {
+        let change = AuditedChange(
+            by: author, "person.set_email", person.email.text, of: Permission.Subject(person.bounds),
+            ["email": email.text])
+        try await store.audited(change) { try await store.setEmail(of: person.key, to: email) }
+    }
+
     /// - Parameter session: the one that goes on; nil ends all.
     package func setPassword(
         of person: Person, to password: Password, keeping session: Key<DashboardSession>? = nil, by author: AuditAuthor

@@ -27,6 +27,16 @@ extension Store {
         }
     }
 
+    /// Gives a person another e-mail address. Throws `StoreError.conflict`, which does not name it, when another person has it.
+    package func setEmail(of person: Key<Person>, to email: EmailAddress) async throws {
+        try await write { write in
+            guard try !write.prepared(PersonStatements.isTaken).hasRow(email.text) else {
+                throw StoreError.conflict("this address cannot be used: choose another")
+            }
+            try write.change(PersonStatements.setEmail, email.text, person, of: "person \(person)")
+        }
+    }
+
     /// Replaces the password, and ends all sessions but one.
     package func setPassword(
         of person: Key<Person>, to hash: String, keeping session: Key<DashboardSession>?
@@ -292,6 +302,10 @@ enum PersonStatements {
 
     static let setName: SQLText = """
         UPDATE person /* people.set_name */ SET name = $1 WHERE id = $2
+        """
+
+    static let setEmail: SQLText = """
+        UPDATE person /* people.set_email */ SET email = $1 WHERE id = $2
         """
 
     static let setPassword: SQLText = """

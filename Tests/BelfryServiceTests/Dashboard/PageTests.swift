@@ -348,6 +348,25 @@ import Testing
         #expect(try await dashboard.store.auditLog().last?.change.action == "person.set_name")
     }
 
+    @Test func `people change their e-mail address with their password`() async throws {
+        let dashboard = try TestDashboard()
+        let browser = try await dashboard.browser("root@a.example")
+        _ = try await dashboard.browser("ann@a.example")
+        let password = TestDashboard.password
+        let wrong = [("email", "new@a.example"), ("current", "not it at all")]
+        #expect(try await browser.post("/account/email", wrong).contains("is not your password"))
+        let taken = try await browser.post("/account/email", [("email", "Ann@a.example"), ("current", password)])
+        #expect(taken.status == .unprocessableContent && taken.contains("cannot be used: choose another"))
+        let person = try await dashboard.person(of: browser)
+        let other = try await dashboard.people.begin(person, address: nil, agent: "other")
+        let right = [("email", "New@a.example"), ("current", password)]
+        #expect(try await browser.post("/account/email", right).location.hasSuffix("?done=saved"))
+        #expect(try await dashboard.person(of: browser).email.text == "new@a.example")
+        #expect(try await TestBrowser(dashboard: dashboard, session: other.token).get("").status == .ok)
+        let change = try #require(try await dashboard.store.auditLog().last?.change)
+        #expect(change.action == "person.set_email" && change.details["email"] == "new@a.example")
+    }
+
     @Test func `a person invited for one application sees only that`() async throws {
         let dashboard = try TestDashboard()
         let browser = try await dashboard.browser("root@a.example")

@@ -26,6 +26,12 @@ import Testing
             try await store.setName(of: root.key, to: try Name("Ada"))
             #expect(try await store.person(root.key)?.name == "Ada")
             await #expect(throws: StoreError.self) { try await store.setName(of: Key(999), to: try Name("Ada")) }
+            await #expect(throws: StoreError.self) {
+                try await store.setEmail(of: root.key, to: try EmailAddress("own@a.example"))
+            }
+            try await store.setEmail(of: root.key, to: try EmailAddress("Ada@a.example"))
+            #expect(try await store.person(root.key)?.email.text == "ada@a.example")
+            #expect(try await store.person(EmailAddress("root@a.example")) == nil)
             try await store.delete(app.key, force: true)
             #expect(try await store.person(own.key)?.disabledAt == fixture.clock.now)
             #expect(try await store.person(root.key)?.disabledAt == nil)
