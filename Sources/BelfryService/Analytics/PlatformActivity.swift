@@ -164,7 +164,8 @@ enum ActivityStatements {
         SELECT hour, joined, opted_out, gone, lost, failed, accepted_0, accepted_1, accepted_2, accepted_3, accepted_4,
                accepted_5, accepted_6, accepted_7, accepted_8, accepted_9, accepted_10 /* activity.on_platform */
           FROM platform_activity
-         WHERE platform_id = $1 AND hour >= $2 AND hour < $3
+         WHERE platform_id = $1 AND \(sqlite: "hour >= $2 AND hour < $3",
+                                     postgres: "(platform_id, hour) >= ($1, $2) AND (platform_id, hour) < ($1, $3)")
          ORDER BY hour
         """
 

@@ -89,13 +89,11 @@ struct GorushNotification: Sendable {
     /// The platform: by the topic of the app, or the only one of its type, where need be of the mode that the sender names.
     func platform(among platforms: NamedPlatforms) throws(APIError) -> Platform? {
         if let topic = text("topic") ?? text("app_id"), let named = try platforms.named(topic) { return named }
-        switch device {
-        case .ios:
+        if device == .ios {
             let mode: Platform.Mode? = isSet("production") ? .production : isSet("development") ? .development : nil
             return platforms.only(text("push_type") == "voip" ? .apple(.voip) : .ios, mode)
-        case .android: return platforms.only(.androidFCM)
-        case .huawei: return platforms.only(.huawei)
         }
+        return platforms.only(device == .huawei ? .huawei : .androidFCM)
     }
 
     func expiry(at now: Instant) throws(InvalidInput) -> Instant? {

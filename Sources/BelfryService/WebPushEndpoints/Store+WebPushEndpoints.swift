@@ -156,7 +156,7 @@ enum WebPushStatements {
 
     static let byHash: SQLText = """
         SELECT web_push_endpoint.id, application_id, web_push_endpoint.platform_id, device_id, vapid_key, is_fetched,
-               created_at_ms, coalesce(reach, 0) /* web_push.by_hash */
+               web_push_endpoint.created_at_ms, coalesce(reach, 0) /* web_push.by_hash */
           FROM web_push_endpoint LEFT JOIN device ON device.id = device_id
          WHERE key_hash = $1
         """
@@ -164,7 +164,7 @@ enum WebPushStatements {
     /// Scans `web_push_endpoint_device`.
     static let ofDevice: SQLText = """
         SELECT web_push_endpoint.id, application_id, web_push_endpoint.platform_id, device_id, vapid_key, is_fetched,
-               created_at_ms, coalesce(reach, 0) /* web_push.of_device */
+               web_push_endpoint.created_at_ms, coalesce(reach, 0) /* web_push.of_device */
           FROM web_push_endpoint LEFT JOIN device ON device.id = device_id
          WHERE web_push_endpoint.platform_id = $1 AND device_id = $2
          ORDER BY web_push_endpoint.id

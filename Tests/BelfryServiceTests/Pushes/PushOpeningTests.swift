@@ -69,7 +69,7 @@ import Testing
         }
         #expect(!page.contains("spread over the push"))
         let file = try await browser.get("\(path)/report.csv")
-        #expect(file.contains("language,\("fr-CA".asLanguage),1,opened\r\n"))
-        #expect(file.text.split(separator: "\r\n").count { $0.hasPrefix("opened,") } == 3)
+        #expect(file.contains("\"language\",\"\("fr-CA".asLanguage)\",\"1\",\"opened\"\r\n"))
+        #expect(file.text.split(separator: "\r\n").count { $0.hasPrefix("\"opened\",") } == 3)
     }
 }

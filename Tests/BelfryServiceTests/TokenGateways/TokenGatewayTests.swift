@@ -84,7 +84,8 @@ import Testing
                 made.append(
                     try await store.create(
                         NewOpenEndpoint(
-                            kind: kind, application: application, keyHash: [UInt8(index)], options: ["a": "b"])))
+                            kind: kind, application: application, keyHash: [UInt8(index)],
+                            options: kind.isForPublishers ? ["topic": "b"] : ["a": "b"])))
             }
             #expect(try await store.openEndpoints(of: application) == made)
             for endpoint in made {
