@@ -182,7 +182,7 @@ import Testing
             (.ntfy, "ntfy/KEY", #"{"message":"x"}"#),
             (.ntfy, "ntfy/KEY", #"{"topic":"a","delay":"x"}"#), (.ntfy, "ntfy/KEY", #"{"topic":"a","tags":"x"}"#),
         ] as [(OpenEndpoint.Kind, String, String)])
-    func `what cannot be read gets a 400`(kind: OpenEndpoint.Kind, path: String, body: String) async throws {
+    func `an unreadable request gets a 400`(kind: OpenEndpoint.Kind, path: String, body: String) async throws {
         try await Self.with(kind) { server, _ in
             let answer = try await server.post(
                 "/" + path.replacing("KEY", with: Self.key), body, [.contentType: "application/json"])
