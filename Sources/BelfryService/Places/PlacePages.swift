@@ -36,7 +36,7 @@ struct PlacePages {
         }
         // A name that nothing of the application has may be a city's.
         let cities =
-            point == nil && locations.total + groups.total + geofences.total == 0
+            point == nil && locations.total + groups.total == 0
             ? Cities.all.search(visit.query["q"]) : []
         let city = cities.first
         point = point ?? city?.point

@@ -38,7 +38,8 @@ import Testing
         let changes: [HTTPField.Name: String?] = [
             .authorization: "\(scheme) \(try rig.vapid(key))", .contentEncoding: "aesgcm",
             .encryption: "salt=SVzmyN6TpFOehi6GNJk8uw",
-            .cryptoKey: "dh=BDf5UyzVhK7mT6MSZlSVgnPzKEQlqLmbEsFnBFcSGJJ0;p256ecdsa=\(key.vapidText)",
+            .cryptoKey:
+                "dh=BDf5UyzVhK7mT6MSZlSVgnPzKEQlqLmbEsFnBFcSGJJ0T3QyVcnJfcXRQTWoOL1OEELF1bXG6eJmFbEKIv7NhMA;p256ecdsa=\(key.vapidText)",
         ]
         #expect(try await rig.post(path, changes).status == 201)
     }

@@ -30,7 +30,8 @@ import Testing
         #expect(try await dashboard.store.auditLog().last?.change.action == "web_push_endpoint.delete")
         #expect(try await browser.get("\(path)?done=revoked").contains("The endpoint is revoked."))
         #expect(try await browser.post(revoke, [("confirmed", "yes")]).status == .notFound)
-        let reader = try await dashboard.browser("reader@a.example", .readOnly)
+        let reader = try await dashboard.browser(
+            "reader@a.example", .readOnly, .application(contents.application.key, of: contents.application.tenantKey))
         #expect(try await reader.post(revoke, [("confirmed", "yes")]).status == .forbidden)
     }
 
