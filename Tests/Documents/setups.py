@@ -87,6 +87,7 @@ def migration(workspace):
     workspace.serve()
     workspace.users()
     workspace.write("admin.key", workspace.server.admin_key)
+    workspace.write("tokens.csv", "token,user_id\n" + "ab" * 32 + ",emma\n")
     for name in ("api-key", "shared-secret", "ios-secret", "android-secret"):
         workspace.write(name, uuid.uuid4().hex * 2)
     workspace.write("api-key", str(uuid.uuid4()))
