@@ -66,7 +66,7 @@ def charts(world, browser, width):
         words = browser.script("return document.querySelector('.reading').innerText")
         assert ("sent 12" if key == END else "sent 0") in words, words
     assert browser.script("return document.querySelectorAll('.chart details table').length") >= 3
-    shows(browser, "Delivery rate", "Time to the provider's answer")
+    shows(browser, "Delivery rate", "Time to the provider")
 
 
 def times(world, browser, width):
