@@ -5,8 +5,8 @@ import Synchronization
 
 /// Copies the write-ahead log into the database file beside the writer, so that no write waits for it.
 ///
-/// A connection of its own copies and flushes the bulk while the writer goes on, then the pages that were written meanwhile; the small rest
-/// is copied between two transactions of the writer. The log then restarts from its beginning, so its size stays near `framesMax`.
+/// A connection of its own copies and flushes the bulk while the writer goes on, then the pages that were written meanwhile, until few are
+/// left. Those are copied between two transactions of the writer, which waits for the disk then. The log then restarts from its beginning, so its size stays near `framesMax`.
 final class Checkpoints: Sendable {
     private let pool: DatabasePool
     private let mover: DatabaseQueue
@@ -18,8 +18,8 @@ final class Checkpoints: Sendable {
     static let framesMax = 20_000
     /// The size at which the writer waits for readers of the log to finish, so that it can restart.
     static let framesLimit = 4 * framesMax
-    /// How often the log is copied before the writer completes the rest.
-    private static let rounds = 2
+    /// How often the log is copied at most before the writer completes the rest, and how many pages may be left to it.
+    private static let (roundsMax, restMax) = (6, 500)
 
     init(pool: DatabasePool, logger: Logger) throws {
         self.pool = pool
@@ -49,22 +49,26 @@ final class Checkpoints: Sendable {
         guard isRunning.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
         else { return }
         mover.asyncWriteWithoutTransaction { db in
-            for _ in 0..<Self.rounds {
-                self.move(db, CheckpointStatements.passive)
+            for _ in 0..<Self.roundsMax {
+                let moved = self.move(db, CheckpointStatements.passive)
                 db.flushFile()
+                if self.frames.count - moved <= Self.restMax { break }
             }
             self.pool.asyncWriteWithoutTransaction { db in
-                self.move(db, frames >= Self.framesLimit ? CheckpointStatements.restart : CheckpointStatements.passive)
+                _ = self.move(
+                    db, frames >= Self.framesLimit ? CheckpointStatements.restart : CheckpointStatements.passive)
                 self.isRunning.store(false, ordering: .releasing)
             }
         }
     }
 
-    private func move(_ db: Database, _ sql: String) {
+    /// Returns the number of pages of the log that are copied then.
+    private func move(_ db: Database, _ sql: String) -> Int {
         do {
-            try db.prepared(sql).run()
+            return try db.prepared(sql).first { Int($0.integer(2)) } ?? 0
         } catch {
             logger.warning("log could not be moved into the file", metadata: ["error": "\(error)"])
+            return 0
         }
     }
 }
