@@ -1,15 +1,15 @@
-// Without the settlement the batch would be sent again, and devices notified twice: it is tried again. Written for each engine, since
-// the compiler specialises it so, and one for both cost a quarter more.
+// Written for each engine, since the compiler specialises it so, and one for both cost a quarter more.
 
 extension SQLiteStore {
     package func settle(_ settlements: [Settlement]) async throws -> [Bool] {
-        try await writeRetrying { try SettlementWriter(session: $0).settle(settlements) }
+        try await write { try SettlementWriter(session: $0).settle(settlements) }
     }
 }
 
 extension PostgresStore {
+    /// Without the settlement the batch would be sent again, and devices notified twice: it is tried again.
     package func settle(_ settlements: [Settlement]) async throws -> [Bool] {
-        try await writeRetrying { try SettlementWriter(session: $0).settle(settlements) }
+        try await retrying { try await self.settlements.put(settlements, in: self) }
     }
 }
 

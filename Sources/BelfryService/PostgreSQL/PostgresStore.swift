@@ -32,6 +32,14 @@ package final class PostgresStore: Store {
     let acceptances = TransactionQueue(exclusive: { [$0.receiptID] }) { (session, pushes: [NewPush]) in
         try PushInserter(session: session).accept(pushes)
     }
+    /// All settlements of a platform count in the same row: those that share a transaction do not wait for one another.
+    let settlements = TransactionQueue(exclusive: { $0.map(\.batch.key) }) { (session, entries: [[Settlement]]) in
+        var settled = try SettlementWriter(session: session).settle(entries.flatMap(\.self))[...]
+        return entries.map { entry in
+            defer { settled.removeFirst(entry.count) }
+            return .success(Array(settled.prefix(entry.count)))
+        }
+    }
     private let claims = Atomic(0)
     /// The name of this node for other nodes.
     package let node = UUID()

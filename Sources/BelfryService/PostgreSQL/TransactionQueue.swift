@@ -43,6 +43,11 @@ final class TransactionQueue<Entry: Sendable, Name: Hashable & Sendable, Answer:
 
     /// Returns when the entry is written down, and durable.
     func submit(_ entry: Entry, in store: PostgresStore) async throws -> Answer {
+        do { return try await put(entry, in: store) } catch { throw error.asStoreError }
+    }
+
+    /// Like `submit`, with the database's own errors.
+    func put(_ entry: Entry, in store: PostgresStore) async throws -> Answer {
         try await withCheckedThrowingContinuation { continuation in
             let isIn = state.withLock { state in
                 guard state.waiting.count < waitingMax else { return false }
@@ -92,9 +97,9 @@ final class TransactionQueue<Entry: Sendable, Name: Hashable & Sendable, Answer:
         } then: { [self] outcome in
             switch outcome {
             case .success(let results):
-                for (waiting, result) in zip(entries, results) { waiting.answer(result.mapError(\.asStoreError)) }
+                for (waiting, result) in zip(entries, results) { waiting.answer(result) }
             case .failure(let error) where entries.count == 1 || !error.mayBeOfOne:
-                for waiting in entries { waiting.answer(.failure(error.asStoreError)) }
+                for waiting in entries { waiting.answer(.failure(error)) }
             // One of them cannot be written, and the others need not suffer for it.
             case .failure: for waiting in entries { runAlone(waiting, in: store) }
             }
@@ -111,7 +116,7 @@ final class TransactionQueue<Entry: Sendable, Name: Hashable & Sendable, Answer:
         store.enqueueWrite { session in
             try write(session, [waiting.entry])
         } then: { outcome in
-            waiting.answer(outcome.flatMap { $0[0] }.mapError(\.asStoreError))
+            waiting.answer(outcome.flatMap { $0[0] })
         }
     }
 }

@@ -12,14 +12,12 @@ extension PostgresStore {
         do { return try await commit(body) } catch { throw error.asStoreError }
     }
 
-    /// Like `write`, but retries while the database is unreachable. Only for idempotent writes.
-    package func writeRetrying<Value: Sendable>(
-        _ body: @escaping @Sendable (PostgresWriteSession) throws -> Value
-    ) async throws -> Value {
+    /// Retries an idempotent write while the database is unreachable.
+    func retrying<Value>(_ write: () async throws -> Value) async throws -> Value {
         let end = ContinuousClock.now + Self.insistence
         while true {
             do {
-                return try await commit(body)
+                return try await write()
             } catch let error as PostgresError where error.isOfConnection && ContinuousClock.now < end {
                 try await Task.sleep(for: Self.pause)
             } catch {

@@ -27,9 +27,6 @@ package protocol Store: DeliveryPorts {
     /// `body` may run more than once; the changes of an earlier run were rolled back then.
     func write<Value: Sendable>(_ body: @escaping @Sendable (Session) throws -> Value) async throws -> Value
 
-    /// Like `write`, but retries while the database is unreachable. Only for idempotent writes.
-    func writeRetrying<Value: Sendable>(_ body: @escaping @Sendable (Session) throws -> Value) async throws -> Value
-
     /// Reads from one snapshot.
     func read<Value: Sendable>(_ body: @escaping @Sendable (Session.Connection) throws -> Value) async throws -> Value
 

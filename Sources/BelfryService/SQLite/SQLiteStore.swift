@@ -176,11 +176,6 @@ package final class SQLiteStore: Store {
         return try await writer.write { try $0.countingAllRows(body) }
     }
 
-    /// The database is a file of this machine: there is nothing to wait for.
-    package func writeRetrying<Value: Sendable>(
-        _ body: @escaping @Sendable (SQLiteWriteSession) throws -> Value
-    ) async throws -> Value { try await write(body) }
-
     /// All reads of a snapshot see the same state.
     package func readCommitted<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws
         -> Value

@@ -43,10 +43,6 @@ package final class InterceptedStore: Store {
         return try await base.write(body)
     }
 
-    package func writeRetrying<Value: Sendable>(
-        _ body: @escaping @Sendable (SQLiteWriteSession) throws -> Value
-    ) async throws -> Value { try await write(body) }
-
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (SQLiteWriteSession.Connection) throws -> Value
     ) async throws -> Value {
