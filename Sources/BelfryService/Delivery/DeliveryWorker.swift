@@ -130,6 +130,8 @@ struct DeliveryWorker: Sendable {
             await credentials.nothingWasSent(on: platform)
             return sent
         }
+        // What is sent at most once has to be known as claimed, whatever happens.
+        if open.contains(where: { $0.load.push.guarantee == .atMostOnce }) { try await store.awaitDisk() }
         do {
             let provider = try await providers.provider(for: platform)
             let outcomes = try await send(open, verdicts, by: provider, on: platform)

@@ -3,6 +3,7 @@ import GRDB
 extension SQLiteWriteSession {
     /// `RETURNING` would make a table of its own at each insertion, with a pager and a cache.
     package func insert(_ pushes: [NewPush]) throws -> [Key<Push>?] {
+        hasPushes = true
         let insert = try prepared(PushStatements.insert)
         return try pushes.map { push in
             let inserted = try insert.run(

@@ -2,7 +2,8 @@ extension Store {
     package func claimBursts(_ claim: BatchClaim) async throws -> [[Batch]] {
         let turn = nextTurn()
         return try await write { session in
-            try Claims(session: session, turn: turn).claim(
+            try session.answerAtCommit()
+            return try Claims(session: session, turn: turn).claim(
                 .batches, atMost: claim.burstsMax, lanes: claim.lanes, until: session.now + claim.lease,
                 room: claim.room(on:)
             ) { lane, platform, share in
@@ -12,6 +13,8 @@ extension Store {
             }
         }
     }
+
+    package func awaitDisk() async throws { try await write { try $0.awaitDisk() } }
 
     package func load(_ batches: [Batch]) async throws -> [BatchLoad?] {
         guard let platformKey = batches.first?.platformKey else { return [] }

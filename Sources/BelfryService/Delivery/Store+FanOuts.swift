@@ -2,7 +2,8 @@ extension Store {
     package func claimFanOuts(atMost limit: Int, lanes: [Lane], for lease: Duration) async throws -> [FanOut] {
         let turn = nextTurn()
         return try await write { session in
-            try Claims(session: session, turn: turn).claim(
+            try session.answerAtCommit()
+            return try Claims(session: session, turn: turn).claim(
                 .fanOuts, atMost: limit, lanes: lanes, until: session.now + lease, room: { _ in limit }
             ) { lane, platform, share in
                 try session.leaseFanOuts(in: lane, on: platform, atMost: share, until: session.now + lease)
@@ -50,6 +51,7 @@ extension Store {
             NewBatch($0, of: fanOut.pushKey, on: fanOut.platformKey, in: fanOut.lane, answer: answer)
         }
         return try await write { session in
+            try session.answerAtCommit()
             guard try session.move(step, behind: step.cursor ?? batches.last?.last) else { return false }
             try session.insert(batches, areWhole: false)
             let devices = batches.reduce(0) { $0 + $1.answers.count }

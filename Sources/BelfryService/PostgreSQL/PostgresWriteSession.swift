@@ -42,6 +42,10 @@ package final class PostgresWriteSession: WriteSession {
 
     package func registryChanged() { effects.registryChanged = true }
 
+    package func answerAtCommit() throws { try prepared(PostgresSessionStatements.answerAtCommit).send() }
+
+    package func awaitDisk() throws { try prepared(PostgresSessionStatements.awaitDisk).run() }
+
     package func hold(
         _ platforms: [Key<Platform>], locating devices: [Key<Device>]
     ) throws -> (held: Set<Key<Platform>>, platformOf: [Key<Device>: Key<Platform>]) {
@@ -64,6 +68,9 @@ enum PostgresSessionStatements {
     /// The limit on a transaction that searches: `SearchBudget.longest`.
     static let searchDeadline = "SET LOCAL statement_timeout = '5s' /* session.search_deadline */"
     static let commit = "COMMIT /* session.commit */"
+    static let answerAtCommit = "SET LOCAL synchronous_commit = off /* session.answer_at_commit */"
+    /// A commit that logs something waits for the log up to there.
+    static let awaitDisk = "SELECT pg_logical_emit_message(true, 'belfry', '') /* session.await_disk */"
 
     /// The database's clock, in milliseconds.
     static let now = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint /* session.now */"

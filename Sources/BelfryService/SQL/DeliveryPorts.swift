@@ -231,8 +231,11 @@ package protocol DeliveryStore: Sendable {
     /// Returns false, and changes nothing, if the fan-out was claimed by another worker since.
     func advance(_ step: FanOutStep) async throws -> Bool
 
-    /// Leases due batches, burst by burst: the most urgent lane first, within a lane a fair share for each application.
+    /// Leases due batches, burst by burst: the most urgent lane first, within a lane a fair share for each application. A power failure may
+    /// undo it: then they are due again.
     func claimBursts(_ claim: BatchClaim) async throws -> [[Batch]]
+    /// Returns when the leases of before are on the disk, and no power failure undoes them.
+    func awaitDisk() async throws
     /// Loads the pushes and recipients that a delivery worker needs to send batches of one platform. Devices that are
     /// inactive or gone are left out.
     ///

@@ -17,6 +17,12 @@ package protocol WriteSession: AnyObject, SendableMetatype {
     /// Called by each write that changes an application or a platform.
     func registryChanged()
 
+    /// Answers the caller at the commit, before that is on the disk: a power failure may undo it, with all that was committed since. For
+    /// work that may be done again.
+    func answerAtCommit() throws
+    /// Answers the caller when all that was committed before is on the disk, even if this write changes nothing.
+    func awaitDisk() throws
+
     /// Quota use not stored yet; nil if all is stored.
     func unwrittenUse(_ account: QuotaAccount) -> Int?
 

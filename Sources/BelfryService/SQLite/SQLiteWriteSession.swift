@@ -36,6 +36,11 @@ package final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     static let rowsCountedMax = 8_192
     private var countsAllRows = false
 
+    /// The present write may be answered at the commit.
+    private(set) var answersAtCommit = false
+    /// The transaction holds pushes. Messages of a push do not leave before the push is on the disk, though they may be claimed with it.
+    var hasPushes = false
+
     /// The number of transactions begun.
     private(set) var transactions = 0
     private var connection: Database?
@@ -74,7 +79,7 @@ package final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     func begin(_ db: Database) throws {
         connection = db
         effects = Effects()
-        (mergeIsDue, tokensAreDue) = (false, false)
+        (mergeIsDue, tokensAreDue, hasPushes) = (false, false, false)
         try db.prepared(SQLiteSessionStatements.begin).run()
         transactions += 1
         changesBefore = sqlite3_total_changes64(db.sqliteConnection)
@@ -122,6 +127,17 @@ package final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     }
 
     package func awaitMerge() { gains = nil }
+
+    package func answerAtCommit() { answersAtCommit = true }
+
+    /// Each commit waits for the flush of the one before.
+    package func awaitDisk() {}
+
+    /// Runs one write of the transaction, and returns its answer.
+    func run(_ job: Writer.Job) throws -> Writer.Answer {
+        answersAtCommit = false
+        return Writer.Answer(call: try job.run(self), isAtCommit: answersAtCommit)
+    }
 
     package func unwrittenUse(_ account: QuotaAccount) -> Int? {
         account.quota == .content ? account.application.map(contentUse.unwritten) : nil

@@ -29,6 +29,13 @@ final class Writer: Sendable {
         let fail: @Sendable (any Error) -> Void
     }
 
+    /// Answers a caller.
+    struct Answer: Sendable {
+        let call: @Sendable () -> Void
+        /// The caller need not wait for the disk.
+        let isAtCommit: Bool
+    }
+
     init(
         pool: DatabasePool, session: SQLiteWriteSession, flusher: LogFlusher, observer: any StoreObserver,
         logger: Logger,
@@ -138,12 +145,12 @@ final class Writer: Sendable {
             batch.jobs.append(current)
             let changes = sqlite3_total_changes64(db.sqliteConnection)
             do {
-                batch.answers.append(try current.run(session))
+                batch.answers.append(try session.run(current))
             } catch  where error.isOfTheDatabaseItself || !db.isInsideTransaction {
                 session.rollback(db)
                 return fail(batch.jobs, error)
             } catch  where sqlite3_total_changes64(db.sqliteConnection) == changes {
-                batch.answers.append { current.fail(error) }
+                batch.answers.append(Answer(call: { current.fail(error) }, isAtCommit: false))
             } catch {
                 session.rollback(db)
                 for job in batch.jobs { runAlone(job, db) }
@@ -159,7 +166,7 @@ final class Writer: Sendable {
         let started = ContinuousClock.now
         do {
             try session.begin(db)
-            let answer = try job.run(session)
+            let answer = try session.run(job)
             commit(Batch(startedAt: started, jobs: [job], answers: [answer]), db)
         } catch {
             session.rollback(db)
@@ -195,13 +202,15 @@ final class Writer: Sendable {
             session.rollback(db)
             return fail(batch.jobs, error)
         }
-        let (jobs, answers) = (batch.jobs, batch.answers)
-        guard session.hasWritten else { return answers.forEach { $0() } }
+        guard session.hasWritten else { return batch.answers.forEach { $0.call() } }
+        let waiting = batch.answers.indices.filter { session.hasPushes || !batch.answers[$0].isAtCommit }
+        let (jobs, answers) = (waiting.map { batch.jobs[$0] }, waiting.map { batch.answers[$0] })
+        if !session.hasPushes { for answer in batch.answers where answer.isAtCommit { answer.call() } }
         state.withLock { $0.beginFlush() }
         flusher.flush { flushed in
             if self.state.withLock({ $0.endFlush() }) { self.wakeSignal.signal() }
             switch flushed {
-            case .success: for answer in answers { answer() }
+            case .success: for answer in answers { answer.call() }
             case .failure(let error): self.fail(jobs, error)
             }
         }
@@ -218,11 +227,11 @@ final class Writer: Sendable {
     private struct Batch {
         let startedAt: ContinuousClock.Instant
         var jobs: [Job] = []
-        var answers: [@Sendable () -> Void] = []
+        var answers: [Answer] = []
         /// The time that the transaction waited for the disk, or for other writes meanwhile.
         private var idled = Duration.zero
 
-        init(startedAt: ContinuousClock.Instant, jobs: [Job] = [], answers: [@Sendable () -> Void] = []) {
+        init(startedAt: ContinuousClock.Instant, jobs: [Job] = [], answers: [Answer] = []) {
             self.startedAt = startedAt
             self.jobs = jobs
             self.answers = answers

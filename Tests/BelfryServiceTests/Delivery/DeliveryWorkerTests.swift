@@ -1,4 +1,5 @@
 import BelfryTesting
+import Synchronization
 import Testing
 
 @testable import BelfryService
@@ -30,6 +31,18 @@ import Testing
         #expect(try await claim()?.isLapsed == true)
     }
 
+    @Test func `a push sent at most once leaves with its claim on the disk`() async throws {
+        try await fanOutOneBatch(.atMostOnce)
+        let batch = try #require(try await claim())
+        let disk = CountedDisk(base: store)
+        let provider = FakeProvider(ledger: Ledger(), clock: clock) { _, _, _, _ in
+            #expect(disk.waits.withLock { $0 } == 1)
+            return (.accepted, true)
+        }
+        await DeliveryWorker.byHand(disk, provider, clock: clock).deliver([batch])
+        #expect(provider.ledger.attempts(of: batch.pushKey, to: batch.devices[0]) == 1)
+    }
+
     private var worker: DeliveryWorker {
         .byHand(CalledOffStore(base: store), FakeProvider(clock: clock), clock: clock)
     }
@@ -38,11 +51,11 @@ import Testing
         try await store.claimBatches(BatchClaim(burstsMax: 1, roomElsewhere: 1, lease: .seconds(60))).first
     }
 
-    private func fanOutOneBatch() async throws {
+    private func fanOutOneBatch(_ guarantee: Push.Guarantee = .atLeastOnce) async throws {
         let application = try await store.create(.numbered(1))
         let platform = try await store.create(.numbered(1, of: application.key))
         _ = try await store.register(.sample(1), as: nil, on: platform)
-        _ = try await store.accept(.sample(to: platform))
+        _ = try await store.accept(.sample(to: platform, guarantee: guarantee))
         for fanOut in try await store.claimFanOuts(atMost: 1, lanes: Lane.allCases, for: .seconds(60)) {
             let devices = try await store.devices(in: fanOut, after: nil, limit: 9)
             #expect(try await store.advance(FanOutStep(fanOut: fanOut, batches: [devices], isLast: true)))
@@ -61,6 +74,16 @@ extension DeliveryWorker {
             faults: ConnectionFaultReporter(store: store, clock: clock, logger: log), pushObserver: NoPushObserver(),
             linkKeys: NoLinkKeys(), logger: log)
     }
+}
+
+/// Counts how often the disk was waited for.
+private final class CountedDisk: ForwardedPorts {
+    let base: any DeliveryPorts
+    let waits = Mutex(0)
+
+    init(base: any DeliveryPorts) { self.base = base }
+
+    func awaitDisk() async throws { waits.withLock { $0 += 1 } }
 }
 
 /// Its reads are cut off, as those of a task that is cancelled are.

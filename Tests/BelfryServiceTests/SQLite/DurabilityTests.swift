@@ -41,6 +41,39 @@ import Testing
         }
     }
 
+    @Test func `a claim is answered before it is on the disk`() async throws {
+        try await withSQLiteStore { store, _ in
+            let disk = DispatchSemaphore(value: 0)
+            let flushes = Mutex(0)
+            let writer = store.writer {
+                disk.wait()
+                flushes.withLock { $0 += 1 }
+            }
+            try await writer.write { session in
+                session.answerAtCommit()
+                try session.note("claim")
+            }
+            #expect(flushes.withLock { $0 } == 0)
+            disk.signal()
+            try await writer.write { $0.awaitDisk() }
+            #expect(flushes.withLock { $0 } == 1)
+        }
+    }
+
+    @Test func `a claim beside a new push waits for the disk`() async throws {
+        try await withSQLiteStore { store, _ in
+            let flushes = Mutex(0)
+            let writer = store.writer { flushes.withLock { $0 += 1 } }
+            let keys = try await writer.write { session in
+                session.answerAtCommit()
+                try session.note("claim")
+                return try session.insert([])
+            }
+            #expect(keys.isEmpty)
+            #expect(flushes.withLock { $0 } == 1)
+        }
+    }
+
     @Test func `a write failing to reach the disk hears so`() async throws {
         try await withSQLiteStore { store, _ in
             let isWorn = Mutex(true)

@@ -112,6 +112,7 @@ extension ForwardedPorts {
     }
     package func advance(_ step: FanOutStep) async throws -> Bool { try await base.advance(step) }
     package func claimBursts(_ claim: BatchClaim) async throws -> [[Batch]] { try await base.claimBursts(claim) }
+    package func awaitDisk() async throws { try await base.awaitDisk() }
     package func load(_ batches: [Batch]) async throws -> [BatchLoad?] { try await base.load(batches) }
     package func fill(_ requests: [FillingRequest]) async throws -> [[Key<Device>: PersonalizedValues.Values]?] {
         try await base.fill(requests)

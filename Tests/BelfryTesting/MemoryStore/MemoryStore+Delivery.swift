@@ -35,6 +35,8 @@ extension MemoryStore {
         }
     }
 
+    package func awaitDisk() async throws {}
+
     package func load(_ batches: [Batch]) async throws -> [BatchLoad?] {
         transaction { contents in batches.map { contents.load($0) } }
     }
