@@ -73,9 +73,10 @@ extension EndpointMessage {
         content.pacing = .exempt
         let key = topic.map { "\(endpoint.key)-\($0)" }
         let texts = key.map { [SharedFields.Name.collapseKey: $0] } ?? [:]
+        var data: JSONObject = [Self.endpointMember: .string("\(endpoint.key)")]
         switch kind.traits.payload {
         case .web:
-            content.shared = SharedFields(texts)
+            content.shared = SharedFields(texts, data: data)
             content.ciphertext = ciphertext
             return content
         case .apple:
@@ -86,11 +87,13 @@ extension EndpointMessage {
             content.custom = ["android": .object(["priority": .string(urgency.wakesDevices ? "high" : "normal")])]
         case .windows8, .windowsPhone, .bb10, .webhook: break
         }
-        var data = ciphertext.fields
-        data["webpush_endpoint"] = .string("\(endpoint.key)")
+        data = ciphertext.fields.merging(data) { $1 }
         content.shared = SharedFields(texts, data: data)
         return content
     }
+
+    /// The member of the data that names the endpoint.
+    static let endpointMember = "webpush_endpoint"
 
     /// The app's notification service extension decrypts the message and replaces the text, which is shown where it cannot.
     private static let applePayload: JSONObject = [

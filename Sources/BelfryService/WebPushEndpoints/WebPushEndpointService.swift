@@ -85,19 +85,26 @@ package struct WebPushEndpointService: Sendable {
         if endpoint.isFetched {
             return try await store.messages(at: endpoint.key).contains { $0.id == id } ? .pending : nil
         }
-        guard let push = try await store.receipt(id)?.push, push.applicationKey == endpoint.applicationKey else {
-            return nil
-        }
+        guard let push = try await push(id, of: endpoint) else { return nil }
         return try await store.answer(of: endpoint.deviceKey, in: push.key)
     }
 
     /// Ends the sending of a message that waits; false where there is none. One that was sent already stays sent.
     func retract(_ id: UUID, at endpoint: WebPushEndpoint) async throws -> Bool {
         if endpoint.isFetched { return try await store.deleteMessage(id, at: endpoint.key) }
-        guard let answer = try await answer(of: id, at: endpoint), let push = try await store.receipt(id)?.push else {
-            return false
-        }
-        if answer == .pending { try await pushes.cancel(push) }
+        guard let push = try await push(id, of: endpoint),
+            let answer = try await store.answer(of: endpoint.deviceKey, in: push.key)
+        else { return false }
+        if answer == .pending { try await pushes.cancel(push.head) }
         return true
+    }
+
+    /// The push of a message; nil for a push that did not come by the endpoint, since apps see the ids of all that reach them.
+    private func push(_ id: UUID, of endpoint: WebPushEndpoint) async throws -> Push? {
+        guard let head = try await store.receipt(id)?.push, head.applicationKey == endpoint.applicationKey,
+            let push = try await store.push(head.key),
+            push.content.shared.data[EndpointMessage.endpointMember] == .string("\(endpoint.key)")
+        else { return nil }
+        return push
     }
 }

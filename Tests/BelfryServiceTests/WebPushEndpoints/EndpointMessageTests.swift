@@ -123,7 +123,8 @@ import Testing
     @Test func `a browser gets the ciphertext itself`() throws {
         let content = try EndpointMessage(WebPushRig.headers(), body: [1, 2]).content(for: .web, at: .sample)
         #expect(content.ciphertext?.body == [1, 2] && content.ciphertext?.encoding == "aes128gcm")
-        #expect(content.custom.isEmpty && content.shared.isEmpty && content.isMeant(for: .web))
+        #expect(content.custom.isEmpty && content.isMeant(for: .web))
+        #expect(content.shared == SharedFields(data: ["webpush_endpoint": .string("\(Int64.max)")]))
         let empty = try EndpointMessage(WebPushRig.headers([.contentEncoding: nil]), body: [])
         let tickle = try empty.content(for: .web, at: .sample)
         #expect(tickle.ciphertext?.encoding == nil)

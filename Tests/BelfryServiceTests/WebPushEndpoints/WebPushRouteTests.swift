@@ -69,6 +69,23 @@ import Testing
         #expect(try await rig.send(.delete, "\(path)/x").status == 404)
     }
 
+    /// Apps see the receipt ids of pushes that reach them.
+    @Test(arguments: [PlatformKind.ios, .web])
+    func `an endpoint cancels no push of others`(kind: PlatformKind) async throws {
+        let rig = try await WebPushRig()
+        let device = try await rig.device(kind)
+        let path = try await rig.endpoint(of: device, kind)
+        let sibling = try WebPushRig.location(try await rig.post(try await rig.endpoint(of: device, kind)))
+        let everyone = try await PushService(store: rig.store).send(
+            PushRequest(content: Push.Content(body: "Hi"), target: .everyone, lane: .urgent), for: rig.application.key)
+        let ids = [everyone.receiptID.lowercased, String(sibling.split(separator: "/").last ?? "")]
+        for (method, id) in [HTTPRequest.Method.get, .delete].flatMap({ method in ids.map { (method, $0) } }) {
+            #expect(try await rig.send(method, "\(path)/\(id)").status == 404)
+        }
+        #expect(try await rig.store.answer(of: device.key, in: everyone.key) == .pending)
+        #expect(try await rig.send(.get, sibling)["state"] == .string("pending"))
+    }
+
     @Test func `a topic replaces what waits at its endpoint`() async throws {
         let rig = try await WebPushRig()
         let device = try await rig.device(.ios)
