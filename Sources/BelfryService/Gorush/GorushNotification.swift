@@ -269,7 +269,7 @@ struct GorushLog: Sendable {
         members["platform"] = .string(notification.device.name)
         members["token"] = .string(token)
         members["message"] = .string(notification.message.cut(toBytes: Self.textBytesMax))
-        members["error"] = .string(error)
+        members["error"] = .string(error.cut(toBytes: Self.textBytesMax))
         return .object(members)
     }
 }

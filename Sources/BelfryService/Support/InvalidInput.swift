@@ -34,7 +34,8 @@ package struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible 
     /// The refusal of a text that is none of the known ones, with the nearest of them.
     package static func choice(_ field: String, _ text: String, of known: [String]) -> Self {
         let meant = known.nearest(to: text).map { " (is \($0) meant?)" } ?? ""
-        return Self(field: field, "is '\(text)'\(meant), it has to be one of \(known.joined(separator: ", "))")
+        return Self(
+            field: field, "is '\(text.cut(toBytes: 64))'\(meant), it has to be one of \(known.joined(separator: ", "))")
     }
 
     /// The fault of a text that has to be one of a few.

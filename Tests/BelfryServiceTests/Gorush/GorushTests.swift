@@ -66,6 +66,20 @@ import Testing
         }
     }
 
+    @Test func `a long wrong text is not repeated for each token`() async throws {
+        try await GatewayServer.with(.gorush) { server in
+            let more = #""message":"m","push_type":"\#(String(repeating: "x", count: 60_000))""#
+            let answer = try await server.post(
+                Self.path, Self.request(Self.ios(more, tokens: [GatewayServer.appleToken, Self.second])))
+            guard case .array(let logs)? = answer.json["logs"] else {
+                Issue.record("\(answer)")
+                return
+            }
+            let words = logs.compactMap { $0["error"]?.stringValue }
+            #expect(words.count == 2 && words.allSatisfy { $0.utf8.count <= 256 && $0.contains("one of alert") })
+        }
+    }
+
     @Test func `a background push takes the lower priority`() async throws {
         try await GatewayServer.with(.gorush) { server in
             let more = #""content_available":true,"push_type":"background","data":{"a":"b"}"#
