@@ -26,6 +26,7 @@ package final class Services: Sendable {
     package let carma: CarmaService
     package let broker: BrokerService
     package let webPushEndpoints: WebPushEndpointService
+    package let webhooks: WebhookService
 
     /// - Parameters:
     ///   - passwords: of Carma's accounts.
@@ -33,6 +34,7 @@ package final class Services: Sendable {
     package init(
         store: any Store, vault: any Vault, clock: any WallClock, credentials: any ProviderCredentials,
         passwords: any PasswordHashing = NoPasswords(), pushObserver: any PushObserver = NoPushObserver(),
+        webhookPoster: any WebhookPoster = NoWebhookPoster(),
         requestLimiter: RequestLimiter? = nil, shares: ConcurrencyLimiter = ConcurrencyLimiter()
     ) {
         self.store = store
@@ -58,5 +60,6 @@ package final class Services: Sendable {
         carma = CarmaService(store: store, pushes: pushes, clock: clock)
         broker = BrokerService(store: store, admin: admin, vault: vault)
         webPushEndpoints = WebPushEndpointService(store: store, pushes: pushes)
+        webhooks = WebhookService(store: store, vault: vault, poster: webhookPoster)
     }
 }

@@ -17,7 +17,7 @@ extension Store {
             case .twoFactor:
                 guard let person = secret.person else { return false }
                 return try statement.run(seal.bytes, person, secret.seal.bytes) > 0
-            case .sharedSecret, .previousSharedSecret, .credentials:
+            case .sharedSecret, .previousSharedSecret, .credentials, .webhook:
                 guard let uuid = UUID(bytes: secret.name),
                     try statement.run(seal.bytes, uuid, secret.seal.bytes) > 0
                 else { return false }
@@ -42,7 +42,7 @@ extension SQLConnection {
             return try statement.all(last ?? Key(0), limit) { row in
                 SealedSecret(kind: kind, name: Key<Person>(row.integer(0)).bytes, seal: Sealed(bytes: row.blob(1)))
             }
-        case .sharedSecret, .previousSharedSecret, .credentials:
+        case .sharedSecret, .previousSharedSecret, .credentials, .webhook:
             return try statement.all(after.flatMap { UUID(bytes: $0) } ?? UUID(words: 0, 0), limit) { row in
                 SealedSecret(kind: kind, name: row.uuid(0)?.bytes ?? [], seal: Sealed(bytes: row.blob(1)))
             }
@@ -66,6 +66,7 @@ enum SealStatements {
         case .credentials: credentialsBehind
         case .twoFactor: twoFactorsBehind
         case .answer: answersBehind
+        case .webhook: webhooksBehind
         }
     }
 
@@ -76,6 +77,7 @@ enum SealStatements {
         case .credentials: replaceCredentials
         case .twoFactor: replaceTwoFactor
         case .answer: replaceAnswer
+        case .webhook: replaceWebhook
         }
     }
 
@@ -112,6 +114,14 @@ enum SealStatements {
           FROM idempotency
          WHERE name > $1 AND content IS NOT NULL
          ORDER BY name LIMIT $2
+        """
+
+    private static let webhooksBehind: SQLText = """
+        SELECT uuid, secrets /* seals.webhooks_behind */ FROM webhook WHERE uuid > $1 ORDER BY uuid LIMIT $2
+        """
+
+    private static let replaceWebhook: SQLText = """
+        UPDATE webhook /* seals.replace_webhook */ SET secrets = $1 WHERE uuid = $2 AND secrets = $3
         """
 
     private static let replaceSharedSecret: SQLText = """
@@ -151,10 +161,12 @@ package struct SealedSecret: Sendable, Hashable {
         case twoFactor = "two_factor"
         /// The answer that a repeated request gets.
         case answer
+        /// The secrets that sign what is posted to a webhook.
+        case webhook
     }
 
     package let kind: Kind
-    /// The bytes of the UUID of the application or platform, those of the person's key, or the name of the reservation.
+    /// The bytes of the UUID of the application, platform or webhook, those of the person's key, or the name of the reservation.
     package let name: [UInt8]
     package let seal: Sealed
 
@@ -166,6 +178,7 @@ package struct SealedSecret: Sendable, Hashable {
         case .credentials: name.withUnsafeBytes { UUID(bytes: $0) }.map(VaultPurpose.credentials)
         case .twoFactor: person.map(VaultPurpose.twoFactor)
         case .answer: VaultPurpose.answer(to: name)
+        case .webhook: name.withUnsafeBytes { UUID(bytes: $0) }.map(VaultPurpose.webhook)
         }
     }
 

@@ -26,6 +26,9 @@ package enum VaultPurpose {
         "credentials/\(platform.lowercased)"
     }
 
+    /// `Webhook.secrets`: those that sign what is posted.
+    package static func webhook(_ uuid: UUID) -> String { "webhook/\(uuid.lowercased)" }
+
     /// The proof that a browser returns when a push has reached it.
     package static func proof(on platform: UUID) -> String { "proof/\(platform.lowercased)" }
 

@@ -49,6 +49,7 @@ final class PostgresMaintenance: Sendable {
             guard round.isMultiple(of: Self.jobsEvery) else { return }
             for job in jobs { job.begin(in: store, logger) }
             store.sharedUse.compare(in: store, logger)
+            store.listeners.refresh(in: store, logger)
         }
         timer.resume()
     }

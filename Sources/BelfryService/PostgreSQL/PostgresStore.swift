@@ -20,6 +20,7 @@ package final class PostgresStore: Store {
     package let pushes = PushCache()
     private let topicCache = PostgresTopicCache()
     package let quotaCounts: QuotaCounts
+    let listeners: WebhookListeners
     package let userReads = ReadCoalescer<UsersOnPlatforms, DevicesByPlatform>()
     let sharedUse = SharedUse()
     let observer: any StoreObserver
@@ -85,10 +86,13 @@ package final class PostgresStore: Store {
             transactionSetup: PostgresSessionStatements.transactionSetup)
         let pool = ConnectionPool(connecting, size: options.connectionsMax)
         do {
-            let (secrets, now, isPooled) = try await pool.run { connection in
+            let (secrets, listeners, now, isPooled) = try await pool.run { connection in
                 try PostgresSchema.version(of: connection).check()
                 try DatabaseImport.check(connection, of: shown(options.connection), for: options.use)
-                return (try Secrets(of: connection), try connection.now(), connection.isPooled)
+                return (
+                    try Secrets(of: connection), try WebhookListeners(of: connection), try connection.now(),
+                    connection.isPooled
+                )
             }
             if isPooled, options.use == .serving {
                 logger.notice(
@@ -96,7 +100,8 @@ package final class PostgresStore: Store {
                     metadata: ["pooling": "\(options.pooling.rawValue)"])
             }
             return try PostgresStore(
-                pool: pool, searches: PostgresSearchConnection(connecting), secrets: secrets, now: now,
+                pool: pool, searches: PostgresSearchConnection(connecting), secrets: secrets,
+                listeners: listeners, now: now,
                 connecting: connecting,
                 options: options, logger: logger)
         } catch {
@@ -188,7 +193,8 @@ package final class PostgresStore: Store {
     }
 
     private init(
-        pool: ConnectionPool, searches: PostgresSearchConnection, secrets: Secrets, now: Instant,
+        pool: ConnectionPool, searches: PostgresSearchConnection, secrets: Secrets,
+        listeners: WebhookListeners, now: Instant,
         connecting: ConnectionOptions,
         options: Options, logger: Logger
     ) throws {
@@ -198,6 +204,7 @@ package final class PostgresStore: Store {
         self.pool = pool
         self.searches = searches
         self.secrets = secrets
+        self.listeners = listeners
         self.logger = logger
         damagedRows = DamagedRows { row, fault in
             logger.error("a damaged row was left out", metadata: ["row": "\(row)", "fault": "\(fault)"])
@@ -235,7 +242,7 @@ package final class PostgresStore: Store {
         try connection.begin(PostgresSessionStatements.begin)
         return PostgresWriteSession(
             db: connection, now: try time(on: connection), secrets: secrets, pushes: pushes,
-            topicCache: topicCache, quotaCounts: quotaCounts, sharedUse: sharedUse)
+            topicCache: topicCache, quotaCounts: quotaCounts, listeners: listeners, sharedUse: sharedUse)
     }
 
     package func search<Value: Sendable>(
@@ -255,6 +262,7 @@ package final class PostgresStore: Store {
         if effects.unmirrored > 0 { observer.unmirrored(effects.unmirrored) }
         quotaCounts.apply(effects.quotas)
         sharedUse.add(effects.quotas)
+        listeners.apply(effects.wanted)
         if effects.registryChanged {
             registryCache.forget()
             changeNotifier.notify(.registryCache)

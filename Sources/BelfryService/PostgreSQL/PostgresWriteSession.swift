@@ -9,6 +9,7 @@ package final class PostgresWriteSession: WriteSession {
     package let pushes: PushCache
     let topicCache: PostgresTopicCache
     package let quotaCounts: QuotaCounts
+    package let listeners: WebhookListeners
     let sharedUse: SharedUse
     package var effects = Effects()
     /// Topics to cache after the commit, and the number of deletions before they were looked up.
@@ -16,7 +17,7 @@ package final class PostgresWriteSession: WriteSession {
 
     init(
         db: Connection, now: Instant, secrets: Secrets, pushes: PushCache, topicCache: PostgresTopicCache,
-        quotaCounts: QuotaCounts,
+        quotaCounts: QuotaCounts, listeners: WebhookListeners,
         sharedUse: SharedUse
     ) {
         self.db = db
@@ -25,6 +26,7 @@ package final class PostgresWriteSession: WriteSession {
         self.pushes = pushes
         self.topicCache = topicCache
         self.quotaCounts = quotaCounts
+        self.listeners = listeners
         self.sharedUse = sharedUse
     }
 

@@ -12,7 +12,8 @@ extension Store {
             case .idempotency: try session.deleteExpiredRecords(until: before)
             case .unseen: try session.retireUnseen(before: before)
             case .imports: try session.deleteExpiredImports(before: before)
-            case .counts, .events, .geofences, .drafts, .caps: try session.deleteExpired(kind, before: before)
+            case .counts, .events, .geofences, .drafts, .caps, .webhooks:
+                try session.deleteExpired(kind, before: before)
             }
         }
     }
@@ -248,6 +249,8 @@ package struct Retention: Sendable, Hashable {
         case drafts
         /// Pushes that frequency caps count no more.
         case caps
+        /// Events for webhooks and feeds, and attempts to deliver them.
+        case webhooks
 
         /// Kinds that have a metric.
         package static let measured = allCases.filter { $0.rowsMax == DeletedRows.rowsMax }
@@ -255,7 +258,7 @@ package struct Retention: Sendable, Hashable {
         /// The most rows of a table that are deleted in a step.
         var rowsMax: Int {
             switch self {
-            case .events, .counts, .geofences, .caps: 1_000
+            case .events, .counts, .geofences, .caps, .webhooks: 1_000
             default: DeletedRows.rowsMax
             }
         }
@@ -306,6 +309,7 @@ package struct Retention: Sendable, Hashable {
             case .imports: imports
             case .drafts: ComposeDraft.lifetime
             case .caps: FrequencyCap.Period.week.duration
+            case .webhooks: .zero
             }
         return kept.map { now + (.zero - $0) }
     }

@@ -12,6 +12,7 @@ package protocol WriteSession: AnyObject, SendableMetatype {
     var secrets: Secrets { get }
     var pushes: PushCache { get }
     var quotaCounts: QuotaCounts { get }
+    var listeners: WebhookListeners { get }
     var effects: Effects { get set }
 
     /// Called by each write that changes an application or a platform.
@@ -103,6 +104,8 @@ package struct Effects {
     var activity = ActivityChanges()
     /// The number of calls that found no room to wait for an old server.
     var unmirrored = 0
+    /// The kinds of events that applications listen to from now on.
+    var wanted: [Key<Application>: WebhookKinds] = [:]
 }
 
 extension WriteSession {

@@ -41,9 +41,11 @@ package enum SQLiteBackup {
                         "the copy is of a newer version: it has \(schema.breaking.joined(separator: ", "))")
                 }
                 try DatabaseImport.check(db, of: name, for: .serving)
+                var kinds: [SealedSecret.Kind] = [.sharedSecret, .previousSharedSecret, .credentials, .twoFactor]
+                if schema.applied.contains(WebhookMigration.identifier) { kinds.append(.webhook) }
                 return Findings(
                     schema: schema,
-                    seals: try [.sharedSecret, .previousSharedSecret, .credentials, .twoFactor].flatMap {
+                    seals: try kinds.flatMap {
                         try db.sealedSecrets($0, after: nil, limit: .max)
                     })
             }

@@ -46,7 +46,8 @@ package final class SQLiteStore: Store {
                 pool: pool, flusher: try LogFlusher(path: path),
                 checkpoints: try Checkpoints(pool: pool, logger: logger),
                 searches: try SQLiteSearchConnection(path: path),
-                secrets: try pool.read(Secrets.init), clock: clock, quotas: quotas, observer: observer, logger: logger,
+                secrets: try pool.read(Secrets.init), listeners: try pool.read(WebhookListeners.init), clock: clock,
+                quotas: quotas, observer: observer, logger: logger,
                 isWatched: use == .serving)
         } catch {
             throw error.asStoreError
@@ -103,7 +104,7 @@ package final class SQLiteStore: Store {
 
     private init(
         pool: DatabasePool, flusher: LogFlusher, checkpoints: Checkpoints, searches: SQLiteSearchConnection,
-        secrets: Secrets,
+        secrets: Secrets, listeners: WebhookListeners,
         clock: any WallClock, quotas: Quotas, observer: any StoreObserver, logger: Logger, isWatched: Bool
     ) {
         self.pool = pool
@@ -119,7 +120,8 @@ package final class SQLiteStore: Store {
         let quotaCounts = QuotaCounts(quotas)
         let writer = Writer(
             pool: pool,
-            session: SQLiteWriteSession(clock: clock, secrets: secrets, pushes: pushes, quotaCounts: quotaCounts),
+            session: SQLiteWriteSession(
+                clock: clock, secrets: secrets, pushes: pushes, quotaCounts: quotaCounts, listeners: listeners),
             flusher: flusher, observer: observer, logger: logger
         ) { effects, session, writer in
             checkpoints.note()

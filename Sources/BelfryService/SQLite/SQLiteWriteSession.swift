@@ -11,6 +11,7 @@ package final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     package let secrets: Secrets
     package let pushes: PushCache
     package let quotaCounts: QuotaCounts
+    package let listeners: WebhookListeners
     var contentUse = ContentUse()
     /// Topic ids by name, for the applications seen lately.
     var topics = SQLiteTopicCache()
@@ -57,11 +58,14 @@ package final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
         func isOpen(at now: Instant) -> Bool { parked?.isProbed(at: now) ?? true }
     }
 
-    init(clock: any WallClock, secrets: Secrets, pushes: PushCache, quotaCounts: QuotaCounts) {
+    init(
+        clock: any WallClock, secrets: Secrets, pushes: PushCache, quotaCounts: QuotaCounts, listeners: WebhookListeners
+    ) {
         self.clock = clock
         self.secrets = secrets
         self.pushes = pushes
         self.quotaCounts = quotaCounts
+        self.listeners = listeners
     }
 
     package var now: Instant { clock.now }
@@ -95,6 +99,7 @@ package final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
         try effects.activity.write(in: self)
         try db.prepared(SQLiteSessionStatements.commit).run()
         quotaCounts.apply(effects.quotas)
+        listeners.apply(effects.wanted)
         contentUse.commit(effects.quotas)
         return effects
     }
@@ -171,6 +176,7 @@ package final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
         guard version != dataVersion, dataVersion != nil else { return }
         forget()
         quotaCounts.forgetAll()
+        try listeners.read(db)
         effects.registryChanged = true
         effects.due = .all
     }

@@ -9,7 +9,8 @@ package struct DueWork: OptionSet, Sendable, Hashable {
     package static let fanOuts = DueWork(rawValue: 1)
     package static let batches = DueWork(rawValue: 2)
     package static let schedules = DueWork(rawValue: 4)
-    package static let all: DueWork = [.fanOuts, .batches, .schedules]
+    package static let webhooks = DueWork(rawValue: 8)
+    package static let all: DueWork = [.fanOuts, .batches, .schedules, .webhooks]
 }
 
 /// Notifies listeners, in the order they subscribed, that something may have fallen due; the order lets a simulation be

@@ -102,7 +102,8 @@ extension SQLiteStore {
     fileprivate func writer(sync: @escaping @Sendable () throws -> Void) -> Writer {
         Writer(
             pool: pool,
-            session: SQLiteWriteSession(clock: clock, secrets: secrets, pushes: pushes, quotaCounts: quotaCounts),
+            session: SQLiteWriteSession(
+                clock: clock, secrets: secrets, pushes: pushes, quotaCounts: quotaCounts, listeners: WebhookListeners()),
             flusher: LogFlusher(sync: sync), observer: NoStoreObserver(), logger: .strict
         ) { _, _, _ in }
     }
