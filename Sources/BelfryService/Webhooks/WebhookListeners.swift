@@ -1,4 +1,5 @@
 import Logging
+import NIOCore
 import PostgreSQL
 import Synchronization
 
@@ -54,5 +55,23 @@ package final class WebhookListeners: Sendable {
             guard case .failure(let error) = result else { return }
             logger.debug("the webhooks of other nodes were not read", metadata: ["error": "\(error)"])
         }
+    }
+}
+
+extension WriteSession {
+    /// Writes an event down, where anything listens to such. To be called once the row of the subject is locked or changed, so that events
+    /// of a subject have the order of its changes.
+    ///
+    /// - Parameter data: the members of the event's data.
+    func tell(
+        _ kind: WebhookEvent.Kind, of application: Key<Application>, about subject: @autoclosure () -> String,
+        _ data: (inout JSONWriter) -> Void
+    ) throws {
+        guard listeners.wants(kind, application) else { return }
+        var json = JSONWriter()
+        json.object(data)
+        try prepared(WebhookTurnStatements.addEvent).send(
+            application, kind.rawValue, subject(), String(buffer: json.buffer), now, now + WebhookEvent.lifetime)
+        effects.due.insert(.webhooks)
     }
 }
