@@ -24,6 +24,7 @@ struct ServerParts: Sendable {
     let verdicts: GatewayVerdicts?
     /// nil where there is no dual run.
     let oldServer: MirrorClient?
+    private let webhookCaller: WebhookCaller
 
     // Outbound: events for callers.
     let events: EventHub
@@ -83,13 +84,15 @@ struct ServerParts: Sendable {
         self.logger = logger
         self.certificates = try Certificates(configuration, obeysSignals: obeysSignals, logger: logger)
         let shares = ConcurrencyLimiter(configuration.shares)
+        let webhookCaller = WebhookCaller(resources.dependencies.routes)
+        self.webhookCaller = webhookCaller
         let credentials = CredentialsService(
             dependencies: resources.dependencies, limit: configuration.shares[.credentials],
             countRefusal: { shares.countRefusal(of: $0) })
         self.services = Services(
             store: resources.store, vault: resources.keyRing, clock: clock, credentials: credentials,
-            passwords: ScryptPasswords(purpose: .carma), pushObserver: events, requestLimiter: requestLimiter,
-            shares: shares)
+            passwords: ScryptPasswords(purpose: .carma), pushObserver: events,
+            webhookPoster: webhookCaller, requestLimiter: requestLimiter, shares: shares)
         self.providers = providers
         self.delivery = delivery
         self.verdicts = verdicts
@@ -235,6 +238,9 @@ struct ServerParts: Sendable {
             BacklogMonitor(store: resources.store, clock: clock, logger: logger),
             SegmentCounter(store: resources.store, pushes: services.pushes, clock: clock, logger: logger),
             CommandCountCollector(store: resources.store, clock: clock, logger: logger),
+            WebhookWorker(
+                store: resources.store, vault: resources.keyRing, poster: webhookCaller, clock: clock,
+                keptMax: configuration.webhookEventsMax, logger: logger),
         ]
         let mirror = oldServer.map { MirrorWorker(store: resources.store, server: $0, clock: clock, logger: logger) }
         return always + [heartbeats].compactMap(\.self) + [mirror].compactMap(\.self)

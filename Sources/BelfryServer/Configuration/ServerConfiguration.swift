@@ -33,6 +33,8 @@ package struct ServerConfiguration: Sendable {
     package var traces: TraceConfiguration?
     package var delivery: DeliveryOptions
     package var archive: RetentionSweeper.Options
+    /// The most events of an application that are kept for its webhooks and its feed.
+    package var webhookEventsMax: Int
     package var retry: RetryPolicy
     /// `heartbeat.seconds`, 0...86,400, default 60: from one heartbeat push to the next; nil for none.
     package var heartbeatPeriod: Duration?
@@ -95,6 +97,7 @@ package struct ServerConfiguration: Sendable {
         traces = TraceConfiguration(settings)
         delivery = DeliveryOptions(settings)
         archive = RetentionSweeper.Options(settings)
+        webhookEventsMax = settings.int("webhooks.events.max", default: 1_000_000, in: 1_000...100_000_000)
         pcf.eventsLateMax = archive.retention.eventsLateMax
         retry = RetryPolicy(settings)
         let heartbeat = settings.seconds("heartbeat.seconds", default: 60, in: 0...86_400)

@@ -7,7 +7,7 @@ extension WebhookAttempt {
         let type: String
         let number: Int
         let at: Instant
-        let answer: WebhookAnswer
+        let answer: ReceiverAnswer
     }
 }
 
@@ -68,7 +68,7 @@ extension Store {
         }
     }
 
-    /// What is to be sent now; nil where the lease was lost.
+    /// The turn of a receiver; nil where the lease was lost.
     func webhookTurn(_ claim: WebhookClaim) async throws -> WebhookTurn? {
         let now = clock.now
         return try await read { db in

@@ -232,7 +232,7 @@ extension WebhookAttempt {
         self.init(
             key: Key(row.integer(0)), event: row.integerIfAny(1).map { Key($0) }, type: row.text(2),
             number: Int(row.integer(3)), at: Instant(milliseconds: row.integer(4)),
-            answer: WebhookAnswer(
+            answer: ReceiverAnswer(
                 status: row.integerIfAny(5).map { Int($0) }, fault: row.textIfAny(6), milliseconds: Int(row.integer(7)),
                 body: row.text(8)))
     }

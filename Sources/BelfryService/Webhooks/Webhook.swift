@@ -108,7 +108,7 @@ package struct WebhookAttempt: Sendable, Hashable {
     /// From 1.
     package let number: Int
     package let at: Instant
-    package let answer: WebhookAnswer
+    package let answer: ReceiverAnswer
 
     package static let lifetime = Duration.seconds(86_400)
     /// The most attempts of a webhook that are kept.
@@ -116,7 +116,7 @@ package struct WebhookAttempt: Sendable, Hashable {
 }
 
 /// The answer of a receiver, or the reason why there was none.
-package struct WebhookAnswer: Sendable, Hashable {
+package struct ReceiverAnswer: Sendable, Hashable {
     package let status: Int?
     /// Why there is no status; nil where there is one.
     package let fault: String?
@@ -156,16 +156,16 @@ package struct WebhookMessage: Sendable {
 
 /// Posts messages: connects to public addresses alone, and to those that the operator allows.
 package protocol WebhookPoster: Sendable {
-    /// Never throws, and returns within `WebhookAnswer.deadline`.
-    func post(_ message: WebhookMessage) async -> WebhookAnswer
+    /// Never throws, and returns within `ReceiverAnswer.deadline`.
+    func post(_ message: WebhookMessage) async -> ReceiverAnswer
 }
 
 /// For processes that send nothing.
 package struct NoWebhookPoster: WebhookPoster {
     package init() {}
 
-    package func post(_ message: WebhookMessage) async -> WebhookAnswer {
-        WebhookAnswer(status: nil, fault: "this process sends no messages", milliseconds: 0)
+    package func post(_ message: WebhookMessage) async -> ReceiverAnswer {
+        ReceiverAnswer(status: nil, fault: "this process sends no messages", milliseconds: 0)
     }
 }
 

@@ -66,7 +66,7 @@ package struct WebhookService: Sendable {
     /// Sends a message `webhook.test` now, paused or not, and returns what came of it. It is in the log of deliveries too.
     package func test(
         _ webhook: Webhook, of application: Application, by author: AuditAuthor
-    ) async throws -> WebhookAnswer {
+    ) async throws -> ReceiverAnswer {
         let now = store.clock.now
         let answer = await poster.post(
             WebhookMessage(

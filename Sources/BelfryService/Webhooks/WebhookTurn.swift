@@ -8,7 +8,7 @@ struct WebhookRetry: Sendable, Hashable {
     var dueAt: Instant
 }
 
-/// What a worker sends to one receiver at a time, decided without the database and the network.
+/// The events that a worker sends to one receiver at a time, decided without the database and the network.
 ///
 /// Events of one subject make a lane: they are sent one after the other, and none overtakes one that failed. A receiver that took nothing of
 /// its last turn is asked with one event, and gets all again once it takes that.
@@ -22,7 +22,7 @@ struct WebhookTurn: Sendable {
     struct Attempt: Sendable {
         let item: Item
         let at: Instant
-        let answer: WebhookAnswer
+        let answer: ReceiverAnswer
     }
 
     let webhook: Webhook

@@ -114,10 +114,20 @@ public struct WebhookSignature: Sendable {
     ///
     /// - Parameter time: Unix seconds.
     func headers(of body: [UInt8], time: Int64) -> [(name: String, value: String)] {
-        let id = "msg_\(Base64.encode(SHA256.hash(data: body).prefix(16)))"
+        Self.headers(of: body, id: "msg_\(Base64.encode(SHA256.hash(data: body).prefix(16)))", time: time, by: [self])
+    }
+
+    /// The headers of a request that several secrets sign, while one replaces another.
+    ///
+    /// - Parameters:
+    ///   - id: the same when the message is sent again.
+    ///   - time: Unix seconds.
+    public static func headers(
+        of body: [UInt8], id: String, time: Int64, by signatures: [WebhookSignature]
+    ) -> [(name: String, value: String)] {
+        let codes = signatures.map { "v1,\($0.code(of: body, id: id, time: time))" }
         return [
-            ("webhook-id", id), ("webhook-timestamp", "\(time)"),
-            ("webhook-signature", "v1,\(code(of: body, id: id, time: time))"),
+            ("webhook-id", id), ("webhook-timestamp", "\(time)"), ("webhook-signature", codes.joined(separator: " ")),
         ]
     }
 
