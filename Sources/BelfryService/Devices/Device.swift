@@ -163,6 +163,7 @@ extension Store {
             // A merge that has read the device would bring it back into a posting list.
             try session.awaitMerge()
             try session.unregister(device.key, on: platform.key)
+            _ = try session.deleteMessages(WebPushStatements.deleteMessagesOfDevice, platform.key, device.key)
             for sql in DeviceDeletionStatements.byKey { try session.prepared(sql).run(platform.key, device.key) }
             for sql in DeviceDeletionStatements.byUUID { try session.prepared(sql).run(application, device.ownUUID) }
             try session.prepared(DeviceDeletionStatements.mirrorEntries).run(application, platform.key, device.key)

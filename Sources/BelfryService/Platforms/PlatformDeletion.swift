@@ -39,6 +39,9 @@ struct PlatformDeletion<Session: WriteSession> {
         for lane in Lane.allCases where try endFanOuts(on: platform, in: lane) { return true }
         for lane in Lane.allCases where try answerBatches(on: platform, in: lane) { return true }
         if try deleteDevices(of: platform) { return true }
+        let messages = try session.deleteMessages(
+            WebPushStatements.deleteMessagesOfPlatform, platform, Self.stride)
+        if !messages.isEmpty { return true }
         for sql in PlatformDeletionStatements.inOrder(of: Session.tables) {
             if try session.prepared(sql).run(platform, Self.stride) > 0 { return true }
         }

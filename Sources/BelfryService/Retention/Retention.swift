@@ -12,8 +12,8 @@ extension Store {
             case .idempotency: try session.deleteExpiredRecords(until: before)
             case .unseen: try session.retireUnseen(before: before)
             case .imports: try session.deleteExpiredImports(before: before)
-            case .counts, .events, .geofences, .drafts, .caps, .webhooks:
-                try session.deleteExpired(kind, before: before)
+            case .caps: try session.deleteExpiredCaps(before: before)
+            case .counts, .events, .geofences, .drafts, .webhooks: try session.deleteExpired(kind, before: before)
             }
         }
     }
@@ -80,6 +80,14 @@ extension WriteSession {
         let others = try deleteExpired(.pushes, before: before)
         return DeletedRows(
             rows: pushes.count + others.rows, isMore: pushes.count == DeletedRows.pushesMax || others.isMore)
+    }
+
+    /// And the messages of Web Push that no device has fetched in time.
+    fileprivate func deleteExpiredCaps(before: Instant) throws -> DeletedRows {
+        let most = Retention.Kind.caps.rowsMax
+        let messages = try deleteMessages(WebPushStatements.deleteAllExpired, now, most).count
+        let others = try deleteExpired(.caps, before: before)
+        return DeletedRows(rows: messages + others.rows, isMore: messages == most || others.isMore)
     }
 
     fileprivate func deleteExpiredAudit(before: Instant) throws -> DeletedRows {
@@ -247,7 +255,7 @@ package struct Retention: Sendable, Hashable {
         case imports
         /// Texts that people have written in Compose and not sent.
         case drafts
-        /// Pushes that frequency caps count no more.
+        /// Pushes that frequency caps count no more, and messages of Web Push that are over.
         case caps
         /// Events for webhooks and feeds, and attempts to deliver them.
         case webhooks

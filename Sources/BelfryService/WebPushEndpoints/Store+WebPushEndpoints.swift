@@ -42,21 +42,28 @@ extension Store {
     /// Deletes an endpoint of a device with its messages; false when there is none.
     func delete(_ endpoint: Key<WebPushEndpoint>, of device: Device) async throws -> Bool {
         try await writeIfFound { session in
-            try session.prepared(WebPushStatements.delete).run(endpoint, device.platformKey, device.key) > 0
+            _ = try session.deleteMessages(
+                WebPushStatements.deleteMessagesOfEndpoint, endpoint, device.platformKey, device.key)
+            return try session.prepared(WebPushStatements.delete).run(endpoint, device.platformKey, device.key) > 0
         }
     }
 
     // MARK: Messages
 
-    /// Keeps a message for a device that fetches it, in the place of one that has its topic; false where no more may wait.
+    /// Keeps a message for a device that fetches it, in the place of one that has its topic; false where no more may wait. It counts as
+    /// content of the application.
     func keep(_ message: EndpointMessage, as id: UUID, for endpoint: Key<WebPushEndpoint>) async throws -> Bool {
-        try await write { session in
+        let content = message.ciphertext.stored.storedText
+        let bytes = content.utf8.count
+        return try await write { session in
+            let application = try session.hold(endpoint)
+            try session.check(.content, of: application, adding: bytes)
             _ = try session.replace(message.topic, of: endpoint)
             let waiting = try session.prepared(WebPushStatements.countMessages).count(endpoint)
             guard waiting < WebPushEndpoint.messagesMax else { return false }
             try session.prepared(WebPushStatements.keepMessage).send(
-                endpoint, id, message.topic, message.ciphertext.stored.storedText, session.now,
-                message.expiry(at: session.now))
+                endpoint, id, message.topic, content, session.now, message.expiry(at: session.now))
+            session.note(bytes, .content, of: application)
             return true
         }
     }
@@ -67,6 +74,7 @@ extension Store {
         _ push: UUID, expiring expiry: Instant, as topic: String, of endpoint: Key<WebPushEndpoint>
     ) async throws -> UUID? {
         try await write { session in
+            _ = try session.hold(endpoint)
             let replaced = try session.replace(topic, of: endpoint)
             try session.prepared(WebPushStatements.forgetOldest).send(endpoint, WebPushEndpoint.messagesMax - 1)
             try session.prepared(WebPushStatements.keepMessage).send(
@@ -87,17 +95,31 @@ extension Store {
 
     /// Deletes a message that was fetched, or retracted; false when there is none.
     func deleteMessage(_ id: UUID, at endpoint: Key<WebPushEndpoint>) async throws -> Bool {
-        try await write { try $0.prepared(WebPushStatements.deleteMessage).run(endpoint, id) > 0 }
+        try await write { try !$0.deleteMessages(WebPushStatements.deleteMessage, endpoint, id).isEmpty }
     }
 }
 
 extension WriteSession {
-    /// Deletes what has expired and what has the topic; returns the id of that. Callers for one endpoint wait for one another.
+    /// Returns the application of an endpoint. Callers for one endpoint wait for one another.
+    fileprivate func hold(_ endpoint: Key<WebPushEndpoint>) throws -> Key<Application> {
+        guard let application = try prepared(WebPushStatements.hold).number(endpoint) else {
+            throw StoreError.unknown("such endpoint")
+        }
+        return Key(application)
+    }
+
+    /// Deletes what has expired and what has the topic; returns the id of that.
     fileprivate func replace(_ topic: String?, of endpoint: Key<WebPushEndpoint>) throws -> UUID? {
-        guard try prepared(WebPushStatements.hold).hasRow(endpoint) else { throw StoreError.unknown("such endpoint") }
-        try prepared(WebPushStatements.deleteExpired).send(endpoint, now)
-        guard let topic else { return nil }
-        return try prepared(WebPushStatements.deleteTopic).first(endpoint, topic) { $0.uuid(0) } ?? nil
+        _ = try deleteMessages(WebPushStatements.deleteExpired, endpoint, now)
+        return try topic.flatMap { try deleteMessages(WebPushStatements.deleteTopic, endpoint, $0).first } ?? nil
+    }
+
+    /// Deletes messages, which no longer count as content of their application; returns their ids.
+    func deleteMessages<each Value: SQLValue>(_ sql: SQLText, _ values: repeat each Value) throws -> [UUID?] {
+        try prepared(sql).all(repeat each values) { row in
+            note(-Int(row.integer(2)), .content, of: Key(row.integer(1)))
+            return row.uuid(0)
+        }
     }
 }
 
@@ -176,17 +198,18 @@ enum WebPushStatements {
         """
 
     static let hold: SQLText = """
-        SELECT 1 /* web_push.hold */ FROM web_push_endpoint WHERE id = $1 \(SQLText.forNoKeyUpdate)
+        SELECT application_id /* web_push.hold */ FROM web_push_endpoint WHERE id = $1 \(SQLText.forNoKeyUpdate)
         """
 
     /// Scans `web_push_message_endpoint`, as all of an endpoint's messages do.
     static let deleteExpired: SQLText = """
         DELETE FROM web_push_message /* web_push.delete_expired */ WHERE endpoint_id = $1 AND expires_at_ms <= $2
+        \(deleted)
         """
 
     static let deleteTopic: SQLText = """
         DELETE FROM web_push_message /* web_push.delete_topic */ WHERE endpoint_id = $1 AND topic = $2
-        RETURNING message_id
+        \(deleted)
         """
 
     static let countMessages: SQLText = """
@@ -214,6 +237,42 @@ enum WebPushStatements {
 
     static let deleteMessage: SQLText = """
         DELETE FROM web_push_message /* web_push.delete_message */ WHERE endpoint_id = $1 AND message_id = $2
+        \(deleted)
+        """
+
+    static let deleteMessagesOfEndpoint: SQLText = """
+        DELETE FROM web_push_message /* web_push.delete_of_endpoint */
+         WHERE endpoint_id IN (SELECT id FROM web_push_endpoint WHERE id = $1 AND platform_id = $2 AND device_id = $3)
+        \(deleted)
+        """
+
+    static let deleteMessagesOfDevice: SQLText = """
+        DELETE FROM web_push_message /* web_push.delete_of_device */
+         WHERE endpoint_id IN (SELECT id FROM web_push_endpoint WHERE platform_id = $1 AND device_id = $2)
+        \(deleted)
+        """
+
+    static let deleteMessagesOfPlatform: SQLText = """
+        DELETE FROM web_push_message /* web_push.delete_of_platform */
+         WHERE id IN (
+            SELECT web_push_message.id
+              FROM web_push_endpoint JOIN web_push_message ON endpoint_id = web_push_endpoint.id
+             WHERE platform_id = $1
+             LIMIT $2)
+        \(deleted)
+        """
+
+    /// Scans `web_push_message_expiry`.
+    static let deleteAllExpired: SQLText = """
+        DELETE FROM web_push_message /* web_push.delete_all_expired */
+         WHERE id IN (SELECT id FROM web_push_message WHERE expires_at_ms < $1 LIMIT $2)
+        \(deleted)
+        """
+
+    /// The id of a deleted message, its application, and the bytes of its content.
+    private static let deleted: SQLText = """
+        RETURNING message_id, (SELECT application_id FROM web_push_endpoint WHERE web_push_endpoint.id = endpoint_id),
+                  coalesce(\(bytesOf: "content"), 0)
         """
 }
 
@@ -222,7 +281,7 @@ enum WebPushMigration: SchemaMigration {
     static let identifier = "0025 web push endpoints (additive)"
     static let tables = [
         StoreTable("web_push_endpoint", of: .application, goesWithPlatform: true),
-        StoreTable("web_push_message", expiry: .init(.caps, "expires_at_ms")),
+        StoreTable("web_push_message", of: .row(of: "web_push_endpoint", by: "endpoint_id")),
     ]
 
     static func run(in db: some SQLConnection) throws {

@@ -132,8 +132,10 @@ extension TestStore {
         let fingerprint = [UInt8](repeating: UInt8(application.key.rawValue), count: 32)
         _ = try await store.createGatewayCredential(fingerprint, expiresAt: nil, on: platform.key)
         try await store.setDetail(of: device.key, on: platform.key, DeviceDetail.Change(badge: 3))
-        _ = try await store.create(
+        let endpoint = try await store.create(
             NewWebPushEndpoint(), keyHash: fingerprint, for: device, of: application.key)
+        _ = try await store.keep(
+            try EndpointMessage(WebPushRig.headers(), body: [1]), as: UUID(), for: endpoint.key)
         try await store.set(
             AcrobitsAppID(name: "org.example.phone", applicationKey: application.key, platformKey: platform.key))
         let carma = try await store.createCarmaApp(

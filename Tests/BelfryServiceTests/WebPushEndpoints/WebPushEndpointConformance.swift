@@ -93,6 +93,52 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `waiting messages are content until they go`(engine: Engine) async throws {
+        try await TestStore.play(on: engine, quotas: Quotas([.content: 13_000])) { fixture in
+            let (store, app, clock) = (fixture.store, fixture.application.key, fixture.clock)
+            func use() async throws -> Int? { try await store.quotas(of: app).first { $0.quota == .content }?.use }
+            func keep(_ topic: String? = nil, _ id: UUID = UUID(), for endpoint: Key<WebPushEndpoint>) async throws
+                -> Bool
+            {
+                try await store.keep(
+                    Self.message([UInt8](repeating: 1, count: 3_000), topic: topic), as: id, for: endpoint)
+            }
+            var endpoints: [Key<WebPushEndpoint>] = []
+            for name in ["a", "b"] {
+                let device = try await fixture.register(name)
+                let new = try await store.create(
+                    NewWebPushEndpoint(), keyHash: SecretHash.of(name), for: device, of: app)
+                endpoints.append(new.key)
+            }
+            let id = UUID()
+            #expect(try await keep(for: endpoints[1]))
+            let bytes = try #require(try await use())
+            #expect(4_000..<4_300 ~= bytes)
+            for id in [UUID(), UUID(), id] { #expect(try await keep("t", id, for: endpoints[0])) }
+            #expect(try await use() == 2 * bytes, "a topic has one message")
+            #expect(try await keep(for: endpoints[0]))
+            await #expect(throws: StoreError.self) { _ = try await keep(for: endpoints[1]) }
+            #expect(try await store.deleteMessage(id, at: endpoints[0]))
+            #expect(try await use() == 2 * bytes)
+            let device = try #require(try await store.webPushEndpoint(keyHash: SecretHash.of("a"))?.device)
+            let first = try #require(try await store.device(device, on: fixture.platform.key))
+            #expect(try await store.delete(endpoints[0], of: first))
+            #expect(try await use() == bytes)
+            clock.advance(by: .seconds(61))
+            #expect(try await store.deleteExpired(.caps, before: .zero).rows == 1)
+            #expect(try await use() == 0)
+            // With its device, and with its platform.
+            #expect(try await keep(for: endpoints[1]))
+            let again = try await store.create(NewWebPushEndpoint(), keyHash: Self.hash(9), for: first, of: app)
+            #expect(try await keep(for: again.key))
+            try await store.delete(first, on: fixture.platform)
+            #expect(try await use() == bytes)
+            try await store.delete(fixture.platform.key, force: true)
+            #expect(try await use() == 0)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `so many messages wait and no more`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
             let (store, most) = (fixture.store, WebPushEndpoint.messagesMax)
