@@ -99,7 +99,7 @@ extension Store {
     ///
     /// - Parameter line: for the audit log, where the receiver is paused.
     func settle(_ result: WebhookTurn.Result, of webhook: Webhook, pausing line: AuditedChange) async throws {
-        try await writeRetrying { session in
+        try await write { session in
             let last = try session.prepared(WebhookStatements.holdFeed).number(webhook.applicationKey) ?? 0
             let isMore = result.takesMore && last > result.position
             let dueAt = result.hasRecovered || isMore ? session.now : result.retryAt
