@@ -31,7 +31,7 @@ import Testing
         #expect(try await claim()?.isLapsed == true)
     }
 
-    @Test func `a push sent at most once leaves with its claim on the disk`() async throws {
+    @Test func `a push sent at most once waits for its claim`() async throws {
         try await fanOutOneBatch(.atMostOnce)
         let batch = try #require(try await claim())
         let disk = CountedDisk(base: store)
