@@ -8,7 +8,7 @@ struct Measure: AsyncParsableCommand {
         case client, slowAnswers = "slow-answers", wholePath = "whole-path", idle, urgent, registrations, schedules
         case audience, expressions, search, imports
         case smallPushes = "small-pushes", filling
-        case gateway, calls
+        case gateway, calls, webhooks
         case fcm, webPush = "web-push", posting, mixed, isolation
         case dashboard
         case postgres
@@ -65,6 +65,7 @@ struct Measure: AsyncParsableCommand {
         case .filling: try await FillingRows(environment: environment).measure()
         case .gateway: try await GatewayRows(environment: environment).measure()
         case .calls: try await CallRow(environment: environment).measure()
+        case .webhooks: try await WebhookRow(environment: environment).measure()
         case .search: try await SearchRow(environment: environment).measure()
         case .registrations: try await RegistrationRow(environment: environment).measure()
         case .fcm: try await FCMClientRows(environment: environment).measure()

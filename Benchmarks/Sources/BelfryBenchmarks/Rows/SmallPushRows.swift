@@ -21,9 +21,9 @@ struct SmallPushRows {
         }
     }
 
-    private var count: Int { environment.options.quick ? 20_000 : 100_000 }
+    var count: Int { environment.options.quick ? 20_000 : 100_000 }
 
-    private struct Load {
+    struct Load {
         /// Pushes per second: accepted, and accepted and delivered.
         let accepted: Double
         let told: Double
@@ -123,7 +123,7 @@ struct SmallPushRows {
     /// - Parameters:
     ///   - devicesEach: how many a push tells.
     ///   - targets: told in turn; one device each without them.
-    private func push(
+    func push(
         at nodes: [Server], _ crowd: Crowd, _ round: Int, devicesEach: Int = 1, targets: [String]? = nil
     ) async throws -> Load {
         let targets = targets ?? crowd.singles.map { #"{"devices":["\#($0)"]}"# }
