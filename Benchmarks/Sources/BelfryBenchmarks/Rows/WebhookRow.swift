@@ -30,7 +30,8 @@ struct WebhookRow {
         return [
             Row(
                 what: "pushes to one device, told to a webhook whose receiver never answers",
-                ours: dead.map(\.told).median.perSecond, reference: "that answers \(alive.map(\.told).median.perSecond)",
+                ours: dead.map(\.told).median.perSecond,
+                reference: "that answers \(alive.map(\.told).median.perSecond)",
                 ratio: ratio.fixed(2), target: "≥ 0.95", isReached: ratio >= 0.95,
                 cpu: "\(dead.map(\.cpu).median.fixed(0)), \(alive.map(\.cpu).median.fixed(0))")
         ]
