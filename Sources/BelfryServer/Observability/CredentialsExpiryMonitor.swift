@@ -45,18 +45,20 @@ package struct CredentialsExpiryMonitor: Service {
         var least: Int64?
         for application in try await store.applications() {
             for platform in try await store.platforms(of: application.key) {
-                guard let days = await days(platform) else { continue }
+                guard let end = await end(platform) else { continue }
+                let days = (end - clock.now).components.seconds / 86_400
                 least = min(least ?? days, days)
-                if days <= Self.noticeDays { warn(platform, days) }
+                guard days <= Self.noticeDays else { continue }
+                warn(platform, days)
+                try await store.tellExpiring(platform, at: end)
             }
         }
         if let least { Metric.credentialsDays().set(least) }
     }
 
-    /// The days until they expire; nil where they do not, or cannot be read, which their batches will report.
-    private func days(_ platform: Platform) async -> Int64? {
-        guard let end = try? await credentials.facts(of: platform, in: store).expiresAt else { return nil }
-        return (end - clock.now).components.seconds / 86_400
+    /// When they expire; nil where they do not, or cannot be read, which their batches will report.
+    private func end(_ platform: Platform) async -> Instant? {
+        try? await credentials.facts(of: platform, in: store).expiresAt
     }
 
     private func warn(_ platform: Platform, _ days: Int64) {

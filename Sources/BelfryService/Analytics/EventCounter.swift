@@ -18,6 +18,8 @@ struct EventCounter<Session: WriteSession> {
     private var openings: [PushHour: Int64] = [:]
     /// The bits of devices that report pushes, by the block that has them.
     private var reports: [PushBlock: Int64] = [:]
+    /// The devices whose reports are told to others.
+    private var told: [Told: [UUID]] = [:]
     private var acknowledgements: Acknowledgements<Session>
     /// Most events of a batch are about a few pushes.
     private var pushes: [UUID: PushOfEvent?] = [:]
@@ -48,6 +50,11 @@ struct EventCounter<Session: WriteSession> {
         static func < (left: Self, right: Self) -> Bool {
             (left.push, left.kind, left.platform, left.block) < (right.push, right.kind, right.platform, right.block)
         }
+    }
+
+    private struct Told: Hashable {
+        let push: UUID
+        let report: PushReport
     }
 
     private struct PushOfEvent {
@@ -91,7 +98,12 @@ struct EventCounter<Session: WriteSession> {
             if event.kind == .opened {
                 openings[PushHour(push: push.key, hour: countedAt.bucket(of: .hour)), default: 0] += 1
             }
-            if let report = PushReport(event.kind) { try note(report, of: push.key, by: named.device) }
+            if let report = PushReport(event.kind) {
+                try note(report, of: push.key, by: named.device)
+                if let receiptID = event.receiptID, session.listeners.wants(report.event, platform.applicationKey) {
+                    told[Told(push: receiptID, report: report), default: []].append(event.device)
+                }
+            }
         }
         if let geofence = event.geofence {
             try countTrigger(of: geofence, at: event.location, countedAt)
@@ -169,6 +181,7 @@ struct EventCounter<Session: WriteSession> {
         for (count, events) in onPlatform.sorted(by: { $0.key < $1.key }) {
             try addToPlatform.send(platform.key, count.subject, count.kind.rawValue, events)
         }
+        for (told, devices) in told { try session.tell(told.report, of: told.push, by: devices, on: platform) }
     }
 }
 

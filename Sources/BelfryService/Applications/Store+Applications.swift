@@ -100,6 +100,7 @@ extension Store {
                 PlatformStatements.park, parking.cause.rawValue, parking.detail, parking.since, platform,
                 parking.probe?.at, parking.probe?.count ?? 0, of: "platform \(platform)")
             session.registryChanged()
+            try session.tellParked(platform, parking)
         }
     }
 
@@ -133,6 +134,7 @@ extension WriteSession {
     /// and in the order of their pushes; leases are not changed.
     func resume(_ platform: Key<Platform>) throws {
         guard try prepared(PlatformStatements.resume).run(platform) > 0 else { return }
+        try tell(.platformResumed, platform: platform)
         try releaseBatches(of: platform)
         registryChanged()
         effects.due.insert(.fanOuts)

@@ -84,6 +84,7 @@ extension Store {
             let started = try session.prepared(CampaignStatements.start).run(
                 session.now, campaign.key, campaign.version)
             guard started > 0 else { throw EditConflict() }
+            try session.tell(.campaignStarted, campaign: campaign.name, of: campaign.applicationKey)
             for part in parts {
                 let schedule = try session.schedule(
                     part.request, at: part.dueAt, recurring: part.recurrence, for: campaign.applicationKey)
@@ -107,6 +108,8 @@ extension Store {
                     try session.cancelChildren(of: schedule, campaign.applicationKey)
                 }
             }
+            try session.tell(
+                .campaignFinished, campaign: campaign.name, of: campaign.applicationKey, because: "stopped")
             return true
         }
     }

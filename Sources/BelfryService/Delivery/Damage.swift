@@ -85,13 +85,17 @@ extension WriteSession {
             skipped += answers.count { $0 == .skipped(.damaged) }
         }
         try prepared(PushStatements.settle).run(lost.count, now, now, push)
+        noteSettled(push)
         try countAnew(push)
         return WriteOff(devices: skipped, fanOuts: fanOuts)
     }
 
     private func endFanOuts(of push: Key<Push>) throws -> Int {
         let count = try prepared(DamageStatements.endFanOuts).run(push)
-        if count > 0 { try prepared(PushStatements.advance).run(count, 0, 0, now, push) }
+        if count > 0 {
+            try prepared(PushStatements.advance).run(count, 0, 0, now, push)
+            noteSettled(push)
+        }
         return count
     }
 

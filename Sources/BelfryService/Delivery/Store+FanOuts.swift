@@ -58,7 +58,7 @@ extension Store {
             if fanOut.isCancelled { try session.closeCancelled(fanOut, from: batches.first?.first, devices) }
             try session.prepared(PushStatements.advance).send(
                 step.isLast ? 1 : 0, fanOut.isCancelled ? 0 : batches.count, devices, session.now, fanOut.pushKey)
-            if !step.isLast { session.effects.due.insert(.fanOuts) }
+            if step.isLast { session.noteSettled(fanOut.pushKey) } else { session.effects.due.insert(.fanOuts) }
             return true
         }
     }

@@ -87,6 +87,7 @@ struct SettlementWriter<Session: WriteSession> {
                 session.count(accepted: accepted, ofPushFrom: acceptedAt, on: platform)
             }
             session.count(.failed, settled.answered - accepted, on: platform)
+            if settled.batchesClosed > 0 { session.noteSettled(settlement.batch.pushKey) }
             if !lease.isWhole { pushes[settlement.batch.pushKey, default: SettledPush()].add(settled) }
         }
         try rows.write(in: session)
@@ -116,6 +117,7 @@ struct SettlementWriter<Session: WriteSession> {
                         parkRequest.credentialsVersion, probe.count)
                 } ?? 0
             if parked + postponed > 0 { session.registryChanged() }
+            if parked > 0 { try session.tellParked(settlement.batch.platformKey, parking) }
         }
     }
 }

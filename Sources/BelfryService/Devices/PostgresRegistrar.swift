@@ -68,6 +68,8 @@ struct PostgresRegistrar {
     /// The devices in `rows` that a registration changes.
     private var applied: Set<Key<Device>> = []
     private var new: [(index: Int, draft: Draft)] = []
+    /// Devices that their apps made active again.
+    private var rejoined: Set<Key<Device>> = []
     /// Entries refused because a quota of their application is used up.
     private var refusals: [Int: StoreError] = [:]
 
@@ -131,6 +133,7 @@ struct PostgresRegistrar {
             }
         }
         if entries.contains(where: \.hasMore) { try writeMore(results) }
+        try tell(created)
         return results
     }
 
@@ -138,6 +141,22 @@ struct PostgresRegistrar {
         guard let draft else { throw StoreError.unavailable("a device was registered and is missing") }
         let device = draft.row.device(naming: session.secrets.naming, topicNames: draft.topics.sorted())
         return RegisteredDevice(key: device.key, device: device, verdict: verdict)
+    }
+
+    /// Tells of devices that are active now and were not, and of the reverse.
+    private func tell(_ created: [Int: Draft]) throws {
+        guard session.listeners.wants(.deviceRegistered) || session.listeners.wants(.deviceGone) else { return }
+        let joined =
+            created.filter { entries[$0.key].imported == nil }.map(\.value.row)
+            + rejoined.compactMap { rows[$0]?.row }
+        let gone = before.values.filter { $0.reach != .inactive && rows[$0.key]?.row.reach == .inactive }
+        for (kind, rows, reason) in [
+            (WebhookEvent.Kind.deviceRegistered, joined, nil), (.deviceGone, gone, "replaced"),
+        ] as [(WebhookEvent.Kind, [DeviceRow], String?)] {
+            for (platform, rows) in Dictionary(grouping: rows, by: \.platform).sorted(by: { $0.key < $1.key }) {
+                try session.tell(kind, rows.map(\.key).sorted(), on: platform, because: reason)
+            }
+        }
     }
 
     // MARK: Reading
@@ -328,6 +347,7 @@ struct PostgresRegistrar {
         holders[Holding(platform: platform, token: entry.registration.token)] = key
         rows[key] = draft
         applied.insert(key)
+        if entry.imported == nil, before[key]?.reach == .inactive { rejoined.insert(key) }
         return .updated(key)
     }
 

@@ -57,6 +57,7 @@ struct SQLiteRegistrar {
         session.note(1, .devices, of: platform.applicationKey)
         try SQLiteSubscriptionMerge(session: session).noteNew(key)
         try TokenIndex(session: session).note(tokenHash, of: key, on: platform.key)
+        if imported == nil { try session.tell(.deviceRegistered, [key], on: platform.key) }
         return row.device(naming: session.secrets.naming, topicNames: names)
     }
 
@@ -79,6 +80,9 @@ struct SQLiteRegistrar {
             try session.movePostings(of: row.key, on: platform.key, from: old.postings, to: row.postings)
             try session.noteStaleDevice(row, insteadOf: old)
             session.count(row.reach, insteadOf: old.reach, on: platform.key)
+            if imported == nil, old.reach == .inactive {
+                try session.tell(.deviceRegistered, [row.key], on: platform.key)
+            }
         }
         return (row.device(naming: session.secrets.naming, topicNames: names), isChanged)
     }
@@ -153,6 +157,7 @@ extension SQLiteWriteSession {
         try prepared(SQLiteDeviceStatements.evict).run(row.key)
         try movePostings(of: row.key, on: platform, from: row.postings, to: [])
         count(.inactive, insteadOf: row.reach, on: platform)
+        if row.reach != .inactive { try tell(.deviceGone, [row.key], on: platform, because: "replaced") }
     }
 
     package func deactivate(
@@ -171,7 +176,9 @@ extension SQLiteWriteSession {
     func deactivate(_ row: DeviceRow, on platform: Key<Platform>, as loss: PlatformActivity.Figure) throws {
         try prepared(SQLiteDeviceStatements.deactivate).run(row.key)
         try movePostings(of: row.key, on: platform, from: row.postings, to: [])
-        if row.reach != .inactive { count(loss, on: platform) }
+        guard row.reach != .inactive else { return }
+        count(loss, on: platform)
+        try tell(.deviceGone, [row.key], on: platform, because: loss.reason)
     }
 }
 

@@ -21,6 +21,7 @@ struct PostgresRelocation {
             uniqueKeysWithValues: found.lazy.filter { $0.platform == platform }.map { ($0.key, $0) })
         var postings = PostingChanges()
         var moved: [Key<Device>] = []
+        var gone: [Key<Device>] = []
         for (move, hash) in zip(moves, hashes) {
             guard let row = rows[move.device] else { continue }
             let holder = rows.values.first { $0.token?.identity == move.to.identity }
@@ -28,12 +29,14 @@ struct PostgresRelocation {
             case .stale: continue
             case .superseded:
                 rows[row.key]?.reach = .inactive
+                if row.reach != .inactive { gone.append(row.key) }
                 session.count(.inactive, insteadOf: row.reach, on: platform)
                 try session.prepared(PostgresDeviceStatements.cede).send(row.key)
                 postings.move(row.key, on: platform, from: row.postings, to: [])
             case .taken(let evicted):
                 if let evicted, let old = rows[evicted] {
                     rows[evicted]?.reach = .inactive
+                    if old.reach != .inactive { gone.append(evicted) }
                     rows[evicted]?.token = nil
                     session.count(.inactive, insteadOf: old.reach, on: platform)
                     try session.prepared(PostgresDeviceStatements.evict).send(PostgresArray([evicted]))
@@ -46,6 +49,7 @@ struct PostgresRelocation {
         }
         try session.noteStaleDevices(moved)
         try postings.write(in: session)
+        try session.tell(.deviceGone, gone, on: platform, because: "replaced")
     }
 }
 
@@ -59,14 +63,17 @@ extension PostgresWriteSession {
     ) throws {
         guard !deadTokens.isEmpty else { return }
         var postings = PostingChanges()
+        var gone: [Key<Device>] = []
         try prepared(PostgresDeviceStatements.deactivateDeadTokens).each(
             platform, PostgresArray(deadTokens.map(\.device)), PostgresArray(deadTokens.map(\.since))
         ) { row in
             let topics = try row.withBlob(1) { try TopicList.decode($0) }
             postings.move(Key(row.integer(0)), on: platform, from: topics, to: [])
             count(loss, on: platform)
+            gone.append(Key(row.integer(0)))
         }
         try postings.write(in: self)
+        try tell(.deviceGone, gone, on: platform, because: loss.reason)
     }
 }
 

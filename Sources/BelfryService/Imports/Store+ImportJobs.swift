@@ -77,9 +77,11 @@ extension Store {
     /// Ends an attempt, and with it the import unless it waits for another. Does nothing where another attempt began.
     package func end(_ job: ImportJob, as state: ImportJob.State, reason: String) async throws -> ImportJob? {
         try await write { session in
-            try session.prepared(ImportJobStatements.end).first(
+            let ended = try session.prepared(ImportJobStatements.end).first(
                 job.key, job.attempt, state.rawValue, reason, session.now, state.isEnded ? session.now : nil,
                 as: ImportJob.init)
+            if let ended, ended.state.isEnded { try session.tell(ended) }
+            return ended
         }
     }
 

@@ -62,7 +62,10 @@ struct PlatformDeletion<Session: WriteSession> {
         let pushes = try session.prepared(PlatformDeletionStatements.endFanOuts).all(
             lane.rawValue, platform, Self.batchesAtOnce
         ) { Key<Push>($0.integer(0)) }
-        for push in pushes { try session.prepared(PushStatements.advance).send(1, 0, 0, session.now, push) }
+        for push in pushes {
+            try session.prepared(PushStatements.advance).send(1, 0, 0, session.now, push)
+            session.noteSettled(push)
+        }
         return !pushes.isEmpty
     }
 

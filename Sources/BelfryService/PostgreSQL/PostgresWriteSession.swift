@@ -32,6 +32,7 @@ package final class PostgresWriteSession: WriteSession {
 
     /// Commits. The accounts that it changed are not recounted before the effects are published.
     func commit() throws {
+        try tellSettled()
         try effects.activity.write(in: self)
         quotaCounts.beginCommit(effects.quotas)
         do { try prepared(PostgresSessionStatements.commit).run() } catch {

@@ -86,6 +86,7 @@ struct PushCancellation<Session: WriteSession> {
             if !row.isWhole { closed += 1 }
         }
         if !marked.isEmpty { try session.prepared(PushCancellationStatements.mark).send(SQLKeys(marked)) }
+        session.noteSettled(push)
         guard closed > 0 else { return }
         try session.prepared(PushStatements.settle).send(closed, session.now, session.now, push)
         for (code, count) in counts.sorted(by: { $0.key < $1.key }) {

@@ -127,6 +127,7 @@ struct PushInserter<Session: WriteSession> {
     private func fanOut(_ push: Push, on platforms: [Key<Platform>]) throws {
         try session.prepared(PushStatements.insertProgress).send(
             push.key, platforms.count, platforms.isEmpty ? session.now : nil)
+        if platforms.isEmpty { session.noteSettled(push.key) }
         for platform in platforms {
             try session.prepared(FanOutStatements.insert).send(push.key, platform, push.lane.rawValue, session.now)
             session.effects.due.insert(.fanOuts)

@@ -104,6 +104,8 @@ package struct Effects {
     var activity = ActivityChanges()
     /// The number of calls that found no room to wait for an old server.
     var unmirrored = 0
+    /// Pushes that this transaction may settle, where anything listens to that.
+    var settled: Set<Key<Push>> = []
     /// The kinds of events that applications listen to from now on.
     var wanted: [Key<Application>: WebhookKinds] = [:]
 }

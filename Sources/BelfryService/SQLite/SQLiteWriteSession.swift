@@ -96,6 +96,7 @@ package final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     }
 
     func commit(_ db: Database) throws -> Effects {
+        try tellSettled()
         try effects.activity.write(in: self)
         try db.prepared(SQLiteSessionStatements.commit).run()
         quotaCounts.apply(effects.quotas)

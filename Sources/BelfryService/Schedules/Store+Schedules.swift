@@ -276,6 +276,7 @@ extension WriteSession {
         let ended = try prepared(ScheduleStatements.end).run(
             now, how.storedName, how.receiptID, how.storedReason, how.child, schedule.key, version)
         guard ended > 0 else { return false }
+        try tellFinished(with: schedule.key, of: schedule.applicationKey)
         note(-1, .schedules, of: schedule.applicationKey)
         try clearSchedules(of: schedule.applicationKey)
         return true
@@ -286,6 +287,7 @@ extension WriteSession {
         guard try prepared(ScheduleStatements.cancel).run(now, key, application) > 0 else { return false }
         note(-1, .schedules, of: application)
         try cancelChildren(of: key, application)
+        try tellFinished(with: key, of: application)
         try clearSchedules(of: application)
         return true
     }

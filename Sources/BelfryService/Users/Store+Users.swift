@@ -90,6 +90,7 @@ extension Store {
         try await write { session in
             guard try session.prepared(UserStatements.delete).run(application, id) > 0 else { return false }
             session.note(-1, .users, of: application)
+            try session.tell(.userDeleted, user: id, of: application)
             return true
         }
     }
@@ -143,6 +144,7 @@ extension WriteSession {
             try index(profile.attributes, of: key, isNew: old == nil, in: application)
         }
         if old == nil { note(1, .users, of: application) }
+        if profile != old?.profile { try tell(old == nil ? .userCreated : .userChanged, user: id, of: application) }
         return User(id: id, profile: profile, createdAt: old?.createdAt ?? now, updatedAt: now)
     }
 

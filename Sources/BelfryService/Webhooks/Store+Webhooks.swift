@@ -470,6 +470,9 @@ enum WebhookMigration: SchemaMigration {
                 ) \(.byID);
                 CREATE INDEX webhook_attempt_webhook ON webhook_attempt (webhook_id\(postgres: ", id"));
                 CREATE INDEX webhook_attempt_expiry ON webhook_attempt (expires_at_ms);
+
+                -- When an event last said that the credentials expire.
+                ALTER TABLE platform ADD COLUMN expiry_told_at_ms \(.bigint);
                 """)
     }
 }

@@ -1,5 +1,4 @@
 import Logging
-import NIOCore
 import PostgreSQL
 import Synchronization
 
@@ -22,6 +21,11 @@ package final class WebhookListeners: Sendable {
 
     func wants(_ kind: WebhookEvent.Kind, _ application: Key<Application>) -> Bool {
         state.withLock { $0.wanted.isEmpty ? false : $0.wanted[application]?.contains(kind) ?? false }
+    }
+
+    /// Whether any application does.
+    func wants(_ kind: WebhookEvent.Kind) -> Bool {
+        state.withLock { $0.wanted.values.contains { $0.contains(kind) } }
     }
 
     func apply(_ changes: [Key<Application>: WebhookKinds]) {
@@ -55,23 +59,5 @@ package final class WebhookListeners: Sendable {
             guard case .failure(let error) = result else { return }
             logger.debug("the webhooks of other nodes were not read", metadata: ["error": "\(error)"])
         }
-    }
-}
-
-extension WriteSession {
-    /// Writes an event down, where anything listens to such. To be called once the row of the subject is locked or changed, so that events
-    /// of a subject have the order of its changes.
-    ///
-    /// - Parameter data: the members of the event's data.
-    func tell(
-        _ kind: WebhookEvent.Kind, of application: Key<Application>, about subject: @autoclosure () -> String,
-        _ data: (inout JSONWriter) -> Void
-    ) throws {
-        guard listeners.wants(kind, application) else { return }
-        var json = JSONWriter()
-        json.object(data)
-        try prepared(WebhookTurnStatements.addEvent).send(
-            application, kind.rawValue, subject(), String(buffer: json.buffer), now, now + WebhookEvent.lifetime)
-        effects.due.insert(.webhooks)
     }
 }
