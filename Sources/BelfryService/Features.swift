@@ -37,6 +37,7 @@ extension Admin.RouteFactory {
             + Admin.GatewayCredentials(factory: self).routes + Admin.AcrobitsPhones(factory: self).routes
             + Admin.CarmaCustomers(factory: self).routes + Admin.GeneroTokens(factory: self).routes
             + Admin.WebPushEndpoints(factory: self).routes
+            + Admin.Webhooks(factory: self).routes + Admin.Feed(factory: self).routes
     }
 }
 
@@ -56,7 +57,7 @@ extension RouteMaker {
             + TenantPages(make: self).routes + ServerPages(make: self).routes + ServerLogPages(make: self).routes
             + KeyPages(make: self).routes + AuditPages(make: self).routes
             + AccountPages(make: self).routes + SearchPages(make: self).routes
-            + WebPushEndpointPages(make: self).routes
+            + WebPushEndpointPages(make: self).routes + WebhookPages(make: self).routes
     }
 }
 
@@ -83,7 +84,7 @@ extension Shell {
             "Set-up",
             [
                 ("First steps", "setup"), ("Platforms", "platforms"), ("Import", "import"), ("Gateways", "gateways"),
-                ("Settings", "settings"),
+                ("Webhooks", "webhooks"), ("Settings", "settings"),
             ]
         ),
     ]

@@ -76,7 +76,7 @@ struct Belfry: AsyncParsableCommand {
             WriteOffCommand.self,
             TenantCommand.self,
             AdminCommand.self, UserCommand.self, AuditCommand.self, AcrobitsCommand.self, CarmaCommand.self,
-            GeneroCommand.self, PublisherCommand.self, GatewayCommand.self, ImportCommand.self,
+            GeneroCommand.self, PublisherCommand.self, WebhookCommand.self, GatewayCommand.self, ImportCommand.self,
             KeysCommand.self, NodesCommand.self, BackupCommand.self, RestoreCommand.self, DatabaseCommand.self,
             Simulate.self,
         ])

@@ -282,7 +282,7 @@ extension DashboardRequest {
                         button: button("test", "Test its credentials")))
             }
         }
-        return matters
+        return try await matters + webhookMatters(application)
     }
 
     /// How long no heartbeat has come back; nil while they do, and where no device sends any.

@@ -38,9 +38,11 @@ package struct WebhookEvent: Sendable, Hashable {
     /// The most devices of an event that lists them.
     static let devicesMax = 100
     /// The id by which receivers know repetitions.
-    package var id: String { Self.idPrefix + "\(key)" }
+    package var id: String { Self.id(key) }
 
     private static let idPrefix = "evt_"
+
+    package static func id(_ key: Key<WebhookEvent>) -> String { "\(idPrefix)\(key)" }
 
     package static func key(_ id: String) -> Key<WebhookEvent>? {
         guard id.hasPrefix(idPrefix) else { return nil }
