@@ -35,7 +35,8 @@ struct Publication: Sendable, Hashable {
         var content = Push.Content(body: body, shared: SharedFields(texts, data: data))
         if let template {
             (content.body, texts[.title]) = (nil, nil)
-            content.shared = SharedFields(texts, data: data)
+            content.shared = SharedFields(
+                texts.mapValues(\.withLiteralBraces), data: data.mapValues(\.withLiteralBraces))
             content.template = template.reference
             content.isTemplate = true
             content.values = values.filter { template.values.contains($0.key) }.mapValues(UserAttribute.text)
@@ -47,6 +48,22 @@ struct Publication: Sendable, Hashable {
             content: content,
             target: try topic.map { (name) throws(InvalidInput) in try Target(topics: [name]) } ?? .everyone,
             lane: priority >= 4 ? .urgent : priority <= 2 ? .bulk : nil)
+    }
+}
+
+extension String {
+    /// The text for a template: what a publisher writes has no placeholders.
+    fileprivate var withLiteralBraces: String { replacing("{{", with: "{{ '{{' }}") }
+}
+
+extension JSONValue {
+    fileprivate var withLiteralBraces: JSONValue {
+        switch self {
+        case .string(let text): .string(text.withLiteralBraces)
+        case .array(let values): .array(values.map(\.withLiteralBraces))
+        case .object(let members): .object(members.mapValues(\.withLiteralBraces))
+        default: self
+        }
     }
 }
 

@@ -172,6 +172,35 @@ import Testing
         }
     }
 
+    @Test func `text of a publisher has no placeholders`() async throws {
+        let options = ["everyone": "true", "template": "alarm"]
+        for kind in [OpenEndpoint.Kind.alerts, .gotify] {
+            try await Self.with(kind, options: options) { server, application in
+                var content = Push.Content(body: "{{values.alertname | default: 'Alarm'}}")
+                content.isTemplate = true
+                _ = try await server.store.create("alarm", content, of: application.key)
+                let link = "https://g.example/{{user.id}}"
+                let body =
+                    kind == .alerts
+                    ? #"{"alerts":[{"dashboardURL":"\#(link)"}],"commonLabels":{"alertname":"{{device.id}}"}}"#
+                    : #"{"message":"{{user.id}}","extras":{"a":["{{{user.id}}"],"client::notification":{"click":{"url":"\#(link)"}}}}"#
+                let path = kind == .alerts ? "/alerts/\(Self.key)" : "/gotify/\(Self.key)/message"
+                let push = try await server.push(path, body, [.contentType: "application/json"])
+                let isOfSender = try push.content.placeholders().allSatisfy { placeholder in
+                    switch placeholder.source {
+                    case .text, .value: true
+                    default: false
+                    }
+                }
+                #expect(isOfSender)
+                #expect(push.content.shared.link == "https://g.example/{{ '{{' }}user.id}}")
+                if kind == .gotify {
+                    #expect(push.content.shared.data["extras"]?["a"] == .strings(["{{ '{{' }}{user.id}}"]))
+                }
+            }
+        }
+    }
+
     // MARK: Hostile and mistaken callers
 
     @Test(
