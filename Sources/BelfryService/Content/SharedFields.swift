@@ -242,7 +242,7 @@ extension String {
     fileprivate var isImageURL: Bool { isPlainURL && schemeAndRest?.scheme == "https" && hasHost }
 
     /// A page, or a place in an app. Not a script or a file, since the opener would run or open any.
-    fileprivate var isLink: Bool {
+    var isLink: Bool {
         guard isPlainURL, let (scheme, rest) = schemeAndRest else { return false }
         if scheme == "http" || scheme == "https" { return hasHost }
         return !rest.isEmpty && !Self.schemesOfSystems.contains(scheme)

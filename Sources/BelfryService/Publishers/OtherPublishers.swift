@@ -62,8 +62,9 @@ enum AlertGroup {
         let isFiring = status == "firing"
         let severity = labels["severity"] ?? ""
         var publication = Publication(
-            title: try members.text("title") ?? (isFiring ? "\(name): \(firing) firing" : "\(name) is resolved"),
-            body: try members.text("message") ?? lines(of: alerts, annotations))
+            title: (try members.text("title") ?? (isFiring ? "\(name): \(firing) firing" : "\(name) is resolved"))
+                .cut(toBytes: titleBytesMax),
+            body: (try members.text("message") ?? lines(of: alerts, annotations)).cut(toBytes: bodyBytesMax))
         publication.priority = !isFiring ? 3 : severity == "critical" || severity == "page" ? 5 : 4
         publication.link = link(alerts, members)
         // An alert and its end take the place of each other.
@@ -74,11 +75,13 @@ enum AlertGroup {
             "summary": annotations["summary"] ?? lines(of: alerts, annotations),
             "description": annotations["description"] ?? "", "instance": labels["instance"] ?? "",
             "url": publication.link ?? "",
-        ]
+        ].mapValues { $0.cut(toBytes: bodyBytesMax) }
         return publication
     }
 
     private static let linesMax = 8
+    /// Lengths that fit on every platform: a long alert is better cut than refused, since its sender forgets it then.
+    private static let (titleBytesMax, bodyBytesMax) = (256, 2_048)
 
     /// A line for each alert, of its summary or its labels.
     private static func lines(of alerts: [JSONValue], _ common: [String: String]) -> String {
@@ -95,10 +98,7 @@ enum AlertGroup {
     /// The page of a single alert, or else that of the sender. Addresses that no push can have are left out.
     private static func link(_ alerts: [JSONValue], _ members: JSONObject) -> String? {
         let own = alerts.count == 1 ? ["dashboardURL", "panelURL", "generatorURL"].map { alerts[0][$0] } : []
-        return (own + [members["externalURL"]]).lazy.compactMap { $0?.stringValue }.first {
-            ($0.hasPrefix("https://") || $0.hasPrefix("http://"))
-                && $0.utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != 0x5C }
-        }
+        return (own + [members["externalURL"]]).lazy.compactMap { $0?.stringValue }.first(where: \.isLink)
     }
 
     private static func texts(_ value: JSONValue?) -> [String: String] {

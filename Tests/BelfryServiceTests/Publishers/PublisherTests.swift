@@ -203,6 +203,19 @@ import Testing
 
     // MARK: Hostile and mistaken callers
 
+    /// Senders do not repeat what was refused.
+    @Test func `an alert that is too long is cut`() async throws {
+        try await Self.with(.alerts) { server, _ in
+            let long = String(repeating: "x", count: 9_000)
+            let alert = #"{"generatorURL":"https://p.example/?\#(long)","annotations":{"summary":"\#(long)"}}"#
+            let push = try await server.push(
+                "/alerts/\(Self.key)",
+                #"{"alerts":[\#(alert)],"commonLabels":{"alertname":"\#(long)"},"externalURL":"https://a.example"}"#)
+            #expect(push.content.shared.link == "https://a.example" && push.content.body?.utf8.count == 2_048)
+            #expect(push.content.shared.title?.utf8.count == 256)
+        }
+    }
+
     @Test(
         arguments: [
             (OpenEndpoint.Kind.gotify, "gotify/KEY/message", "{}"), (.apprise, "apprise/KEY", "[]"),
