@@ -155,7 +155,7 @@ extension MatrixNotification {
                 apple: ApplePush(verbatim: payload, for: use, isConsiderate: isLow, isStored: true))
         } else {
             content = Push.Content(
-                shared: SharedFields(data: data(device, textBytes)),
+                shared: SharedFields(data: try data(device, textBytes)),
                 custom: ["android": .object(["priority": .string(isLow ? "normal" : "high")])])
         }
         content.pacing = .exempt
@@ -228,11 +228,18 @@ extension MatrixNotification {
     // MARK: Others
 
     /// Data for the app, all texts. Source: Sygnal, `gcmpushkin.py`, `_build_data` for FCM's version 1.
-    private func data(_ device: Device, _ textBytes: Int) -> JSONObject {
+    private func data(_ device: Device, _ textBytes: Int) throws(InvalidInput) -> JSONObject {
         var data = device.defaultPayload.filter { !$0.key.isReservedInData }
         for name in Self.names { if let text = texts[name] { data[name] = .string(text.cut(toBytes: textBytes)) } }
+        var bytes = 0
         for (name, value) in content.prefix(Self.contentMembersMax) {
-            if let text = value.stringValue { data["content_\(name)"] = .string(text.cut(toBytes: textBytes)) }
+            guard let text = value.stringValue?.cut(toBytes: textBytes) else { continue }
+            bytes += name.utf8.count + text.utf8.count
+            // Before it is made for each of many devices.
+            guard bytes <= Self.contentBytesMax else {
+                throw .tooLarge("a", bytes: bytes, limit: Self.contentBytesMax)
+            }
+            data["content_\(name)"] = .string(text)
         }
         data["prio"] = .string(isLow ? "normal" : "high")
         data["unread"] = unread.map { .string(String($0)) }
@@ -242,6 +249,7 @@ extension MatrixNotification {
 
     /// More do not fit into a message.
     private static let contentMembersMax = 32
+    private static let contentBytesMax = 4_096
 }
 
 extension String {

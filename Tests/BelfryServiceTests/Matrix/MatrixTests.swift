@@ -308,4 +308,16 @@ import Testing
             #expect(try await server.store.allDevices().isEmpty)
         }
     }
+
+    /// Each of sixteen devices tries five lengths of the texts.
+    @Test func `content that is too large is given up early`() throws {
+        let names = (0..<32).map { "\"\(String(repeating: "n", count: 1_500))\($0 + 10)\":\"v\"" }
+        let notification = try MatrixNotification(
+            json: Array(
+                #"{"notification":{"event_id":"$a","type":"m.room.message","content":{\#(names.joined(separator: ","))},"#
+                    .utf8) + Array(#""devices":[{"app_id":"a","pushkey":"k"}]}}"#.utf8))
+        let device = try #require(notification.devices.first)
+        let fault = #expect(throws: InvalidInput.self) { try notification.content(for: device, on: .androidFCM) }
+        #expect(fault?.description == "message makes a payload of 4509 bytes, the limit is 4096")
+    }
 }
