@@ -156,6 +156,7 @@ extension Share {
         case .batches: "Batches being written"
         case .tests: "Tests at once"
         case .proofs: "Registrations that wait for a push service"
+        case .verdicts: "Answers that wait for a verdict"
         case .credentials: "Credentials being opened"
         case .uploads: "KiB of request bodies"
         }

@@ -12,6 +12,8 @@ package enum Share: String, Sendable, Hashable, CaseIterable {
     case tests
     /// Registrations that wait until a push service has taken the push that proves them.
     case proofs
+    /// Answers of gateways that wait for the verdict of a provider; those beyond do not wait.
+    case verdicts
     /// Credentials that are being opened: a p12 file itself decides how much work its keys are.
     case credentials
     /// KiB of request bodies that are being read or worked on.
@@ -44,6 +46,7 @@ package struct ShareLimit: Sendable, Hashable {
         .streams: ShareLimit(perCaller: 32, total: 256), .searches: ShareLimit(perCaller: 2, total: 16),
         .exports: ShareLimit(perCaller: 4, total: 32), .batches: ShareLimit(perCaller: 4, total: 32),
         .tests: ShareLimit(perCaller: 4, total: 32), .proofs: ShareLimit(perCaller: 32, total: 128),
+        .verdicts: ShareLimit(perCaller: 64, total: 256),
         .credentials: ShareLimit(perCaller: 2, total: 8),
         .uploads: ShareLimit(perCaller: 20 << 10, total: 256 << 10),
     ]

@@ -13,7 +13,9 @@ struct TokenGateway: Sendable {
     /// How long an answer waits for the provider.
     private let verdictWait: Duration
     private let late = LateVerdicts()
-    private let places = WaitingPlaces()
+    /// New tokens are registered a step at a time, the applications in turns: those of a single request would fill the queue of the writer.
+    private let turns = FairQueue(FairTurns<Key<Application>>(places: 8, waitingMax: .max))
+    private static let registrationsPerStep = 8
 
     static let verdictWait = Duration.seconds(5)
     /// A dead token is tried again after this, since a token may come back to life and its caller has no other way to say so.
@@ -100,15 +102,21 @@ struct TokenGateway: Sendable {
     }
 
     private func register(_ tokens: [DeviceToken], on platform: Platform) async throws -> [(DeviceToken, Device)] {
-        try await withThrowingTaskGroup(of: (DeviceToken, Device).self) { group in
-            for token in tokens {
-                group.addTask {
-                    let registration = try Registration(
-                        token: token, about: Device.About(), customUserID: .keep, topics: .keep)
-                    return (token, try await services.registrations.register(registration, as: nil, on: platform))
+        try await tokens.inSteps(of: Self.registrationsPerStep) { step, _ in
+            try await turns.run(for: platform.applicationKey) {
+                try await withThrowingTaskGroup(of: (DeviceToken, Device).self) { group in
+                    for token in step {
+                        group.addTask {
+                            let registration = try Registration(
+                                token: token, about: Device.About(), customUserID: .keep, topics: .keep)
+                            return (
+                                token, try await services.registrations.register(registration, as: nil, on: platform)
+                            )
+                        }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
                 }
             }
-            return try await group.reduce(into: []) { $0.append($1) }
         }
     }
 
@@ -136,7 +144,9 @@ struct TokenGateway: Sendable {
     private func verdicts(
         on devices: [Key<Device>], of push: Key<Push>, for application: Key<Application>
     ) async -> [Key<Device>: Answer] {
-        guard let place = places.take(for: application) else { return [:] }
+        guard let holder = try? await ShareHolder.of(application, in: store),
+            let place = try? services.shares.take(.verdicts, for: holder)
+        else { return [:] }
         defer { place.end() }
         let deadline = ContinuousClock.now + verdictWait
         var pause = Duration.milliseconds(10)
@@ -198,36 +208,6 @@ private final class LateVerdicts: Sendable {
             guard let answer = try await store.answer(of: device, in: push), answer.isOfUselessToken else { return nil }
             entries.withLock { $0.set(.dead(answer, since: now), for: device) }
             return (answer, now)
-        }
-    }
-}
-
-/// Bounds the answers that wait for verdicts at a time. Those beyond do not wait.
-private final class WaitingPlaces: Sendable {
-    private static let most = 256
-    private static let mostOfApplication = 64
-
-    private let counts = Mutex<[Key<Application>: Int]>([:])
-
-    struct Place: Sendable {
-        fileprivate let places: WaitingPlaces
-        fileprivate let application: Key<Application>
-
-        func end() {
-            places.counts.withLock { counts in
-                let left = (counts[application] ?? 1) - 1
-                counts[application] = left > 0 ? left : nil
-            }
-        }
-    }
-
-    /// nil where none is free.
-    func take(for application: Key<Application>) -> Place? {
-        counts.withLock { counts in
-            let own = counts[application] ?? 0
-            guard own < Self.mostOfApplication, counts.values.reduce(0, +) < Self.most else { return nil }
-            counts[application] = own + 1
-            return Place(places: self, application: application)
         }
     }
 }

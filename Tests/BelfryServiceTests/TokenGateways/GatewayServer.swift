@@ -28,6 +28,7 @@ struct GatewayServer {
     ///   - wait: how long an answer waits for a verdict.
     static func with(
         _ kind: OpenEndpoint.Kind, _ names: [String: PlatformKind] = [:], wait: Duration = .zero,
+        shares: ConcurrencyLimiter = ConcurrencyLimiter(),
         _ play: @escaping @Sendable (GatewayServer) async throws -> Void
     ) async throws {
         let clock = ManualClock(at: Instant(milliseconds: 1_500_000_000_000))
@@ -42,7 +43,7 @@ struct GatewayServer {
         _ = try await store.create(
             try NewOpenEndpoint(
                 kind: kind, application: application.key, keyHash: SecretHash.of(key), options: options))
-        let services = Services(store, vault: vault, clock: clock)
+        let services = Services(store, vault: vault, clock: clock, shares: shares)
         let router = ResponseMiddleware.router(clock: clock)
         MatrixRoutes(services, verdictWait: wait).add(to: router)
         MattermostRoutes(services, verdictWait: wait).add(to: router)

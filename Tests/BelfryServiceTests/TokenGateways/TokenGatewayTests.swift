@@ -1,6 +1,9 @@
 import BelfryTesting
+import Dispatch
 import FoundationEssentials
+import GRDB
 import HTTPTypes
+import Synchronization
 import Testing
 
 @testable import BelfryService
@@ -93,6 +96,49 @@ import Testing
                     try await store.openEndpoint(endpoint.kind, keyHash: [UInt8(made.firstIndex(of: endpoint) ?? 0)])
                         == endpoint)
             }
+        }
+    }
+
+    // MARK: Hostile callers
+
+    @Test func `a tenant's applications share its places for verdicts`() async throws {
+        let shares = ConcurrencyLimiter()
+        try await GatewayServer.with(.gorush, wait: .seconds(600), shares: shares) { server in
+            let sibling = ShareHolder(application: Key(99), tenant: server.application.tenantKey)
+            let held = try (0..<64).map { _ in try shares.take(.verdicts, for: sibling) }
+            let body = #"{"notifications":[{"tokens":["\#(GatewayServer.googleToken)"],"platform":2,"message":"Hi"}]}"#
+            let start = ContinuousClock.now
+            let answer = try await server.post("/gorush/\(GatewayServer.key)/api/push", body)
+            #expect(answer.status == 200 && start.duration(to: .now) < .seconds(300), "it did not wait")
+            for lease in held { lease.end() }
+            #expect(shares.used(of: .verdicts) == 0)
+        }
+    }
+
+    @Test func `new tokens leave the writer to others`() async throws {
+        final class Longest: StoreObserver {
+            private let count = Mutex(0)
+            var value: Int { count.withLock { $0 } }
+            func writesWaiting(_ count: Int) { self.count.withLock { $0 = max($0, count) } }
+            func transactionEnded(after duration: Duration) {}
+        }
+        let (longest, clock) = (Longest(), ManualClock())
+        try await withDirectory { directory in
+            let store = try SQLiteStore.open(
+                at: directory + "/belfry.sqlite", clock: clock, logger: .strict, migrate: true, observer: longest)
+            let application = try await store.create(.test(PlaintextVault()))
+            let platform = try await store.create(.test(.androidFCM, of: application))
+            let gateway = TokenGateway(Services(store, clock: clock))
+            let tokens = try (0..<400).map { try DeviceToken("token\($0)", for: .androidFCM) }
+            let gate = DispatchSemaphore(value: 0)
+            store.pool.asyncWriteWithoutTransaction { _ in gate.wait() }
+            async let answers = gateway.send(
+                TokenGateway.Message(content: Push.Content(body: "Hi")), to: tokens, on: platform, waits: false)
+            for _ in 0..<20_000 { await Task.yield() }
+            gate.signal()
+            #expect(try await answers.count == 400)
+            #expect(longest.value <= 64)
+            try await store.close()
         }
     }
 }
