@@ -1,6 +1,6 @@
 # One entry to everything. `make` prints what there is.
 .DEFAULT_GOAL := help
-.PHONY: help run release install uninstall deb docs sdk kit senders documents fixtures upgrade quick test check shelf format lint bench count soak simulate fuzz contract browser tsan clean
+.PHONY: help run release install uninstall deb docs sdk kit kotlin senders documents fixtures upgrade quick test check shelf format lint bench count soak simulate fuzz contract browser tsan clean
 
 # With the standard library inside: the program runs where no Swift is, and its calls are shorter.
 # No dynamic symbols, equal functions once: docs/decisions/0038.
@@ -53,6 +53,11 @@ kit: ## BelfryKit on Linux: 500 random lives of an app on either database, and t
 	@Scripts/setup kit
 	swift build $(DEBUG) --product belfry
 	@Scripts/kit .build/debug/belfry
+
+kotlin: ## BelfryAndroid on the JVM: its core against the server, and the types of its part for Android
+	@Scripts/setup kotlin
+	swift build $(DEBUG) --product belfry
+	@Scripts/kotlin .build/debug/belfry
 
 senders: ## Run the samples of docs/Senders.md, and a Python client that openapi-generator makes of the contract
 	@Scripts/setup senders
@@ -138,4 +143,4 @@ tsan: ## The service and HTTP2Client under the thread sanitizer
 		--skip 'Postgres|Nodes|SharedUse' --experimental-maximum-parallelization-width 6
 
 clean: ## Remove everything that was built
-	rm -rf .build .build-check .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-browser .build-deb .build-docs .build-sdk .build-kit .build-senders .build-shelf .build-dist .build-upgrade
+	rm -rf .build .build-check .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-browser .build-deb .build-docs .build-sdk .build-kit .build-kotlin .build-senders .build-shelf .build-dist .build-upgrade

@@ -1,0 +1,40 @@
+package org.belfry.android
+
+import android.app.job.JobInfo
+import android.app.job.JobParameters
+import android.app.job.JobScheduler
+import android.app.job.JobService
+import android.content.ComponentName
+import android.content.Context
+import org.belfry.BelfryError
+
+/** Goes on with what is to do, once there is a network, also when the process has ended or the phone was started again. */
+class BelfryJob : JobService() {
+    override fun onStartJob(parameters: JobParameters): Boolean {
+        BelfryPush.belfry.resume().whenComplete { _, error ->
+            jobFinished(parameters, (error?.cause ?: error).let { it is BelfryError && it.isTemporary })
+        }
+        return true
+    }
+
+    /** The exchange goes on by itself; the system starts the job again later, which finds little left to do. */
+    override fun onStopJob(parameters: JobParameters): Boolean = true
+
+    companion object {
+        /** `belf`, so that it is none of the app's own. */
+        private const val ID = 0x62656c66
+
+        fun schedule(context: Context, afterMilliseconds: Long) {
+            val scheduler = context.getSystemService(JobScheduler::class.java)
+            // A job that waits does everything; asked for again it would wait longer.
+            if (scheduler.getPendingJob(ID) != null) return
+            scheduler.schedule(
+                JobInfo.Builder(ID, ComponentName(context, BelfryJob::class.java))
+                    .setMinimumLatency(afterMilliseconds)
+                    .setRequiredNetworkType(JobInfo.NETWORK_TYPE_ANY)
+                    .setBackoffCriteria(30_000, JobInfo.BACKOFF_POLICY_EXPONENTIAL)
+                    .setPersisted(true)
+                    .build())
+        }
+    }
+}

@@ -1,0 +1,69 @@
+package org.belfry
+
+import java.io.File
+import java.nio.file.Files
+import java.util.Collections
+import java.util.Random
+import java.util.concurrent.CompletableFuture
+import java.util.concurrent.ExecutionException
+import java.util.concurrent.TimeUnit
+import javax.crypto.Cipher
+import javax.crypto.KeyGenerator
+import javax.crypto.spec.GCMParameterSpec
+
+/** A phone whose app can end and start again, with a clock that tests move. */
+class Phone(var server: String, val folder: File = Files.createTempDirectory("belfry-phone").toFile()) {
+    val retries: MutableList<Long> = Collections.synchronizedList(ArrayList())
+    val changes: MutableList<BelfryChange> = Collections.synchronizedList(ArrayList())
+    @Volatile var now = 1_700_000_000_000L
+    @Volatile var facts = DeviceFacts(systemVersion = "16", model = "Pixel 9", language = "de-CH", timeZone = "Europe/Zurich", country = "CH")
+    private val seal = PhoneSeal()
+    var belfry = start()
+        private set
+
+    /** Ends the app and starts it again. */
+    fun restart() {
+        belfry = start()
+    }
+
+    private fun start() = Belfry(server, folder, seal, { retries.add(it) }, facts = { facts }, random = Random(7), clock = { now })
+        .also { made -> made.onChange = { changes.add(it) } }
+
+    /** A copy of the file, and nothing of the hardware. */
+    fun restored(): Phone = Phone(server, Files.createTempDirectory("belfry-phone").toFile().also { folder.copyRecursively(it) })
+}
+
+/** A key of one phone, as its hardware has it. */
+class PhoneSeal : Seal {
+    private val key = KeyGenerator.getInstance("AES").apply { init(256) }.generateKey()
+
+    override fun seal(secret: ByteArray): ByteArray {
+        val cipher = Cipher.getInstance("AES/GCM/NoPadding")
+        cipher.init(Cipher.ENCRYPT_MODE, key)
+        return cipher.iv + cipher.doFinal(secret)
+    }
+
+    override fun open(sealed: ByteArray): ByteArray? = try {
+        val cipher = Cipher.getInstance("AES/GCM/NoPadding")
+        cipher.init(Cipher.DECRYPT_MODE, key, GCMParameterSpec(128, sealed, 0, 12))
+        cipher.doFinal(sealed, 12, sealed.size - 12)
+    } catch (error: java.security.GeneralSecurityException) {
+        null
+    }
+}
+
+/** Waits for what a call returns, or throws its error. */
+fun <Value> CompletableFuture<Value>.answer(): Value = try {
+    get(30, TimeUnit.SECONDS)
+} catch (error: ExecutionException) {
+    throw error.cause ?: error
+}
+
+inline fun <reified Error : Throwable> failure(work: () -> Unit): Error {
+    try {
+        work()
+    } catch (error: Throwable) {
+        return error as? Error ?: throw error
+    }
+    throw AssertionError("it does not fail")
+}
