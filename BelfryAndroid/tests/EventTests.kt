@@ -95,6 +95,16 @@ class EventTests {
         }
     }
 
+    @Test fun `a full disk hides no push`() {
+        phone.folder.deleteRecursively()
+        phone.folder.writeText("a file in the place of the folder")
+        assertEquals("Hi", receive()?.body)
+        phone.restart()
+        assertEquals("Hi", receive()?.body)
+        assertTrue(phone.changes.last { it is BelfryChange.Failed }.toString().contains("Storage"))
+        failure<BelfryError.Storage> { phone.belfry.opened(receipt).answer() }
+    }
+
     @Test fun `a refused batch holds nothing up`() {
         server.script = { if (it.path == "/v1/analytics") Answer(413) else null }
         phone.belfry.opened(receipt).answer()

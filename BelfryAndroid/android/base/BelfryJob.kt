@@ -12,7 +12,9 @@ import org.belfry.BelfryError
 class BelfryJob : JobService() {
     override fun onStartJob(parameters: JobParameters): Boolean {
         BelfryPush.belfry.resume().whenComplete { _, error ->
-            jobFinished(parameters, (error?.cause ?: error).let { it is BelfryError && it.isTemporary })
+            val isTemporary = (error?.cause ?: error).let { it is BelfryError && it.isTemporary }
+            // What was noted meanwhile found this job waiting, and asked for no other.
+            jobFinished(parameters, isTemporary || error == null && BelfryPush.belfry.waitingEvents > 0)
         }
         return true
     }

@@ -7,8 +7,10 @@ import android.os.Build
 import java.io.File
 import java.util.concurrent.ArrayBlockingQueue
 import java.util.concurrent.CompletableFuture
+import java.util.concurrent.ExecutionException
 import java.util.concurrent.ThreadPoolExecutor
 import java.util.concurrent.TimeUnit
+import java.util.concurrent.TimeoutException
 import java.util.function.Consumer
 import org.belfry.Belfry
 import org.belfry.DeviceFacts
@@ -44,7 +46,7 @@ object BelfryPush {
     private val shower = ThreadPoolExecutor(1, 1, 10, TimeUnit.SECONDS, ArrayBlockingQueue<Runnable>(100), ThreadPoolExecutor.DiscardOldestPolicy())
         .apply { allowCoreThreadTimeOut(true) }
 
-    /** Reads nothing and sends nothing yet, so it may stand in `onCreate`. */
+    /** Everything is read and sent on threads of the SDK's, so it may stand in `onCreate`. */
     fun start(context: Context, settings: BelfrySettings) {
         val app = context.applicationContext ?: context
         val belfry = Belfry(
@@ -74,7 +76,14 @@ object BelfryPush {
 
     /** Waits for a push to be read, on the thread of FCM, which keeps the process awake as long; and shows it. */
     internal fun showNow(reading: CompletableFuture<PushMessage?>) {
-        show(reading.get(10, TimeUnit.SECONDS) ?: return)
+        val message = try {
+            reading.get(10, TimeUnit.SECONDS)
+        } catch (error: ExecutionException) {
+            null
+        } catch (error: TimeoutException) {
+            null
+        }
+        if (message != null) show(message)
     }
 
     /** Shows a push once it is read, on a thread of its own. */

@@ -40,6 +40,9 @@ class Belfry(
     /** The UUID by which a back end can name this device; null until the server gave one, and until the file was read. */
     val device: String? get() = known?.device?.uuid
 
+    /** How many events have not been counted yet. */
+    val waitingEvents: Int get() = known?.events?.size ?: 0
+
     private val client = Client(server, transport)
     private val file = StateFile(folder)
     private val backoff = Backoff(random)
@@ -92,14 +95,14 @@ class Belfry(
      * Notes that a push arrived, and reads it. It is counted within minutes, once however often it comes.
      *
      * @param data of FCM's message.
-     * @return what to show; null for a push that came before.
+     * @return what to show; null for a push that came before. A full disk hides none.
      */
     fun received(data: Map<String, String>, collapseKey: String? = null): CompletableFuture<PushMessage?> =
-        keeper.future { note(PushMessage.ofData(data, collapseKey, keys)) }
+        keeper.future { note(PushMessage.ofData(data, collapseKey, stored { keys })) }
 
     /** The same for a message that came through a distributor of UnifiedPush, which has decrypted it. */
     fun receivedWebPush(content: ByteArray): CompletableFuture<PushMessage?> =
-        keeper.future { note(PushMessage.ofWebPush(content, keys)) }
+        keeper.future { note(PushMessage.ofWebPush(content, stored { keys })) }
 
     /** Notes that the user opened a push. */
     fun opened(receipt: String): CompletableFuture<Unit> = changing { it.noting(event(Event.Kind.opened, receipt, it)) }
@@ -112,15 +115,19 @@ class Belfry(
 
     private fun note(message: PushMessage): PushMessage? {
         val receipt = message.receipt ?: return message
-        if (receipt in load().recent) return null
-        change { state ->
-            val recent = (state.recent + receipt).takeLast(State.recentMax)
-            if (message.retracts != null) state.copy(recent = recent)
-            else state.copy(recent = recent).noting(event(Event.Kind.received, receipt, state))
-        }
+        val isNew = stored { change { it.seeing(receipt, if (message.retracts == null) event(Event.Kind.received, receipt, it) else null) } }
+        if (isNew == false) return null
         if (message.retracts == null) retry(backoff.spread(reportsWithin))
         onChange?.invoke(BelfryChange.Received(message))
         return message
+    }
+
+    /** null where the disk, or the phone's own key, cannot be used now. */
+    private fun <Value> stored(work: () -> Value): Value? = try {
+        work()
+    } catch (error: BelfryError.Storage) {
+        onChange?.invoke(BelfryChange.Failed(error))
+        null
     }
 
     private fun event(kind: Event.Kind, receipt: String, state: State) = Event(kind, receipt, clock(), state.device?.uuid)
@@ -272,15 +279,18 @@ class Belfry(
 
     // MARK: Keeping
 
-    private fun changing(edit: (State) -> State): CompletableFuture<Unit> = keeper.future { change(edit) }.thenCompose { resume() }
+    private fun changing(edit: (State) -> State): CompletableFuture<Unit> =
+        keeper.future { change(edit) }.thenCompose { resume() }
 
-    private fun change(edit: (State) -> State) = synchronized(lock) {
+    /** Returns whether there was a change, which is on the disk then. */
+    private fun change(edit: (State) -> State): Boolean = synchronized(lock) {
         val before = load()
         val after = edit(before)
         if (after != before) {
             file.write(after)
             known = after
         }
+        after != before
     }
 
     /** Reads the file, once. A phone that cannot open its keys was restored from another's backup: it is a device of its own. */
@@ -307,7 +317,7 @@ class Belfry(
             ThreadFactory { work -> Thread(work, name).apply { isDaemon = true } }
         ).apply { allowCoreThreadTimeOut(true) }
 
-        fun lowered(text: String) = String(text.map { Character.toLowerCase(it) }.toCharArray())
+        fun lowered(text: String) = text.map { Character.toLowerCase(it) }.joinToString("")
     }
 }
 

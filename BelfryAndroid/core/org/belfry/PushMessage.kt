@@ -37,7 +37,7 @@ data class PushMessage(
          *
          * @param collapseKey the message's own, which updates go by.
          */
-        internal fun ofData(data: Map<String, String>, collapseKey: String?, keys: MessageKeys): PushMessage {
+        internal fun ofData(data: Map<String, String>, collapseKey: String?, keys: MessageKeys?): PushMessage {
             data["webpush"]?.let { return ofEndpoint(data, it, keys) }
             val tag = data["belfry.replaces"] ?: collapseKey ?: data["receiptId"]
             data["encrypted"]?.let { return ofEncrypted(it, data["receiptId"], tag, data["encrypted_alert"], keys) }
@@ -45,7 +45,7 @@ data class PushMessage(
         }
 
         /** Reads what a browser would get: a declarative message, or the sender's own members. Source: docs/Pushing.md, "Browsers". */
-        internal fun ofWebPush(bytes: ByteArray, keys: MessageKeys): PushMessage {
+        internal fun ofWebPush(bytes: ByteArray, keys: MessageKeys?): PushMessage {
             val members = parsed(String(bytes)) ?: return of(null, String(bytes), null, emptyMap())
             val receipt = members.text("receiptId")
             val retracts = members.member("belfry")?.text("retract")
@@ -57,22 +57,22 @@ data class PushMessage(
         }
 
         /** Reads a message that its sender encrypted for this device: JSON of the members that a message in plain text has, or the text alone. */
-        private fun ofEncrypted(text: String, receipt: String?, tag: String?, alert: String?, keys: MessageKeys): PushMessage {
-            val plain = text.fromBase64()?.let { keys.decrypt(it) }
+        private fun ofEncrypted(text: String, receipt: String?, tag: String?, alert: String?, keys: MessageKeys?): PushMessage {
+            val plain = text.fromBase64()?.let { keys?.decrypt(it) }
                 ?: return of(receipt, alert, tag, emptyMap()).copy(isUnreadable = true)
             val members = parsed(String(plain)) ?: return of(receipt, String(plain), tag, emptyMap())
             return ofMembers(members, receipt, members.text("link"), tag, members.member("data")?.texts() ?: emptyMap())
         }
 
-        private fun ofEndpoint(data: Map<String, String>, text: String, keys: MessageKeys): PushMessage {
+        private fun ofEndpoint(data: Map<String, String>, text: String, keys: MessageKeys?): PushMessage {
             val message = of(data["receiptId"], null, null, emptyMap()).copy(endpoint = data["webpush_endpoint"])
             val plain = opened(text, data["webpush_encoding"], data["webpush_encryption"], data["webpush_crypto_key"], keys)
             return message.copy(webPush = plain, isUnreadable = plain == null)
         }
 
-        internal fun opened(text: String, coding: String?, encryption: String?, cryptoKey: String?, keys: MessageKeys): ByteArray? {
+        internal fun opened(text: String, coding: String?, encryption: String?, cryptoKey: String?, keys: MessageKeys?): ByteArray? {
             val sealed = text.fromBase64() ?: return null
-            return if (coding == "aesgcm") keys.decryptOlder(sealed, encryption ?: "", cryptoKey ?: "") else keys.decrypt(sealed)
+            return if (coding == "aesgcm") keys?.decryptOlder(sealed, encryption ?: "", cryptoKey ?: "") else keys?.decrypt(sealed)
         }
 
         private fun of(receipt: String?, body: String?, tag: String?, data: Map<String, String>) = PushMessage(

@@ -30,6 +30,13 @@ internal data class State(
         return copy(events = if (all.size <= Event.keptMax) all else all.take(Event.perRequestMax) + all.drop(Event.perRequestMax + 1))
     }
 
+    /** Notes a push that arrived, with its event; unchanged for one that is known. */
+    fun seeing(receipt: String, event: Event?): State {
+        if (receipt in recent) return this
+        val seen = copy(recent = (recent + receipt).takeLast(recentMax))
+        return if (event == null) seen else seen.noting(event)
+    }
+
     /** Without the device, whose events have nobody to be sent for. */
     fun withoutDevice(): State = copy(device = null, confirmed = null, events = emptyList())
 
