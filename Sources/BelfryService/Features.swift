@@ -14,7 +14,7 @@ extension Schema {
         RecurrenceMigration.self, SegmentMigration.self, TemplateMigration.self, DeviceReportMigration.self,
         PacingMigration.self, CampaignMigration.self, StartedScheduleMigration.self, FollowUpMigration.self,
         ReminderMigration.self, PersonZoneMigration.self, ActivityMigration.self, OpeningMigration.self,
-        EndpointKindMigration.self, WebPushMigration.self, WebhookMigration.self,
+        EndpointKindMigration.self, WebPushMigration.self, WebhookMigration.self, EncryptionKeyMigration.self,
     ]
 }
 
@@ -24,7 +24,8 @@ extension Admin.RouteFactory {
         Admin.Tenants(factory: self).routes + Admin.Keys(factory: self).routes + Admin.People(factory: self).routes
             + Admin.Apps(factory: self).routes
             + Admin.Platforms(factory: self).routes + Admin.Channels(factory: self).routes
-            + Admin.Devices(factory: self).routes + Admin.Audiences(factory: self).routes
+            + Admin.Devices(factory: self).routes + Admin.EncryptionKeysOfDevices(factory: self).routes
+            + Admin.Audiences(factory: self).routes
             + Admin.Segments(factory: self).routes + Admin.Templates(factory: self).routes
             + Admin.Campaigns(factory: self).routes
             + Admin.Pushes(factory: self).routes

@@ -142,7 +142,7 @@ extension Admin {
     private struct EditedApp: Body {
         static let fields = [
             "name", "description", "ignores_unknown_fields", "quiet_hours", "caps", "campaign_approval",
-            "web_push_endpoints",
+            "web_push_endpoints", "encrypted_only", "encrypted_alert",
         ]
         private var name: Name?
         private var description: Description?
@@ -151,6 +151,8 @@ extension Admin {
         private var caps: [FrequencyCap]?
         private var approvesCampaigns: Bool?
         private var webPush: WebPushAccess?
+        private var takesEncryptedOnly: Bool?
+        private var encryptedAlert: String?
 
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
             switch field {
@@ -158,6 +160,9 @@ extension Admin {
             case "ignores_unknown_fields": ignoresUnknownFields = try reader.bool(field)
             case "campaign_approval": approvesCampaigns = try reader.bool(field)
             case "web_push_endpoints": webPush = try reader.choice(field)
+            case "encrypted_only": takesEncryptedOnly = try reader.bool(field)
+            case "encrypted_alert":
+                encryptedAlert = try EncryptedContent.alert(try reader.string(field) ?? "", field: field) ?? ""
             case "quiet_hours":
                 let value = try reader.value(field)
                 quietHours = value.isNull ? .clear : .set(try QuietHours(value, field: field))
@@ -171,11 +176,12 @@ extension Admin {
         func required() throws(InvalidInput) -> ApplicationEdit {
             let edit = ApplicationEdit(
                 name: name, description: description, ignoresUnknownFields: ignoresUnknownFields,
-                quietHours: quietHours, caps: caps, approvesCampaigns: approvesCampaigns, webPush: webPush)
+                quietHours: quietHours, caps: caps, approvesCampaigns: approvesCampaigns, webPush: webPush,
+                takesEncryptedOnly: takesEncryptedOnly, encryptedAlert: encryptedAlert)
             guard !edit.isEmpty else {
                 throw InvalidInput.missing(
-                    "name, description, ignores_unknown_fields, quiet_hours, caps, campaign_approval or web_push_endpoints"
-                )
+                    "name, description, ignores_unknown_fields, quiet_hours, caps, campaign_approval, web_push_endpoints, "
+                        + "encrypted_only or encrypted_alert")
             }
             return edit
         }

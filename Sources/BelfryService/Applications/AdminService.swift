@@ -80,6 +80,8 @@ extension AdminService {
         details["caps"] = edit.caps.map { $0.map(\.words).joined(separator: " ") }
         details["campaign_approval"] = edit.approvesCampaigns.map { String($0) }
         details["web_push_endpoints"] = edit.webPush?.rawValue
+        details["encrypted_only"] = edit.takesEncryptedOnly.map { String($0) }
+        details["encrypted_alert"] = edit.encryptedAlert
         let change = AuditedChange(by: author, "app.edit", application, details)
         try await store.audited(change) { try await store.edit(application.key, edit) }
     }

@@ -69,11 +69,16 @@ package struct ApplicationEdit: Sendable, Hashable {
     /// See `DeliveryRules.approvesCampaigns`.
     package let approvesCampaigns: Bool?
     package let webPush: WebPushAccess?
+    /// See `DeliveryRules.takesEncryptedOnly`.
+    package let takesEncryptedOnly: Bool?
+    /// See `DeliveryRules.encryptedAlert`; empty for the default.
+    package let encryptedAlert: String?
 
     package init(
         name: Name? = nil, description: Description? = nil, ignoresUnknownFields: Bool? = nil,
         quietHours: Registration.Change<QuietHours> = .keep, caps: [FrequencyCap]? = nil,
-        approvesCampaigns: Bool? = nil, webPush: WebPushAccess? = nil
+        approvesCampaigns: Bool? = nil, webPush: WebPushAccess? = nil, takesEncryptedOnly: Bool? = nil,
+        encryptedAlert: String? = nil
     ) {
         self.name = name
         self.description = description
@@ -82,6 +87,8 @@ package struct ApplicationEdit: Sendable, Hashable {
         self.caps = caps
         self.approvesCampaigns = approvesCampaigns
         self.webPush = webPush
+        self.takesEncryptedOnly = takesEncryptedOnly
+        self.encryptedAlert = encryptedAlert
     }
 
     package var isEmpty: Bool {
@@ -89,13 +96,16 @@ package struct ApplicationEdit: Sendable, Hashable {
     }
 
     package var changesRules: Bool {
-        quietHours != .keep || caps != nil || approvesCampaigns != nil || webPush != nil
+        quietHours != .keep || caps != nil || approvesCampaigns != nil || webPush != nil || takesEncryptedOnly != nil
+            || encryptedAlert != nil
     }
 
     func changed(_ rules: DeliveryRules) -> DeliveryRules {
         var changed = DeliveryRules(quietHours: quietHours.applied(to: rules.quietHours), caps: caps ?? rules.caps)
         changed.approvesCampaigns = approvesCampaigns ?? rules.approvesCampaigns
         changed.webPush = webPush ?? rules.webPush
+        changed.takesEncryptedOnly = takesEncryptedOnly ?? rules.takesEncryptedOnly
+        changed.encryptedAlert = encryptedAlert.map { $0.isEmpty ? nil : $0 } ?? rules.encryptedAlert
         return changed
     }
 }

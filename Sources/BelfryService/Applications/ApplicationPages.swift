@@ -156,6 +156,13 @@ struct ApplicationPages {
                     "web_push_endpoints", "Web Push endpoints", application.deliveryRules.webPush.rawValue,
                     [("off", "off"), ("on", "on"), ("vapid", "on, VAPID demanded")],
                     hint: "Devices get URLs to which Mastodon, Nextcloud and other servers post."),
+                .check(
+                    "encrypted_only", "Only messages that are encrypted for each device are taken",
+                    application.deliveryRules.takesEncryptedOnly),
+                .text(
+                    "encrypted_alert", "What a device shows if it cannot decrypt a message",
+                    application.deliveryRules.encryptedAlert ?? "",
+                    hint: "Empty: \(EncryptedContent.alertByDefault)."),
             ]
         ).guarded
     }
@@ -238,7 +245,10 @@ struct ApplicationPages {
                 ignoresUnknownFields: visit.form.isChecked("ignores_unknown_fields"),
                 quietHours: try Self.quietHours(visit.form), caps: try Self.caps(visit.form),
                 approvesCampaigns: visit.form.isChecked("campaign_approval"),
-                webPush: WebPushAccess(rawValue: visit.form["web_push_endpoints"]))
+                webPush: WebPushAccess(rawValue: visit.form["web_push_endpoints"]),
+                takesEncryptedOnly: visit.form.isChecked("encrypted_only"),
+                encryptedAlert: try EncryptedContent.alert(visit.form["encrypted_alert"], field: "encrypted_alert")
+                    ?? "")
             try await visit.services.admin.edit(application, edit, by: visit.author)
             return .redirect(Address.query(Address.of(application, "settings"), [("done", "saved")]))
         }

@@ -19,6 +19,10 @@ extension Admin {
         package let campaign_approval: Bool
         /// `off`, `on`, or `vapid` where application servers have to prove who they are.
         package let web_push_endpoints: String
+        /// Whether pushes that the server could read are refused.
+        package let encrypted_only: Bool
+        /// The text that devices show where they cannot decrypt.
+        package let encrypted_alert: String
         /// Shown once, in the reply to its creation.
         package var api_key: String?
         /// Shown once, in the reply to its creation.
@@ -40,6 +44,8 @@ extension Admin {
             caps = application.deliveryRules.caps.map(CapReply.init)
             campaign_approval = application.deliveryRules.approvesCampaigns
             web_push_endpoints = application.deliveryRules.webPush.rawValue
+            encrypted_only = application.deliveryRules.takesEncryptedOnly
+            encrypted_alert = application.deliveryRules.encryptedAlert ?? EncryptedContent.alertByDefault
             api_key = apiKey
             shared_secret = sharedSecret
             grace_ended_early = graceEndedEarly?.text

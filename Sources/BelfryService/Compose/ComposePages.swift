@@ -52,6 +52,7 @@ struct ComposePages {
     {
         var context = try await ComposeContext(visit, application, schedule)
         guard !context.platforms.isEmpty else { return .page(Self.withoutPlatforms(application)) }
+        guard !application.deliveryRules.takesEncryptedOnly else { return .page(Self.encryptedOnly(application)) }
         if let schedule {
             guard schedule.ending == nil else { return .redirect(Self.late(application)) }
             if let draft = try await draft(context) { return .page(draft) }
@@ -199,6 +200,16 @@ struct ComposePages {
         var page = PageView(
             "Compose", in: application, lead: "Add a platform first: without one there is no device to send to.")
         page.actions = [Link("Add a platform", Address.of(application, "platforms", "new"), isMain: true)]
+        return page
+    }
+
+    private static func encryptedOnly(_ application: Application) -> PageView {
+        var page = PageView(
+            "Compose", in: application,
+            lead:
+                "This application takes only messages that are encrypted for each device, which this server cannot do: "
+                + "your back end sends them.")
+        page.actions = [Link("Settings", Address.of(application, "settings"))]
         return page
     }
 

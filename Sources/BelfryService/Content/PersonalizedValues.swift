@@ -9,6 +9,8 @@ package final class PersonalizedValues: Sendable {
     package struct Values: Sendable, Hashable {
         package var badge: Int64 = 0
         package var deviceUUID: UUID?
+        /// Another UUID of the device, by which senders may know it.
+        package var otherUUID: UUID?
         package var userID: String?
         package var language: String?
         package var timeZone: String?
@@ -59,6 +61,8 @@ package final class PersonalizedValues: Sendable {
             case .value(_, let value): value?.text
             case .signedLink(let url): links?.link(url, for: values) ?? url
             case .text(let text): text
+            case .encrypted(let content):
+                [values.deviceUUID, values.otherUUID].lazy.compactMap(\.self).compactMap { content.messages[$0] }.first
             case .translated(let text): text.text(for: values.language).replacing { self.text(of: $0) }
             }
         return text.flatMap { $0.isEmpty ? nil : $0 }
@@ -79,7 +83,7 @@ package struct PersonalizationNeeds: Sendable, Hashable {
         for placeholder in placeholders {
             switch placeholder.source {
             case .badge: badge = true
-            case .deviceID: device = true
+            case .deviceID, .encrypted: device = true
             case .userID, .userLanguage, .userTimeZone: user = true
             case .attribute(let name):
                 user = true
@@ -132,7 +136,7 @@ extension Push.Content {
     package var isPersonal: Bool { variesInText || countsBadges }
 
     /// Whether its texts differ by device.
-    package var variesInText: Bool { isTemplate || !translations.isEmpty }
+    package var variesInText: Bool { isTemplate || !translations.isEmpty || encrypted != nil }
 
     /// The content that one device gets.
     package func filled(with filling: PersonalizedValues) throws(InvalidInput) -> Push.Content {
@@ -199,6 +203,7 @@ extension Placeholder {
             case .text(let text), .value(_, .text(let text)?): isInURL ? text.percentEncoded : text
             case .value(_, let value): value?.text ?? ""
             case .userID, .attribute: ""
+            case .encrypted(let content): content.longest
             case .translated(let text):
                 text.all.map { $0.replacing(\.longest) }.max { $0.utf8.count < $1.utf8.count } ?? ""
             }

@@ -18,6 +18,8 @@ package struct Placeholder: Sendable, Hashable {
         case value(String, UserAttribute?)
         /// A text in quotes, for literal braces.
         case text(String)
+        /// The message that was encrypted for the device.
+        case encrypted(EncryptedContent)
         /// A whole text of the message in the language of the device.
         indirect case translated(TranslatedText)
     }

@@ -100,6 +100,7 @@ extension Push.Content {
     /// and Apple's only to tokens of a use that APNs accepts it for; other content goes to the apps themselves.
     package func isMeant(for kind: PlatformKind) -> Bool {
         let isForOneKindAlone = (apple != nil || web != nil) && body == nil && custom.isEmpty && !shared.isMessage
+        if encrypted != nil { return kind.takesEncryption }
         if case .apple(let use) = kind {
             return apple.map { $0.tokenUses.contains(use) } ?? (use == .app && !isForOneKindAlone)
         }

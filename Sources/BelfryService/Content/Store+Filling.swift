@@ -184,7 +184,9 @@ extension PersonalizedValues.Values {
     fileprivate init(_ row: some SQLRow, naming: DeviceNaming, attributes names: Set<String>) throws {
         self.init()
         let own = naming.uuid(of: Key(row.integer(0)))
-        deviceUUID = try ImportMark(row, from: 1)?.name(own: own) ?? own
+        let mark = try ImportMark(row, from: 1)
+        deviceUUID = mark?.name(own: own) ?? own
+        otherUUID = deviceUUID == own ? mark?.uuid : own
         userID = row.textIfAny(4)
         language = row.textIfAny(5)
         timeZone = row.textIfAny(6)

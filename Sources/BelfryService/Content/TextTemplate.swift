@@ -123,6 +123,7 @@ extension Push.Content {
     /// The content with another text in place of each placeholder, and of each text that has translations.
     func replacingPlaceholders(_ replace: (Placeholder) -> String) throws(InvalidInput) -> Push.Content {
         guard variesInText else { return self }
+        if let encrypted { return carrying(replace(Placeholder(source: .encrypted(encrypted))), of: encrypted) }
         let context = textContext
         var filled = self
         filled.isTemplate = false

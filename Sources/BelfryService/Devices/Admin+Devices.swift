@@ -106,6 +106,7 @@ extension Admin {
                 json.string("language", detail.language)
                 json.string("time_zone", detail.timeZone)
                 json.integer("badge", detail.badge)
+                json.value("encryption_keys", detail.encryptionKeys?.json ?? .null)
                 json.string("app_version", profile.appVersion)
                 json.string("country", profile.country)
                 json.value("attributes", .object(profile.attributesJSON))
@@ -150,7 +151,7 @@ extension Admin {
         static let fields =
             [
                 "platform_uuid", "registration_token", "os", "os_version", "device_model", "device_manufacturer",
-                "device_alias", "custom_user_id", "topics", "language", "time_zone",
+                "device_alias", "custom_user_id", "topics", "language", "time_zone", "encryption_keys",
             ] + ProfileFields.names
         private var platform: UUID?
         private var token: RegistrationToken?
@@ -159,6 +160,7 @@ extension Admin {
         private var topics: [String] = []
         private var language: String?
         private var timeZone: String?
+        private var encryptionKeys: EncryptionKeys?
         private var profile = ProfileFields()
 
         mutating func read(_ field: String, from reader: inout JSONReader) throws(InvalidInput) {
@@ -174,6 +176,7 @@ extension Admin {
             case "custom_user_id": customUserID = try reader.string(field)
             case "language": language = try reader.string(field)
             case "time_zone": timeZone = try reader.string(field)
+            case "encryption_keys": encryptionKeys = try EncryptionKeys(field, from: &reader)
             default: topics = try reader.strings(field) ?? []
             }
         }
@@ -191,7 +194,9 @@ extension Admin {
             about.alias = about.alias ?? ""
             return try Registration(
                 token: try token.deviceToken(for: kind), about: about, customUserID: try customUserID.change(),
-                topics: .replace(Set(names)), detail: try DeviceDetail.Change(told: language, timeZone: timeZone),
+                topics: .replace(Set(names)),
+                detail: try DeviceDetail.Change(
+                    told: language, timeZone: timeZone, encryptionKeys: encryptionKeys),
                 profile: try profile.profile())
         }
     }

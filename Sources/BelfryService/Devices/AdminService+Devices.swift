@@ -3,6 +3,7 @@ extension AdminService {
     package func register(
         _ registration: Registration, on platform: Platform, of application: Application, by author: AuditAuthor
     ) async throws -> Device {
+        try platform.kind.check(registration.detail)
         let change = AuditedChange(by: author, "device.create", platform, of: application)
         return try await store.audited(change) { try await store.registerAlone(registration, as: nil, on: platform) }
     }

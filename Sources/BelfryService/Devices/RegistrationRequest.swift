@@ -9,12 +9,13 @@ extension PCF {
         /// The language and the time zone of the device. PCF has neither.
         private var language: String?
         private var timeZone: String?
+        private var encryptionKeys: EncryptionKeys?
         private var profileFields = ProfileFields()
         private(set) var ignored = IgnoredFields()
 
         /// The details to keep beside the device. Throws where one of them is not valid.
         func detail() throws(InvalidInput) -> DeviceDetail.Change {
-            try DeviceDetail.Change(told: language, timeZone: timeZone)
+            try DeviceDetail.Change(told: language, timeZone: timeZone, encryptionKeys: encryptionKeys)
         }
 
         /// The profile by which audiences find the device. Throws where a part of it is not valid.
@@ -48,6 +49,7 @@ extension PCF {
             case "tags": tags = try Self.tags(from: &reader, &ignored)
             case "language": language = try reader.string("language")
             case "time_zone": timeZone = try reader.string("time_zone")
+            case "encryption_keys": encryptionKeys = try EncryptionKeys(key, from: &reader)
             default:
                 if try profileFields.read(key, from: &reader) { return }
                 ignored.note(key, known: Self.fields)
@@ -58,7 +60,7 @@ extension PCF {
         private static let fields =
             [
                 "registration_token", "os", "os_version", "device_model", "device_manufacturer", "device_alias",
-                "custom_user_id", "tags", "language", "time_zone",
+                "custom_user_id", "tags", "language", "time_zone", "encryption_keys",
             ] + ProfileFields.names
 
         private static func tags(

@@ -10,13 +10,14 @@ package struct RegistrationService: Sendable {
     ///
     /// - Parameter uuid: the UUID that the caller believes it has; see `DeviceStore.register`.
     package func register(_ registration: Registration, as uuid: UUID?, on platform: Platform) async throws -> Device {
-        try await store.register(registration, as: uuid, on: platform)
+        try platform.kind.check(registration.detail)
+        return try await store.register(registration, as: uuid, on: platform)
     }
 
     /// Like `register`, for an app whose update may name a new platform. SDKs then go on with differences to their last registration, so the
     /// device gets the values that the app had there. A crash before that is mended when the app repeats its update, since it got no answer.
     package func update(_ registration: Registration, as uuid: UUID?, on platform: Platform) async throws -> Device {
-        let device = try await store.register(registration, as: uuid, on: platform)
+        let device = try await register(registration, as: uuid, on: platform)
         guard let uuid, device.uuid != uuid, device.ownUUID != uuid,
             let old = try await sibling(uuid, of: platform)
         else { return device }
@@ -36,7 +37,9 @@ package struct RegistrationService: Sendable {
             about: registration.about.filled(from: old.about).filled(from: device.about),
             customUserID: user.map { .set($0) } ?? .clear,
             topics: .replace(registration.topics.applied(to: Set(old.topics))),
-            detail: DeviceDetail.Change(badge: detail?.badge, language: detail?.language, timeZone: detail?.timeZone),
+            detail: DeviceDetail.Change(
+                badge: detail?.badge, language: detail?.language, timeZone: detail?.timeZone,
+                encryptionKeys: registration.detail.encryptionKeys ?? detail?.encryptionKeys),
             profile: try await store.profile(of: old.key, on: old.platformKey).changed(by: registration.profile))
     }
 

@@ -15,12 +15,13 @@ extension Web {
         private(set) var customUserID: String?
         private var language: String?
         private var timeZone: String?
+        private var encryptionKeys: EncryptionKeys?
         private var profileFields = ProfileFields()
 
         private static let fields =
             [
                 "subscription", "previous", "device_uuid", "proof", "topics", "custom_user_id", "os", "os_version",
-                "device_model", "device_manufacturer", "language", "time_zone",
+                "device_model", "device_manufacturer", "language", "time_zone", "encryption_keys",
             ] + ProfileFields.names
         /// Fewer than apps may name, since anyone can send them.
         static let topicsMax = 64
@@ -41,7 +42,7 @@ extension Web {
 
         /// The details to keep beside the device. Throws where one of them is not valid.
         func detail() throws(InvalidInput) -> DeviceDetail.Change {
-            try DeviceDetail.Change(told: language, timeZone: timeZone)
+            try DeviceDetail.Change(told: language, timeZone: timeZone, encryptionKeys: encryptionKeys)
         }
 
         func profile() throws(InvalidInput) -> DeviceProfile { try profileFields.profile() }
@@ -60,6 +61,7 @@ extension Web {
             case "device_manufacturer": about.manufacturer = try reader.string(field)
             case "language": language = try reader.string(field)
             case "time_zone": timeZone = try reader.string(field)
+            case "encryption_keys": encryptionKeys = try EncryptionKeys(field, from: &reader)
             default:
                 guard try profileFields.read(field, from: &reader) else {
                     throw InvalidInput.unknown(field, instead: Self.fields)

@@ -23,6 +23,7 @@ package struct ImportMapping: Sendable, Hashable {
         case lastSeen = "last_seen"
         case timeZone = "time_zone"
         case appVersion = "app_version"
+        case encryptionKeys = "encryption_keys"
     }
 
     private var columns: [Field: String]
@@ -34,6 +35,7 @@ package struct ImportMapping: Sendable, Hashable {
         .manufacturer: "device_manufacturer", .alias: "device_alias", .active: "active", .lastSeen: "last_seen",
         .language: "language", .timeZone: "time_zone", .badge: "badge",
         .appVersion: "app_version", .country: "country", .attributes: "attributes",
+        .encryptionKeys: "encryption_keys",
     ])
 
     private init(columns: [Field: String]) { self.columns = columns }

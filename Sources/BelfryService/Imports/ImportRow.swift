@@ -31,6 +31,7 @@ package struct ImportRow: Sendable, Hashable {
                 field: "custom_user_id",
                 "is \(customUserID.utf16.count) characters, the limit is \(Registration.customUserIDCharactersMax)")
         }
+        try kind.check(detail)
         let user = customUserID.flatMap { $0.isEmpty ? nil : $0 }
         return DeviceImport(
             registration: try Registration(

@@ -53,6 +53,9 @@ struct MappedImport: ImportRowParser {
         row.note(
             appVersion: text(.appVersion), country: text(.country),
             attributes: attributes?.stringValue.flatMap { try? JSONValue(json: $0.utf8, field: "") } ?? attributes)
+        row.detail.encryptionKeys = try value(.encryptionKeys).flatMap { (keys) throws(InvalidInput) in
+            try EncryptionKeys(imported: keys, field: mapping.column(.encryptionKeys))
+        }
         if let active = value(.active) { row.isActive = try isActive(active) }
         if let time = text(.lastSeen) {
             guard let read = ImportTime.read(time) else {
@@ -115,6 +118,7 @@ extension ImportRow {
         ]
         for (field, text) in texts { if let text { members[mapping.column(field)] = .string(text) } }
         members[mapping.column(.badge)] = detail.badge.map(JSONValue.integer)
+        members[mapping.column(.encryptionKeys)] = detail.encryptionKeys?.json
         if !topics.isEmpty { members[mapping.column(.topics)] = .strings(topics) }
         if !profile.attributes.isEmpty { members[mapping.column(.attributes)] = .object(profile.attributesJSON) }
         return .object(members)

@@ -7,6 +7,10 @@ package struct DeliveryRules: Sendable, Hashable {
     /// Whether a second person has to approve a campaign before it starts.
     package var approvesCampaigns = false
     package var webPush = WebPushAccess.off
+    /// Whether pushes that the server could read are refused.
+    package var takesEncryptedOnly = false
+    /// The text that devices show where they cannot decrypt; nil for `EncryptedContent.alertByDefault`.
+    package var encryptedAlert: String?
 
     package static let capsMax = 8
 
@@ -14,7 +18,9 @@ package struct DeliveryRules: Sendable, Hashable {
         (self.quietHours, self.caps) = (quietHours, caps)
     }
 
-    package var isEmpty: Bool { quietHours == nil && caps.isEmpty && !approvesCampaigns && webPush == .off }
+    package var isEmpty: Bool {
+        quietHours == nil && caps.isEmpty && !approvesCampaigns && webPush == .off && !takesEncryptedOnly && encryptedAlert == nil
+    }
 
     /// The kind that the rules leave alone: codes, receipts, alarms.
     package static let exemptKind = "transactional"
@@ -245,6 +251,8 @@ extension DeliveryRules {
             } ?? [])
         approvesCampaigns = value["campaign_approval"] == .bool(true)
         webPush = value["web_push_endpoints"]?.stringValue.flatMap(WebPushAccess.init) ?? .off
+        takesEncryptedOnly = value["encrypted_only"] == .bool(true)
+        encryptedAlert = value["encrypted_alert"]?.stringValue
     }
 
     /// The stored form.
@@ -254,6 +262,8 @@ extension DeliveryRules {
         if !caps.isEmpty { members["caps"] = .array(caps.map(\.json)) }
         if approvesCampaigns { members["campaign_approval"] = .bool(true) }
         if webPush != .off { members["web_push_endpoints"] = .string(webPush.rawValue) }
+        if takesEncryptedOnly { members["encrypted_only"] = .bool(true) }
+        members["encrypted_alert"] = encryptedAlert.map(JSONValue.string)
         return members
     }
 }

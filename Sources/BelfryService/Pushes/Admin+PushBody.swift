@@ -101,6 +101,9 @@ extension Admin {
         /// - Parameter devices: the devices that stand for the channels.
         package func pushRequest(channels devices: [UUID]?) throws(InvalidInput) -> PushRequest {
             guard let content = try self.content() else { throw InvalidInput.missing("message") }
+            if target == nil, let encrypted = content.encrypted {
+                return pushRequest(content: content, target: try Target(devices: encrypted.messages.keys.sorted()))
+            }
             guard let target else { throw InvalidInput.missing("target") }
             return pushRequest(content: content, target: try target.checked(channels: devices))
         }
@@ -202,7 +205,7 @@ extension Admin {
             var parts: [JSONObject.Member] = []
             let fields =
                 ["body"] + SharedFields.names + [
-                    "custom", "apns", "web", "badge", "template", "translations", "language", "values",
+                    "custom", "apns", "web", "badge", "template", "translations", "language", "values", "encrypted",
                 ]
             try reader.object(field, of: fields) { reader, name throws(InvalidInput) in
                 if try content.read(name, from: &reader) { return }
@@ -371,6 +374,7 @@ extension Push.Content {
         if !translations.isEmpty { members["translations"] = translations.json }
         members["language"] = language.map(JSONValue.string)
         if !values.isEmpty { members["values"] = values.json }
+        members["encrypted"] = encrypted?.json
         return .object(members)
     }
 }

@@ -31,6 +31,8 @@ extension Push.Content {
                 content.ciphertext = try reader.members(key, bytesMax: .max).map { (members) throws(InvalidInput) in
                     try Ciphertext(stored: members)
                 }
+            case "encrypted":
+                content.encrypted = try reader.members(key, bytesMax: .max).map(EncryptedContent.init(stored:))
             case "language": content.language = try reader.string(key)
             case "values": content.values = try .init(json: try reader.members(key, bytesMax: .max) ?? [:], field: key)
             default: try reader.skip()
@@ -64,6 +66,7 @@ extension Push.Content {
         if !values.isEmpty { members["values"] = values.json }
         if let follows { members["follows"] = follows.stored }
         if let ciphertext { members["ciphertext"] = ciphertext.stored }
+        if let encrypted { members["encrypted"] = encrypted.stored }
         return .object(members)
     }
 }

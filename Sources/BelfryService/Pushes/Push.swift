@@ -42,6 +42,7 @@ package struct Push: Sendable, Hashable {
             var values: [String: UserAttribute] = [:]
             var follows: FollowedPush?
             var ciphertext: Ciphertext?
+            var encrypted: EncryptedContent?
         }
 
         private mutating func changeRare(_ change: (inout Rare) -> Void) {
@@ -90,6 +91,12 @@ package struct Push: Sendable, Hashable {
             set { changeRare { $0.ciphertext = newValue } }
         }
 
+        /// The message where its sender encrypted it for each device; nil for most.
+        package var encrypted: EncryptedContent? {
+            get { rare?.value.encrypted }
+            set { changeRare { $0.encrypted = newValue } }
+        }
+
         package init(
             body: String? = nil, shared: SharedFields = SharedFields(), custom: JSONObject = [:],
             apple: ApplePush? = nil, web: WebMessage? = nil, badge: BadgeChange? = nil, isTemplate: Bool = false
@@ -106,6 +113,7 @@ package struct Push: Sendable, Hashable {
         /// Whether no device would get anything.
         package var isEmpty: Bool {
             body == nil && !shared.isMessage && custom.isEmpty && apple == nil && web == nil && badge == nil
+                && encrypted == nil
         }
     }
 

@@ -125,7 +125,8 @@ extension PCF {
         private static let fields = ["message", "target", "scheduleAt", "scheduleIn", "expiryTime"]
 
         private static let messageFields =
-            ["body", "custom", "web", "badge", "template", "translations", "language", "values"] + SharedFields.names
+            ["body", "custom", "web", "badge", "template", "translations", "language", "values", "encrypted"]
+            + SharedFields.names
 
         private mutating func readMessage(from reader: inout JSONReader) throws(InvalidInput) {
             content = nil
@@ -284,6 +285,10 @@ extension Push.Content {
         case "language":
             language = try reader.string("message.language").flatMap { $0.isEmpty ? nil : $0 }
             try UserProfile.check(tag: language, field: "message.language")
+        case "encrypted":
+            encrypted = try reader.members("message.encrypted").map { (members) throws(InvalidInput) in
+                try EncryptedContent(members)
+            }
         case "values": values = try Self.values(try reader.members("message.values") ?? [:])
         default: return try shared.read(field, from: &reader)
         }

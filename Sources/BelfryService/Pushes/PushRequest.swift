@@ -43,7 +43,8 @@ package struct PushBuilder: Sendable {
     ) async throws -> NewPush {
         let receiptID = IdempotentID.make()
         let rules = try await store.application(application)?.deliveryRules ?? DeliveryRules()
-        let content = try await resolved(pushRequest.content, of: application).paced(by: rules)
+        var content = try await resolved(pushRequest.content, of: application).paced(by: rules)
+        if let alert = rules.encryptedAlert { content.encrypted?.alert = alert }
         let target =
             narrowing == nil
             ? pushRequest.target
@@ -147,8 +148,11 @@ package struct PushBuilder: Sendable {
         _ content: Push.Content, for target: Target, of application: Key<Application>, receiptID: UUID = UUID()
     ) async throws -> ([Platform], Push.Content.Checked) {
         let content = content.template == nil ? content : try await resolved(content, of: application)
-        let platforms = target.platforms(of: try await store.platforms(of: application))
-            .filter { content.isMeant(for: $0.kind) }
+        let rules = try await store.application(application)?.deliveryRules ?? DeliveryRules()
+        try content.checkEncryption(for: target, by: rules)
+        let meant = target.platforms(of: try await store.platforms(of: application))
+        try content.checkEncryption(on: meant, target)
+        let platforms = meant.filter { content.isMeant(for: $0.kind) }
         return (platforms, try content.check(for: Set(platforms.map(\.kind)), receiptID: receiptID))
     }
 }

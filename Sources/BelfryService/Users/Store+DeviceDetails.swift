@@ -6,7 +6,7 @@ extension Store {
             try db.prepared(DeviceDetailStatements.one).first(platform, device) { row in
                 DeviceDetail(
                     badge: row.integer(0), spelling: row.textIfAny(1), language: row.textIfAny(2),
-                    timeZone: row.textIfAny(3))
+                    timeZone: row.textIfAny(3), encryptionKeys: row.blobIfAny(4).flatMap(EncryptionKeys.init(stored:)))
             }
         }
     }
@@ -36,7 +36,8 @@ extension WriteSession {
     ) throws {
         guard !change.isEmpty else { return }
         try prepared(DeviceDetailStatements.set).send(
-            platform, device, change.badge, change.spelling, change.language, change.timeZone, isFirst)
+            platform, device, change.badge, change.spelling, change.language, change.timeZone, isFirst,
+            change.encryptionKeys?.bytes)
     }
 }
 
@@ -65,18 +66,19 @@ enum DeviceDetailStatements {
         """
 
     static let one: SQLText = """
-        SELECT badge, spelling, language, time_zone /* device_details.one */ FROM device_detail WHERE platform_id = $1 AND device_id = $2
+        SELECT badge, spelling, language, time_zone, encryption_keys /* device_details.one */ FROM device_detail WHERE platform_id = $1 AND device_id = $2
         """
 
     static let set: SQLText = """
         INSERT INTO device_detail /* device_details.set */ (
-            platform_id, device_id, badge, spelling, language, time_zone)
-        VALUES ($1, $2, coalesce($3, 0), $4, $5, $6)
+            platform_id, device_id, badge, spelling, language, time_zone, encryption_keys)
+        VALUES ($1, $2, coalesce($3, 0), $4, $5, $6, $8)
             ON CONFLICT (platform_id, device_id) DO UPDATE
            SET badge = coalesce($3, device_detail.badge),
                spelling = coalesce($4, device_detail.spelling),
                language = coalesce($5, device_detail.language),
-               time_zone = coalesce($6, device_detail.time_zone)
+               time_zone = coalesce($6, device_detail.time_zone),
+               encryption_keys = coalesce($8, device_detail.encryption_keys)
          WHERE NOT $7
         """
 }
@@ -91,8 +93,14 @@ package struct DeviceDetail: Sendable, Hashable {
     package let language: String?
     /// The time zone that the device is in, such as `Europe/Vienna`; used where the user's profile has none.
     package let timeZone: String?
+    /// The keys that senders encrypt for it with.
+    package let encryptionKeys: EncryptionKeys?
 
-    package init(badge: Int64 = 0, spelling: String? = nil, language: String? = nil, timeZone: String? = nil) {
+    package init(
+        badge: Int64 = 0, spelling: String? = nil, language: String? = nil, timeZone: String? = nil,
+        encryptionKeys: EncryptionKeys? = nil
+    ) {
+        self.encryptionKeys = encryptionKeys
         self.badge = badge
         self.spelling = spelling
         self.language = language
@@ -105,10 +113,13 @@ package struct DeviceDetail: Sendable, Hashable {
         package var spelling: String?
         package var language: String?
         package var timeZone: String?
+        package var encryptionKeys: EncryptionKeys?
 
         package init(
-            badge: Int64? = nil, spelling: String? = nil, language: String? = nil, timeZone: String? = nil
+            badge: Int64? = nil, spelling: String? = nil, language: String? = nil, timeZone: String? = nil,
+            encryptionKeys: EncryptionKeys? = nil
         ) {
+            self.encryptionKeys = encryptionKeys
             self.badge = badge
             self.spelling = spelling
             self.language = language
@@ -116,10 +127,12 @@ package struct DeviceDetail: Sendable, Hashable {
         }
 
         /// Reads the tags of a registration and throws where one is invalid. An empty text counts as missing.
-        package init(told language: String?, timeZone: String?) throws(InvalidInput) {
+        package init(
+            told language: String?, timeZone: String?, encryptionKeys: EncryptionKeys? = nil
+        ) throws(InvalidInput) {
             self.init(
                 language: language.flatMap { $0.isEmpty ? nil : $0 },
-                timeZone: timeZone.flatMap { $0.isEmpty ? nil : $0 })
+                timeZone: timeZone.flatMap { $0.isEmpty ? nil : $0 }, encryptionKeys: encryptionKeys)
             try UserProfile.check(tag: self.language, field: "language")
             try UserProfile.check(tag: self.timeZone, field: "time_zone")
         }
@@ -130,7 +143,8 @@ package struct DeviceDetail: Sendable, Hashable {
     package func changed(by change: Change) -> DeviceDetail {
         DeviceDetail(
             badge: change.badge ?? badge, spelling: change.spelling ?? spelling, language: change.language ?? language,
-            timeZone: change.timeZone ?? timeZone)
+            timeZone: change.timeZone ?? timeZone,
+            encryptionKeys: (change.encryptionKeys ?? encryptionKeys).flatMap { $0 == .withdrawn ? nil : $0 })
     }
 }
 

@@ -23,6 +23,7 @@ import Testing
         "POST apps/:app_uuid/topics": #"{"name":"taken"}"#,
         "POST apps/:app_uuid/audience/count": #"{"where":"everyone"}"#,
         "POST apps/:app_uuid/audience/sample": #"{"where":"everyone"}"#,
+        "POST apps/:app_uuid/encryption-keys": #"{"where":"everyone"}"#,
         "POST apps/:app_uuid/segments": #"{"name":"taken","where":"everyone"}"#,
         "PATCH apps/:app_uuid/segments/:segment": #"{"where":"imported"}"#,
         "POST apps/:app_uuid/templates": #"{"name":"taken","message":{"body":"taken"}}"#,

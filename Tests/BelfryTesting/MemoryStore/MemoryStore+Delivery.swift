@@ -223,7 +223,7 @@ extension Contents {
         for key in request.devices {
             var own = PersonalizedValues.Values(badge: shown?[key] ?? deviceDetails[key]?.badge ?? 0)
             if request.needs.row, let device = devices[key] {
-                own.deviceUUID = device.uuid
+                (own.deviceUUID, own.otherUUID) = (device.uuid, device.ownUUID)
                 own.userID = device.customUserID
                 own.language = deviceDetails[key]?.language
                 own.timeZone = deviceDetails[key]?.timeZone
