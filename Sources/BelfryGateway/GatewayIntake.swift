@@ -52,6 +52,7 @@ package struct GatewayIntake: Sendable {
         _ notifications: [(GatewayNotification, identifier: UInt32)], on platform: Platform,
         _ tell: @escaping @Sendable (GatewayError) -> Void
     ) async -> [Bool] {
+        guard await takesPlainText(platform) else { return [Bool](repeating: false, count: notifications.count) }
         let devices = await devices(of: Set(notifications.map(\.0.token)), on: platform)
         return await withTaskGroup(of: (Int, Bool).self) { group in
             for (index, (notification, identifier)) in notifications.enumerated() {
@@ -116,6 +117,7 @@ package struct GatewayIntake: Sendable {
     private func send(
         _ notification: GatewayNotification, on platform: Platform, within wait: Duration
     ) async throws(GatewayResponse) -> GatewayResponse {
+        guard await takesPlainText(platform) else { throw GatewayResponse(403, "Forbidden") }
         guard let device = await devices(of: [notification.token], on: platform)[notification.token] else {
             throw GatewayResponse(503, "ServiceUnavailable")
         }
@@ -137,6 +139,12 @@ package struct GatewayIntake: Sendable {
             return await group.next() ?? nil
         }
         return told.map { GatewayResponse($0) } ?? .accepted
+    }
+
+    /// What APNs' own protocols carry is plain text, which an application may refuse; see `DeliveryRules.takesEncryptedOnly`.
+    private func takesPlainText(_ platform: Platform) async -> Bool {
+        let application = await retrying { try await store.application(platform.applicationKey) }
+        return application.map { !($0?.deliveryRules.takesEncryptedOnly ?? false) } ?? false
     }
 
     // MARK: Devices
