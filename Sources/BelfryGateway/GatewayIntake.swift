@@ -143,8 +143,7 @@ package struct GatewayIntake: Sendable {
 
     /// What APNs' own protocols carry is plain text, which an application may refuse; see `DeliveryRules.takesEncryptedOnly`.
     private func takesPlainText(_ platform: Platform) async -> Bool {
-        let application = await retrying { try await store.application(platform.applicationKey) }
-        return application.map { !($0?.deliveryRules.takesEncryptedOnly ?? false) } ?? false
+        await retrying { try await store.checkPlainText("payload", in: platform.applicationKey) } != nil
     }
 
     // MARK: Devices

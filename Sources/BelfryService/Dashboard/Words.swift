@@ -64,6 +64,7 @@ extension Push.Content {
             }
         }
         if follows?.isRetraction == true { return "[retraction]" }
+        if encrypted != nil { return "[encrypted message]" }
         return template.map { "Template \($0.text)" } ?? "[custom message]"
     }
 }

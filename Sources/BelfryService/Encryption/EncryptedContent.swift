@@ -16,6 +16,8 @@ package struct EncryptedContent: Sendable, Hashable {
     package static let alertBytesMax = 255
     /// The member of a payload that holds the message.
     package static let member = "encrypted"
+    /// The member that tells an Android app what to show if it cannot decrypt.
+    package static let alertMember = "encrypted_alert"
     /// A header with the sender's key, one byte of text or padding, its mark and a tag. Source: RFC 8188 §2.
     private static let headerBytes = 16 + 4 + 1 + 65
     private static let tagBytes = 16
@@ -76,6 +78,22 @@ package struct EncryptedContent: Sendable, Hashable {
     }
 }
 
+extension InvalidInput {
+    static func plainText(_ field: String) -> InvalidInput {
+        InvalidInput(
+            field: field, "is plain text, and this application takes message.encrypted alone: it is in its settings")
+    }
+}
+
+extension Store {
+    /// Throws where an application takes only messages that are encrypted for each device. For what has words of a sender and is no push yet,
+    /// or is one without a request.
+    package func checkPlainText(_ field: String, in application: Key<Application>) async throws {
+        let rules = try await self.application(application)?.deliveryRules
+        if rules?.takesEncryptedOnly == true { throw InvalidInput.plainText(field) }
+    }
+}
+
 extension Push.Content {
     /// The content that shows a placeholder, with the message of one device as data. Apps decrypt it before it is shown.
     func carrying(_ message: String, of encrypted: EncryptedContent) -> Push.Content {
@@ -86,7 +104,10 @@ extension Push.Content {
                     "alert": .object(["body": .string(encrypted.alert)]), "mutable-content": .integer(1),
                     "extra": .object(data),
                 ]),
-                "android": .object(data.merging(["priority": .string("high")]) { own, _ in own }),
+                "android": .object(
+                    data.merging(
+                        ["priority": .string("high"), EncryptedContent.alertMember: .string(encrypted.alert)]
+                    ) { own, _ in own }),
                 "web": .object(data.merging(["body": .string(encrypted.alert)]) { own, _ in own }),
             ], badge: badge)
         (content.pacing, content.follows) = (pacing, follows)
@@ -98,9 +119,7 @@ extension Push.Content {
     func checkEncryption(for target: Target, by rules: DeliveryRules) throws(InvalidInput) {
         guard let encrypted else {
             guard rules.takesEncryptedOnly, !isOfServer else { return }
-            throw InvalidInput(
-                field: "message",
-                "is plain text, and this application takes message.encrypted alone: it is in its settings")
+            throw InvalidInput.plainText("message")
         }
         var bare = Push.Content(badge: badge)
         (bare.encrypted, bare.pacing, bare.follows) = (encrypted, pacing, follows)

@@ -72,6 +72,7 @@ package struct PlaceService: Sendable {
     package func create(
         _ plan: GeofencePlan, of application: Application, by author: AuditAuthor
     ) async throws -> Geofence {
+        try await store.checkPlainText("data", in: application.key)
         let locations = plan.locations.map { "\($0)" }.joined(separator: ", ")
         let change = AuditedChange(
             by: author, "geofence.create", application, ["locations": locations, "trigger": plan.trigger.rawValue])
@@ -82,6 +83,7 @@ package struct PlaceService: Sendable {
         _ geofence: Key<Geofence>, of application: Application, by author: AuditAuthor,
         change: @escaping @Sendable (GeofencePlan) throws -> GeofencePlan
     ) async throws -> Geofence {
+        try await store.checkPlainText("data", in: application.key)
         let line = AuditedChange(by: author, "geofence.update", application, ["geofence": "\(geofence)"])
         return try await store.audited(line) {
             let updated = try await store.update(geofence, of: application.key, change: change)
@@ -103,6 +105,7 @@ package struct PlaceService: Sendable {
     package func importGeofences(
         _ geofences: [GeofenceImport], lastModified: Instant, of application: Application, by author: AuditAuthor
     ) async throws -> [Key<Geofence>] {
+        try await store.checkPlainText("geofences", in: application.key)
         let change = AuditedChange(
             by: author, "geofence.import", application, ["geofences": String(geofences.count)])
         return try await store.audited(change) {

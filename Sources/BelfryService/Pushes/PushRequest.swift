@@ -12,6 +12,8 @@ package struct PushRequest: Sendable, Hashable {
     package var guarantee: Push.Guarantee
     /// See `PushHead.expiresAt`.
     package var expiresAt: Instant?
+    /// Whether the server passes on a message that it could not read; see `DeliveryRules.takesEncryptedOnly`.
+    package var isRelayed = false
 
     package init(
         content: Push.Content, target: Target, lane: Lane? = nil, guarantee: Push.Guarantee = .atLeastOnce,
@@ -50,7 +52,7 @@ package struct PushBuilder: Sendable {
             ? pushRequest.target
             : Target(pushRequest.target.asExpression, isInteractiveOnly: pushRequest.target.isInteractiveOnly)
         let (platforms, checked) = try await check(
-            content, for: target, of: application, receiptID: receiptID)
+            content, for: target, of: application, receiptID: receiptID, isRelayed: pushRequest.isRelayed)
         let keys = platforms.map(\.key)
         // A throttled push goes out step by step.
         let isStepped = target.isInteractiveOnly || content.pacing.perMinute != nil
@@ -145,11 +147,12 @@ package struct PushBuilder: Sendable {
     /// The platforms that the target selects, each of which supports the content, and the content as it is stored.
     @discardableResult
     func check(
-        _ content: Push.Content, for target: Target, of application: Key<Application>, receiptID: UUID = UUID()
+        _ content: Push.Content, for target: Target, of application: Key<Application>, receiptID: UUID = UUID(),
+        isRelayed: Bool = false
     ) async throws -> ([Platform], Push.Content.Checked) {
         let content = content.template == nil ? content : try await resolved(content, of: application)
         let rules = try await store.application(application)?.deliveryRules ?? DeliveryRules()
-        try content.checkEncryption(for: target, by: rules)
+        if !isRelayed { try content.checkEncryption(for: target, by: rules) }
         let meant = target.platforms(of: try await store.platforms(of: application))
         try content.checkEncryption(on: meant, target)
         let platforms = meant.filter { content.isMeant(for: $0.kind) }

@@ -84,6 +84,9 @@ extension Push.Content {
     /// A text of this one replaces that of the template together with its translations. Values and parts for platforms are replaced
     /// one by one.
     func over(_ template: Push.Content) throws(InvalidInput) -> Push.Content {
+        guard encrypted == nil else {
+            throw InvalidInput(field: "message.encrypted", "goes with badge alone: a template has other fields")
+        }
         var merged = template
         merged.template = nil
         merged.pacing = pacing

@@ -79,6 +79,10 @@ package struct TemplateService: Sendable {
 
     /// Throws as a push would, but for values that are not given yet.
     private func check(_ content: Push.Content, of application: Application) async throws {
+        guard content.encrypted == nil else {
+            throw InvalidInput(field: "message.encrypted", "is for its devices, and a template is for any")
+        }
+        try await store.checkPlainText("message", in: application.key)
         let platforms = try await store.platforms(of: application.key).filter { content.isMeant(for: $0.kind) }
         try content.check(for: Set(platforms.map(\.kind)), receiptID: UUID(), needsValues: false)
     }

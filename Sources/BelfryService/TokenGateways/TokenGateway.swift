@@ -54,6 +54,7 @@ struct TokenGateway: Sendable {
     func send(
         _ message: Message, to tokens: [DeviceToken], on platform: Platform, waits: Bool = true
     ) async throws -> [DeviceToken: Answer] {
+        try await store.checkPlainText("message", in: platform.applicationKey)
         try message.content.check(for: [platform.kind], receiptID: platform.uuid)
         var devices: [Key<Device>: DeviceToken] = [:]
         var answers: [DeviceToken: Answer] = [:]

@@ -54,11 +54,11 @@ package struct WebPushEndpointService: Sendable {
         let content = try message.content(for: platform.kind, at: endpoint)
         // It goes to this platform alone, whatever others could take.
         try content.check(for: [platform.kind], receiptID: endpoint.device)
-        let push = try await pushes.send(
-            PushRequest(
-                content: content, target: try Target(devices: [endpoint.device]), lane: message.lane,
-                expiresAt: message.expiry(at: store.clock.now)),
-            for: endpoint.applicationKey)
+        var request = PushRequest(
+            content: content, target: try Target(devices: [endpoint.device]), lane: message.lane,
+            expiresAt: message.expiry(at: store.clock.now))
+        request.isRelayed = true
+        let push = try await pushes.send(request, for: endpoint.applicationKey)
         if let topic = message.topic {
             let replaced = try await store.note(
                 push.receiptID, expiring: push.expiresAt ?? .distantFuture, as: topic, of: endpoint.key)
