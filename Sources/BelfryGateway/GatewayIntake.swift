@@ -141,7 +141,7 @@ package struct GatewayIntake: Sendable {
         return told.map { GatewayResponse($0) } ?? .accepted
     }
 
-    /// What APNs' own protocols carry is plain text, which an application may refuse; see `DeliveryRules.takesEncryptedOnly`.
+    /// Whether the application of a platform takes the plain text of APNs' own protocols; see `DeliveryRules.takesEncryptedOnly`.
     private func takesPlainText(_ platform: Platform) async -> Bool {
         await retrying { try await store.checkPlainText("payload", in: platform.applicationKey) } != nil
     }
