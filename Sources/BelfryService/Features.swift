@@ -14,7 +14,7 @@ extension Schema {
         RecurrenceMigration.self, SegmentMigration.self, TemplateMigration.self, DeviceReportMigration.self,
         PacingMigration.self, CampaignMigration.self, StartedScheduleMigration.self, FollowUpMigration.self,
         ReminderMigration.self, PersonZoneMigration.self, ActivityMigration.self, OpeningMigration.self,
-        EndpointKindMigration.self, WebPushMigration.self, WebhookMigration.self, EncryptionKeyMigration.self,
+        EndpointKindMigration.self, WebPushMigration.self, EncryptionKeyMigration.self, WebhookMigration.self,
     ]
 }
 
