@@ -154,6 +154,7 @@ struct ServerParts: Sendable {
         MattermostRoutes(services).add(to: router)
         RocketChatRoutes(services).add(to: router)
         GorushRoutes(services).add(to: router)
+        SIPRoutes(services).add(to: router)
         PublisherRoutes(services).add(to: router)
         WebRoutes(
             services, providers: providers, verifiesCustomUserIDs: configuration.pcf.verifiesCustomUserIDs,

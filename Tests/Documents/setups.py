@@ -132,7 +132,7 @@ def gateways(workspace):
     workspace.serve()
     for name, kind, *more in (
             ("MATRIX", "matrix", "--platform", f"im.vector.app.ios.prod={workspace.environment['IOS']}"),
-            ("MATTERMOST", "mattermost"), ("ROCKET", "rocket-chat"), ("GORUSH", "gorush")):
+            ("MATTERMOST", "mattermost"), ("ROCKET", "rocket-chat"), ("GORUSH", "gorush"), ("SIP", "sip")):
         opened = json.loads(cli(workspace, "gateway", "open", kind, "--app", workspace.app, *more, "--json"))
         workspace.environment[name] = opened["key"]
         workspace.words["ENDPOINT_ID"] = str(opened["endpoint_id"])

@@ -179,7 +179,7 @@ extension Acrobits {
 struct SIPContact: Sendable, Hashable {
     private(set) var account: String?
     private let provider: String
-    private let parameter: String
+    let parameter: String
     private let token: String
 
     /// From `sip:alice@example.org;pn-provider=…`, also within angle brackets, or the parameters alone. nil without the three.
@@ -206,6 +206,10 @@ struct SIPContact: Sendable, Hashable {
         self.parameter = parameter
         self.token = token
     }
+
+    var isApple: Bool { provider == "apns" || provider == "apns.dev" }
+    var isKnown: Bool { isApple || provider == "fcm" }
+    var isOfDevelopment: Bool { provider == "apns.dev" }
 
     func add(to report: inout AcrobitsReport) {
         report.account = report.account ?? account

@@ -27,7 +27,7 @@ package struct OpenEndpoint: Sendable, Hashable {
         /// The gateways of servers that give the device tokens with each message; see `TokenGateway`.
         case matrix, mattermost
         case rocketChat = "rocket-chat"
-        case gorush
+        case gorush, sip
         /// Messages as an ntfy server takes them.
         case ntfy
         /// Messages as a Gotify server takes them.

@@ -5,14 +5,14 @@ extension OpenEndpoint.Kind {
     /// Whether its callers give the device tokens with each message. Its options are the UUIDs of platforms, by the callers' names for them.
     package var takesTokens: Bool {
         switch self {
-        case .matrix, .mattermost, .rocketChat, .gorush: true
+        case .matrix, .mattermost, .rocketChat, .gorush, .sip: true
         case .genero, .acrobitsReporter, .acrobitsMediator, .ntfy, .gotify, .apprise, .alerts: false
         }
     }
 
     /// The kinds that take tokens, with the names of their products.
     static let ofTokens: [(kind: Self, title: String)] = [
-        (.matrix, "Matrix"), (.mattermost, "Mattermost"), (.rocketChat, "Rocket.Chat"), (.gorush, "gorush"),
+        (.matrix, "Matrix"), (.mattermost, "Mattermost"), (.rocketChat, "Rocket.Chat"), (.gorush, "gorush"), (.sip, "SIP proxies"),
     ]
 
     /// The path for the settings of the caller, which appends its own path to it; for Matrix the whole path.

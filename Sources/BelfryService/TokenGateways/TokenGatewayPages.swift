@@ -131,6 +131,7 @@ extension OpenEndpoint.Kind {
         case .matrix: "The app gives it to its homeserver as `data.url` of its pusher."
         case .mattermost: "In Mattermost: System Console, Environment, Push Notification Server."
         case .rocketChat: "In Rocket.Chat: Settings, Push, Gateway."
+        case .sip: "SIP proxies post the push parameters of a contact to this address with /wake behind it."
         default: "Clients of gorush post to this address with /api/push behind it."
         }
     }

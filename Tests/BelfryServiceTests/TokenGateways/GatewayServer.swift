@@ -49,6 +49,7 @@ struct GatewayServer {
         MattermostRoutes(services, verdictWait: wait).add(to: router)
         RocketChatRoutes(services, verdictWait: wait).add(to: router)
         GorushRoutes(services, verdictWait: wait).add(to: router)
+        SIPRoutes(services, verdictWait: wait).add(to: router)
         let all = platforms
         try await Hummingbird.Application(router: router).test(.router) { client in
             try await play(
