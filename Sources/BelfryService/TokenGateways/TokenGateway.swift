@@ -61,13 +61,10 @@ struct TokenGateway: Sendable {
         let holders = try await store.holders(of: tokens, on: platform.key)
         var unknown: [DeviceToken] = []
         for token in Set(tokens) {
-            guard let holder = holders[token] else {
-                unknown.append(token)
-                continue
-            }
-            if let answer = try await knownAnswer(of: holder, message, on: platform) {
+            let holder = holders[token]
+            if let answer = try await knownAnswer(of: token, holder, message, on: platform) {
                 answers[token] = answer
-            } else if holder.isActive {
+            } else if let holder, holder.isActive {
                 devices[holder.device] = token
             } else {
                 unknown.append(token)
@@ -80,14 +77,22 @@ struct TokenGateway: Sendable {
         let verdicts = waits ? await verdicts(on: Array(devices.keys), of: push, for: platform.applicationKey) : [:]
         late.note(verdicts, of: devices.keys, to: push, at: services.clock.now)
         for (device, token) in devices { answers[token] = verdicts[device] ?? .pending }
-        await deactivate(new.map(\.1).filter { verdicts[$0.key]?.isOfUselessToken ?? false }, on: platform)
+        for (token, device) in new {
+            guard let answer = verdicts[device.key], answer.isOfUselessToken else { continue }
+            if holders[token] == nil { late.note(answer, of: token, on: platform.key, at: services.clock.now) }
+            await end(device, on: platform, isNew: holders[token] == nil)
+        }
         return answers
     }
 
-    /// Ends devices that were registered for tokens which turn out to be none, so that a caller who makes tokens up leaves nothing that is sent
-    /// to. A fault here is none of the message's.
-    private func deactivate(_ devices: [Device], on platform: Platform) async {
-        for device in devices { try? await store.unregister(device.uuid, on: platform.key) }
+    /// Ends a device whose token turned out to be none. One that was registered for the message goes, so that a caller who makes tokens up fills
+    /// no quota. A fault here is none of the message's.
+    private func end(_ device: Device, on platform: Platform, isNew: Bool) async {
+        if isNew {
+            try? await store.delete(device, on: platform)
+        } else {
+            try? await store.unregister(device.uuid, on: platform.key)
+        }
     }
 
     private func accept(_ message: Message, to devices: [Key<Device>], on platform: Platform) async throws -> Key<Push>
@@ -125,20 +130,19 @@ struct TokenGateway: Sendable {
 
     /// The answer that is known without sending: that the token is dead.
     private func knownAnswer(
-        of holder: TokenHolder, _ message: Message, on platform: Platform
+        of token: DeviceToken, _ holder: TokenHolder?, _ message: Message, on platform: Platform
     ) async throws -> Answer? {
-        let known: (answer: Answer, since: Instant)
-        if holder.isActive {
-            guard let found = try await late.answer(of: holder.device, at: services.clock.now, in: store) else {
-                return nil
+        let known: LateVerdicts.Verdict? =
+            if let holder, holder.isActive {
+                try await late.answer(of: holder.device, at: services.clock.now, in: store)
+            } else if let holder {
+                try await store.device(holder.uuid, on: platform.key).map { (.gone, $0.registeredAt) }
+            } else {
+                late.answer(of: token, on: platform.key)
             }
-            known = found
-        } else {
-            guard let device = try await store.device(holder.uuid, on: platform.key) else { return nil }
-            known = (.gone, device.registeredAt)
-        }
+        guard let known, services.clock.now < known.since + Self.deadFor else { return nil }
         if let since = message.tokensSince, since > known.since { return nil }
-        return services.clock.now < known.since + Self.deadFor ? known.answer : nil
+        return known.answer
     }
 
     /// Asks the database, since another node may be the one that hears the verdict. A fault here is none of the message's, which is accepted.
@@ -180,6 +184,22 @@ private final class LateVerdicts: Sendable {
     }
 
     private let entries = Mutex(BoundedCache<Key<Device>, Entry>(countMax: 65_536))
+    /// Tokens whose devices were deleted for their verdict.
+    private let tokens = Mutex(BoundedCache<SHA256Digest, Verdict>(countMax: 65_536))
+
+    typealias Verdict = (answer: Answer, since: Instant)
+
+    func note(_ answer: Answer, of token: DeviceToken, on platform: Key<Platform>, at now: Instant) {
+        tokens.withLock { $0.set((answer, now), for: Self.hash(token, platform)) }
+    }
+
+    func answer(of token: DeviceToken, on platform: Key<Platform>) -> Verdict? {
+        tokens.withLock { $0.value(for: Self.hash(token, platform)) }
+    }
+
+    private static func hash(_ token: DeviceToken, _ platform: Key<Platform>) -> SHA256Digest {
+        SHA256.hash(data: Array("\(platform) ".utf8) + token.bytes)
+    }
 
     func note(
         _ answers: [Key<Device>: Answer], of devices: some Sequence<Key<Device>>, to push: Key<Push>, at now: Instant
@@ -201,7 +221,7 @@ private final class LateVerdicts: Sendable {
     /// nil where nothing says that the device's token is dead.
     func answer(
         of device: Key<Device>, at now: Instant, in store: any Store
-    ) async throws -> (answer: Answer, since: Instant)? {
+    ) async throws -> Verdict? {
         switch entries.withLock({ $0.value(for: device) }) {
         case nil: return nil
         case .dead(let answer, let since): return (answer, since)

@@ -192,7 +192,7 @@ import Testing
             let body = Self.event(Self.device(), more: Self.text)
             let first = try await server.post(Self.path, body, settling: answer)
             #expect(first.json == Self.rejected(GatewayServer.applePushkey))
-            #expect(try await server.devices(.ios).map(\.isActive) == [false], "it was registered for this message")
+            #expect(try await server.devices(.ios).isEmpty, "it was registered for this message, and fills no quota")
             // Nothing more is sent to it for a day.
             let second = body.replacing("$1", with: "$2")
             #expect(try await server.post(Self.path, second).json == Self.rejected(GatewayServer.applePushkey))
@@ -201,6 +201,21 @@ import Testing
             let third = body.replacing("$1", with: "$3")
             #expect(try await server.post(Self.path, third, settling: .accepted).json == Self.accepted)
             #expect(try await server.pushes.count == 2)
+        }
+    }
+
+    @Test func `a device that was there before a message stays`() async throws {
+        try await GatewayServer.with(.matrix, Self.names, wait: .seconds(60)) { server in
+            let body = Self.event(Self.device(), more: Self.text)
+            #expect(try await server.post(Self.path, body, settling: .accepted).json == Self.accepted)
+            let device = try #require(try await server.devices(.ios).first)
+            try await server.store.unregister(device.uuid, on: device.platformKey)
+            server.clock.advance(by: TokenGateway.deadFor)
+            let second = body.replacing("$1", with: "$2")
+            let answer = try await server.post(Self.path, second, settling: .refused(.badToken))
+            #expect(answer.json == Self.rejected(GatewayServer.applePushkey))
+            #expect(try await server.devices(.ios).map(\.uuid) == [device.uuid])
+            #expect(try await server.devices(.ios).map(\.isActive) == [false])
         }
     }
 
