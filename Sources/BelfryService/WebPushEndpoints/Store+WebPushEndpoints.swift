@@ -242,13 +242,15 @@ enum WebPushStatements {
 
     static let deleteMessagesOfEndpoint: SQLText = """
         DELETE FROM web_push_message /* web_push.delete_of_endpoint */
-         WHERE endpoint_id IN (SELECT id FROM web_push_endpoint WHERE id = $1 AND platform_id = $2 AND device_id = $3)
+         WHERE endpoint_id \(amongRows: """
+            SELECT id FROM web_push_endpoint WHERE id = $1 AND platform_id = $2 AND device_id = $3
+            """)
         \(deleted)
         """
 
     static let deleteMessagesOfDevice: SQLText = """
         DELETE FROM web_push_message /* web_push.delete_of_device */
-         WHERE endpoint_id IN (SELECT id FROM web_push_endpoint WHERE platform_id = $1 AND device_id = $2)
+         WHERE endpoint_id \(amongRows: "SELECT id FROM web_push_endpoint WHERE platform_id = $1 AND device_id = $2")
         \(deleted)
         """
 
