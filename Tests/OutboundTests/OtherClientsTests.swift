@@ -194,6 +194,18 @@ extension [HTTP2Header] {
         #expect(code == "g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
     }
 
+    @Test func `two secrets sign while one replaces another`() throws {
+        let new = try #require(WebhookSignature(secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
+        let former = try #require(WebhookSignature(secret: "twenty-four bytes at least"))
+        let body = Array(#"{"test": 2432232314}"#.utf8)
+        let headers = WebhookSignature.headers(
+            of: body, id: "msg_p5jXN8AQM9LWM0D4loKWxJek", time: 1_614_265_330, by: [new, former])
+        let code = former.code(of: body, id: "msg_p5jXN8AQM9LWM0D4loKWxJek", time: 1_614_265_330)
+        #expect(headers.map(\.name) == ["webhook-id", "webhook-timestamp", "webhook-signature"])
+        #expect(headers[0].value == "msg_p5jXN8AQM9LWM0D4loKWxJek" && headers[1].value == "1614265330")
+        #expect(headers[2].value == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE= v1,\(code)")
+    }
+
     @Test func `equal bodies have equal ids and times are signed`() throws {
         let signature = try #require(WebhookSignature(secret: "twenty-four bytes at least"))
         let first = signature.headers(of: [1], time: 1)

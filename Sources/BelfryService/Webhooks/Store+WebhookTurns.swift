@@ -165,8 +165,8 @@ enum WebhookTurnStatements {
     /// Reads the first entries of `webhook_event_new` and `webhook_due`.
     static let hasWork: SQLText = """
         SELECT 1 /* webhook_turns.has_work */
-         WHERE EXISTS (SELECT 1 FROM webhook_event WHERE position IS NULL)
-            OR EXISTS (SELECT 1 FROM webhook WHERE paused IS NULL AND due_at_ms <= $1)
+         WHERE (SELECT min(id) FROM webhook_event WHERE position IS NULL) IS NOT NULL
+            OR (SELECT min(due_at_ms) FROM webhook WHERE paused IS NULL AND due_at_ms IS NOT NULL) <= $1
         """
 
     /// Whether this node may number events now. The lock ends with the transaction.

@@ -314,12 +314,12 @@ enum WebhookStatements {
         UPDATE webhook_retry /* webhooks.retry_now */ SET due_at_ms = $1 WHERE webhook_id = $2
         """
 
-    /// Events after the webhook's position come by themselves.
+    /// Events after the webhook's position come by themselves. Looks each up in the primary key.
     static let replay: SQLText = """
         INSERT INTO webhook_retry /* webhooks.replay */ (webhook_id, position, subject, attempts, due_at_ms)
         SELECT webhook.id, webhook_event.position, subject, 0, $3
-          FROM webhook_event JOIN webhook ON webhook.id = $1 AND webhook_event.position <= webhook.position
-         WHERE webhook_event.id \(among: "$2") AND webhook_event.application_id = $4
+          FROM webhook_event JOIN webhook ON webhook.id = $1 AND webhook_event.position + 0 <= webhook.position
+         WHERE webhook_event.id \(among: "$2") AND webhook_event.application_id + 0 = $4
             ON CONFLICT (webhook_id, position) DO NOTHING
         """
 

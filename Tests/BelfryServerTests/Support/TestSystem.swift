@@ -12,6 +12,13 @@ struct TestSystem: Sendable {
     let simulator: APNsSimulator
     let application: CreatedApplication
     let platform: Platform
+    /// The secret of the platform, for its apps.
+    let secret: String
+
+    /// The app of a device.
+    func app(at base: String) -> Caller {
+        Caller(base: base, user: platform.uuid.uuidString.lowercased(), secret: secret)
+    }
 
     /// - Parameter latency: of the simulator's answers, in milliseconds.
     static func with(
@@ -35,9 +42,10 @@ struct TestSystem: Sendable {
             let application = try await operatorService.createApplication(name: "Bakery")
             let platform = try await operatorService.createPlatform(
                 of: application.application, kind: .ios, mode: .development, name: "iOS",
-                credentials: TestServer.credentials(key, of: simulator)
-            ).platform
-            return TestSystem(settings: settings, simulator: simulator, application: application, platform: platform)
+                credentials: TestServer.credentials(key, of: simulator))
+            return TestSystem(
+                settings: settings, simulator: simulator, application: application, platform: platform.platform,
+                secret: platform.secret)
         }
     }
 

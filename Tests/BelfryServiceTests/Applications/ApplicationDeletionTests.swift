@@ -110,6 +110,9 @@ import Testing
 extension TestStore {
     /// Something in each table of locations, geofences, users, open endpoints and counts but `push_count`, which a settled batch fills.
     fileprivate func drawMap() async throws {
+        try await store.create(
+            "crm", "https://crm.example", [.deviceRegistered], as: UUID(), secrets: Sealed(bytes: [1]),
+            for: application.key)
         let shop = try await locate()
         let shops = try await store.create(
             LocationGroupPlan(name: "shops", summary: "", locations: [shop.key]), of: application.key)

@@ -6,7 +6,7 @@ import Testing
     private static let owners: Set<String> = [
         "tenant_id", "application_id", "platform_id", "device_id", "push_id", "batch_id", "person_id", "topic_id",
         "geofence_id", "group_id", "job_id", "segment_id", "template_id",
-        "campaign_id", "endpoint_id",
+        "campaign_id", "endpoint_id", "webhook_id",
     ]
 
     /// Why an index over all tenants harms none.
@@ -23,6 +23,7 @@ import Testing
         "invitation(token_hash)": "a random secret", "dashboard_session(token_hash)": "a random secret",
         "carma_message(page_hash)": "a random secret", "web_push_endpoint(key_hash)": "a random secret",
         "admin_key(public_id)": "random", "push(receipt_id)": "random", "carma_import(import_uuid)": "random",
+        "webhook(uuid)": "random",
         "import_job(uuid)": "random where its maker knows better than to tell it; one that is taken shows nothing",
         "idempotency(name)": "a hash of the caller and what they chose",
         "event_mark(day,hash)": "a hash of the event and the UUID of a device, which its app alone knows",
