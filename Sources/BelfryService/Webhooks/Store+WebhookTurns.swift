@@ -195,9 +195,11 @@ enum WebhookTurnStatements {
             postgres: "position = numbered.position FROM unnest($1, $2) AS numbered (position, id) WHERE webhook_event.id = numbered.id")
         """
 
-    /// Receivers that have nothing to do. One that is leased looks for more when its turn ends.
+    /// Receivers that wait for nothing, or for the retry of an event: not those that fail. One that is leased looks for more when its turn
+    /// ends.
     static let wake: SQLText = """
-        UPDATE webhook /* webhook_turns.wake */ SET due_at_ms = $1 WHERE application_id = $2 AND due_at_ms IS NULL
+        UPDATE webhook /* webhook_turns.wake */ SET due_at_ms = $1
+         WHERE application_id = $2 AND (due_at_ms IS NULL OR due_at_ms > $1 AND failing_since_ms IS NULL)
         """
 
     static let deleteOldest: SQLText = """
@@ -211,7 +213,7 @@ enum WebhookTurnStatements {
         SELECT id, (SELECT tenant_id FROM application WHERE application.id = application_id),
                failing_since_ms IS NOT NULL /* webhook_turns.due */
           FROM webhook
-         WHERE paused IS NULL AND due_at_ms <= $1
+         WHERE paused IS NULL AND due_at_ms <= $1 AND (leased_until_ms IS NULL OR leased_until_ms <= $1)
            AND NOT (SELECT tenant_id FROM application WHERE application.id = application_id) \(among: "$2")
          ORDER BY due_at_ms
          LIMIT $3
@@ -219,7 +221,7 @@ enum WebhookTurnStatements {
         """
 
     static let lease: SQLText = """
-        UPDATE webhook /* webhook_turns.lease */ SET due_at_ms = $1, lease = lease + 1 WHERE id \(among: "$2")
+        UPDATE webhook /* webhook_turns.lease */ SET leased_until_ms = $1, lease = lease + 1 WHERE id \(among: "$2")
         RETURNING id, lease
         """
 
@@ -237,7 +239,8 @@ enum WebhookTurnStatements {
 
     static let settle: SQLText = """
         UPDATE webhook /* webhook_turns.settle */
-           SET position = $1, dropped = dropped + $2, failing_since_ms = $3, due_at_ms = $4, lease = lease + 1
+           SET position = $1, dropped = dropped + $2, failing_since_ms = $3, due_at_ms = $4,
+               leased_until_ms = NULL, lease = lease + 1
          WHERE id = $5 AND lease = $6
         """
 

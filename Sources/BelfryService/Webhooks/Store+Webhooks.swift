@@ -272,7 +272,7 @@ enum WebhookStatements {
     static let update: SQLText = """
         UPDATE webhook /* webhooks.update */
            SET name = coalesce($1, name), url = coalesce($2, url), kinds = coalesce($3, kinds),
-               lease = lease + 1, due_at_ms = $4
+               lease = lease + 1, leased_until_ms = NULL, due_at_ms = $4
          WHERE id = $5
         """
 
@@ -293,12 +293,13 @@ enum WebhookStatements {
 
     /// Events that a worker is sending meanwhile are not noted as sent.
     static let rewind: SQLText = """
-        UPDATE webhook /* webhooks.rewind */ SET position = \(SQLText.least)(position, $1), lease = lease + 1, due_at_ms = $2
+        UPDATE webhook /* webhooks.rewind */ SET position = \(SQLText.least)(position, $1), lease = lease + 1,
+               leased_until_ms = NULL, due_at_ms = $2
          WHERE id = $3
         """
 
     static let wake: SQLText = """
-        UPDATE webhook /* webhooks.wake */ SET lease = lease + 1, due_at_ms = $1 WHERE id = $2
+        UPDATE webhook /* webhooks.wake */ SET lease = lease + 1, leased_until_ms = NULL, due_at_ms = $1 WHERE id = $2
         """
 
     /// Scans the primary key.
@@ -422,7 +423,7 @@ enum WebhookMigration: SchemaMigration {
                 CREATE INDEX webhook_event_new ON webhook_event (id) WHERE position IS NULL;
                 CREATE INDEX webhook_event_expiry ON webhook_event (expires_at_ms);
 
-                -- See `Webhook`. `due_at_ms`: also the end of a lease, whose number is `lease`.
+                -- See `Webhook`. `due_at_ms`: NULL where nothing is to be sent. `lease`: the number of the last one.
                 CREATE TABLE webhook (
                     id \(.key),
                     \(uuid: "uuid", "NOT NULL UNIQUE"),
@@ -437,6 +438,7 @@ enum WebhookMigration: SchemaMigration {
                     failing_since_ms \(.bigint),
                     due_at_ms \(.bigint),
                     lease \(.bigint) NOT NULL DEFAULT 0,
+                    leased_until_ms \(.bigint),
                     dropped \(.bigint) NOT NULL DEFAULT 0,
                     created_at_ms \(.bigint) NOT NULL
                 ) \(.byID);
