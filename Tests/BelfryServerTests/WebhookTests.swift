@@ -39,7 +39,7 @@ extension ServerTests.WebhookTests {
                             }
                             let seconds = start.duration(to: .now).components.seconds
                             #expect(seconds < 14, "others were waited for: \(seconds) s")
-                            #expect(Set(good.firsts.compactMap { $0.data["device_id"] }).count == crowd.count)
+                            #expect(Set(good.firsts.compactMap { $0.data["device_uuid"] }).count == crowd.count)
                             #expect(good.taken.allSatisfy { $0.path == "/" && $0.id.hasPrefix("evt_") })
                             let slowAttempt = try await server.attempt(of: webhooks[0])
                             #expect(slowAttempt.answer.status == nil && slowAttempt.answer.milliseconds >= 14_000)
@@ -79,7 +79,7 @@ extension ServerTests.WebhookTests {
                 }
                 try await eventually("it has all", within: .seconds(300)) { receiver.firsts.count == 40 }
                 for device in crowd.devices {
-                    let types = receiver.firsts.filter { $0.data["device_id"] == device.uuid.uuidString.lowercased() }
+                    let types = receiver.firsts.filter { $0.data["device_uuid"] == device.uuid.uuidString.lowercased() }
                     #expect(types.map(\.type) == ["device.registered", "device.gone"])
                 }
             }
@@ -156,7 +156,7 @@ extension CrashTests {
                 receiver.firsts.count >= devices * rounds
             }
             let each = (0..<rounds).map { $0.isMultiple(of: 2) ? "device.registered" : "device.gone" }
-            let ofDevices = Dictionary(grouping: receiver.firsts) { $0.data["device_id"] ?? "" }
+            let ofDevices = Dictionary(grouping: receiver.firsts) { $0.data["device_uuid"] ?? "" }
             #expect(ofDevices.count == devices)
             for (device, messages) in ofDevices { #expect(messages.map(\.type) == each, "\(device)") }
             print("\(receiver.taken.count - receiver.firsts.count) of \(receiver.firsts.count) events came again")

@@ -111,5 +111,13 @@ enum MetricHelp {
             "Whole days until the certificate in use expires.",
         "belfry_tls_reloads_total":
             "New certificates that were taken or refused.",
+        "belfry_webhook_attempts_total":
+            "Requests to webhooks, by their result.",
+        "belfry_webhook_event_age_seconds":
+            "Seconds from an event to its delivery to a webhook.",
+        "belfry_webhook_events_dropped_total":
+            "Events that a webhook never got, because they were too old or too many.",
+        "belfry_webhooks_paused_total":
+            "Webhooks paused because their receiver failed for three days, or is gone.",
     ]
 }

@@ -92,6 +92,7 @@ final class HistogramSeries: Series, TimerHandler {
     /// The timers for the age of something; all others are for durations.
     private static let ages: Set = [
         "belfry_push_delivery_seconds", "belfry_batch_age_seconds", "belfry_schedule_late_seconds",
+        "belfry_webhook_event_age_seconds",
     ]
 
     private static func bounds(of metric: String) -> [Double] { ages.contains(metric) ? ageBounds : durationBounds }

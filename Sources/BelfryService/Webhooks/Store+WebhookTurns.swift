@@ -45,7 +45,7 @@ extension Store {
         }
     }
 
-    private static var numberedMax: Int { 1_000 }
+    private static var numberedMax: Int { 200 }
 
     /// Leases receivers that are due, those that have waited longest first.
     func claimWebhooks(within budget: WebhookBudget, until end: Instant) async throws -> [WebhookClaim] {

@@ -26,16 +26,19 @@ extension WriteSession {
     ///
     /// - Parameter reason: why they are inactive.
     func tell(
-        _ kind: WebhookEvent.Kind, _ devices: [Key<Device>], on platform: Key<Platform>, because reason: String? = nil
+        _ kind: WebhookEvent.Kind, _ devices: @autoclosure () -> [Key<Device>], on platform: Key<Platform>,
+        because reason: String? = nil
     ) throws {
-        guard !devices.isEmpty, listeners.wants(kind), let platform = try platformRow(platform),
+        guard listeners.wants(kind) else { return }
+        let devices = devices()
+        guard !devices.isEmpty, let platform = try platformRow(platform),
             listeners.wants(kind, platform.applicationKey)
         else { return }
         for row in try prepared(DirectoryStatements.byKeys).all(SQLKeys(devices), as: DeviceRow.init) {
             let device = row.device(naming: secrets.naming, topicNames: [])
             try tell(kind, of: platform.applicationKey, about: device.uuid.lowercased) { json in
-                json.uuid("device_id", device.uuid)
-                json.uuid("platform_id", platform.uuid)
+                json.uuid("device_uuid", device.uuid)
+                json.uuid("platform_uuid", platform.uuid)
                 json.string("platform_type", platform.kind.rawValue)
                 json.string("user_id", device.customUserID)
                 if let reason { json.string("reason", reason) }
@@ -59,7 +62,7 @@ extension WriteSession {
     ) throws {
         guard listeners.wants(kind), let platform = try platformRow(platform) else { return }
         try tell(kind, of: platform.applicationKey, about: platform.uuid.lowercased) { json in
-            json.uuid("platform_id", platform.uuid)
+            json.uuid("platform_uuid", platform.uuid)
             json.string("platform_type", platform.kind.rawValue)
             json.string("name", platform.name)
             more(&json)
@@ -97,7 +100,7 @@ extension WriteSession {
                 json.string("settled_at", settledAt.text)
                 json.integer("devices", Int64(receipt.devices))
                 json.integers(
-                    "answers", receipt.counts.map { ($0.key.name, Int64($0.value)) }.sorted { $0.0 < $1.0 })
+                    "counts", receipt.counts.map { ($0.key.name, Int64($0.value)) }.sorted { $0.0 < $1.0 })
             }
         }
     }
@@ -113,8 +116,8 @@ extension WriteSession {
             let subject = "\(push.lowercased) \(some.first?.lowercased ?? "")"
             try tell(report.event, of: platform.applicationKey, about: subject) { json in
                 json.uuid("receipt_id", push)
-                json.uuid("platform_id", platform.uuid)
-                json.strings("device_ids", some.map(\.lowercased))
+                json.uuid("platform_uuid", platform.uuid)
+                json.strings("device_uuids", some.map(\.lowercased))
             }
         }
     }
@@ -144,7 +147,7 @@ extension WriteSession {
 
     func tell(_ job: ImportJob) throws {
         try tell(.importFinished, of: job.applicationKey, about: job.uuid.lowercased) { json in
-            json.uuid("import_id", job.uuid)
+            json.uuid("import_uuid", job.uuid)
             json.string("state", job.state == .failed ? "failed" : "completed")
             json.string("reason", job.reason.isEmpty ? nil : job.reason)
             json.bool("dry_run", job.source.isDryRun)

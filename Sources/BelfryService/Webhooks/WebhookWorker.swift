@@ -43,6 +43,7 @@ package struct WebhookWorker: Service {
         self.keptMax = Int64(keptMax)
         self.random = random
         self.logger = logger
+        WebhookMetric.declare()
     }
 
     /// Ends once the requests under way have their answers.
@@ -160,6 +161,11 @@ enum WebhookMetric {
     private static let ages = Timer(label: "belfry_webhook_event_age_seconds")
     private static let dropped = Counter(label: "belfry_webhook_events_dropped_total")
     private static let paused = Counter(label: "belfry_webhooks_paused_total")
+
+    /// Makes all series, so that the page shows them from the start with 0.
+    static func declare() {
+        precondition(!attempts.isEmpty, "a series for each result: \(ages), \(dropped), \(paused)")
+    }
 
     static func note(_ result: WebhookTurn.Result, of attempts: [WebhookTurn.Attempt], at now: Instant) {
         for attempt in attempts {

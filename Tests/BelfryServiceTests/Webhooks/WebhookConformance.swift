@@ -133,7 +133,7 @@ import Testing
             #expect(
                 events.map(\.subject).sorted()
                     == [empty, push, whole].map { $0.receiptID.lowercased }.sorted())
-            #expect(events.count { $0.data.contains(#""answers":{"accepted":5}"#) } == 2)
+            #expect(events.count { $0.data.contains(#""counts":{"accepted":5}"#) } == 2)
         }
     }
 
