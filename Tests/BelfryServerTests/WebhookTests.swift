@@ -106,7 +106,7 @@ extension TestServer {
 extension CrashTests {
     @Suite struct WebhookKillTests {
         private static let devices = 60
-        private static let rounds = 6
+        private static let rounds = 10
 
         @Test(.timeLimit(.minutes(20)))
         func `killed nodes lose no event and keep the order`() async throws {
@@ -151,7 +151,7 @@ extension CrashTests {
                 try await group.waitForAll()
             }
             end.raise()
-            #expect(try await kills >= 3)
+            #expect(try await kills >= 2, "it was over too soon")
             try await eventually("all events are there", within: .seconds(600)) {
                 receiver.firsts.count >= devices * rounds
             }

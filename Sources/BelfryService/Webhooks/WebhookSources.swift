@@ -34,7 +34,10 @@ extension WriteSession {
         guard !devices.isEmpty, let platform = try platformRow(platform),
             listeners.wants(kind, platform.applicationKey)
         else { return }
-        for row in try prepared(DirectoryStatements.byKeys).all(SQLKeys(devices), as: DeviceRow.init) {
+        let rows = try prepared(DirectoryStatements.byKeys).all(SQLKeys(devices)) { row in
+            try readable { try DeviceRow(row) }
+        }
+        for row in rows.compactMap(\.self) {
             let device = row.device(naming: secrets.naming, topicNames: [])
             try tell(kind, of: platform.applicationKey, about: device.uuid.lowercased) { json in
                 json.uuid("device_uuid", device.uuid)
@@ -52,8 +55,9 @@ extension WriteSession {
 
     // MARK: Platforms
 
+    /// nil where it cannot be read: then its events are left out, and what they would tell of is done.
     private func platformRow(_ platform: Key<Platform>) throws -> Platform? {
-        try prepared(PlatformStatements.byKey).first(platform, as: Platform.init)
+        try prepared(PlatformStatements.byKey).first(platform) { row in try readable { try Platform(row) } } ?? nil
     }
 
     /// - Parameter more: further members of the data.
@@ -89,7 +93,7 @@ extension WriteSession {
     func tellSettled() throws {
         guard !effects.settled.isEmpty else { return }
         let pushes = try prepared(WebhookSourceStatements.holdPushes).all(SQLKeys(effects.settled.sorted())) {
-            try? PushHead($0)
+            row in try readable { try PushHead(row) }
         }.compactMap(\.self).filter { listeners.wants(.pushSettled, $0.applicationKey) }
         for receipt in try db.receipts(of: pushes, at: now, DamagedRows { _, _ in }) {
             guard let settledAt = receipt.settledAt else { continue }
@@ -193,11 +197,13 @@ extension PushReport {
 }
 
 enum WebhookSourceStatements {
+    /// Without those whose progress says that they are not settled; the counts of others are read from their batches.
     static let holdPushes: SQLText = """
         SELECT id, receipt_id, application_id, lane, guarantee, accepted_at_ms, expires_at_ms
                /* webhook_sources.hold_pushes */
           FROM push
          WHERE id \(among: "$1")
+           AND NOT EXISTS (SELECT 1 FROM push_progress WHERE push_id = push.id AND settled_at_ms IS NULL)
          ORDER BY id
          \(SQLText.forNoKeyUpdate)
         """

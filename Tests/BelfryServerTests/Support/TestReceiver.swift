@@ -9,7 +9,7 @@ import Synchronization
 final class TestReceiver: Sendable {
     enum Manner: Sendable {
         case takes
-        /// Takes a part of what comes, and refuses the rest at random.
+        /// Refuses some messages once, at random.
         case moody
         case hangs
         /// A body that never ends.
@@ -27,6 +27,7 @@ final class TestReceiver: Sendable {
     let url: String
     private let channel: any Channel
     private let messages = Mutex<[Message]>([])
+    private let refused = Mutex<Set<String>>([])
     private let manner: Manner
 
     var taken: [Message] { messages.withLock { $0 } }
@@ -71,11 +72,12 @@ final class TestReceiver: Sendable {
 
     /// How a request is answered; what is taken is noted.
     fileprivate func answer(_ head: HTTPRequestHead, _ body: Data) -> Manner? {
-        if case .moody = manner, Int.random(in: 0..<4) == 0 { return nil }
+        let id = head.headers.first(name: "webhook-id") ?? ""
+        if case .moody = manner, Int.random(in: 0..<4) == 0, refused.withLock({ $0.insert(id).inserted }) { return nil }
         let json = (try? JSONSerialization.jsonObject(with: body)) as? [String: Any]
         let data = (json?["data"] as? [String: Any] ?? [:]).compactMapValues { $0 as? String }
         let message = Message(
-            path: head.uri, id: head.headers.first(name: "webhook-id") ?? "", type: json?["type"] as? String ?? "",
+            path: head.uri, id: id, type: json?["type"] as? String ?? "",
             data: data)
         messages.withLock { $0.append(message) }
         return manner
