@@ -21,6 +21,7 @@ extension CommandTests.AuditedCommandTests {
         "geofence show", "user list", "user show", "acrobits reporter list",
         "acrobits app-id list", "acrobits selector", "carma account list", "carma app list", "carma trigger list",
         "genero tokens", "gateway list", "publisher list", "gateway credential list", "audit",
+        "webhook list", "webhook deliveries", "webhook event", "webhook feed read",
     ]
     /// They take a second person. `CampaignAPITests` has them.
     private static let approving: Set = ["campaign approve"]
@@ -150,6 +151,29 @@ extension CommandTests.AuditedCommandTests {
         try await runner.run("admin user enable", "--email", "ann@a.example", leaves: "person.enable")
     }
 
+    private static func webhooks(of app: String, _ runner: AuditedCommandRunner) async throws {
+        try await runner.run(
+            "webhook create", "crm", "--app", app, "--url", "https://crm.invalid/", "--kinds", "*",
+            leaves: "webhook.create")
+        try await runner.run("webhook change", "crm", "--app", app, "--name", "all", leaves: "webhook.update")
+        try await runner.run("webhook rotate", "all", "--app", app, "--overlap", "0", leaves: "webhook.rotate")
+        try await runner.run("webhook test", "all", "--app", app, leaves: "webhook.test", endsWell: false)
+        let deliveries = try await runner.installation.run("webhook", "deliveries", "all", "--app", app)
+        #expect(deliveries.out.contains("webhook.test"), "\(deliveries)")
+        try await runner.run("webhook pause", "all", "--app", app, leaves: "webhook.pause")
+        let listed = try await runner.installation.run("webhook", "list", "--app", app)
+        #expect(listed.out.contains("crm.invalid") && listed.out.contains("paused"), "\(listed)")
+        try await runner.run("webhook resume", "all", "--app", app, leaves: "webhook.resume")
+        try await runner.run(
+            "webhook replay", "all", "--app", app, "--since", "2001-01-01T00:00:00Z", leaves: "webhook.replay")
+        try await runner.run("webhook delete", "all", "--app", app, leaves: "webhook.delete")
+        try await runner.run("webhook feed set", "--app", app, "--kinds", "device.gone", leaves: "feed.update")
+        let feed = try await runner.installation.run("webhook", "feed", "read", "--app", app)
+        #expect(feed.status == 0 && feed.out.isEmpty, "\(feed)")
+        let none = try await runner.installation.run("webhook", "test", "all", "--app", app)
+        #expect(none.status != 0 && none.err.contains("there is no webhook all"), "\(none)")
+    }
+
     /// Makes, changes and deletes the resources of an application.
     private static func resources(of app: String, _ runner: AuditedCommandRunner) async throws {
         func id(_ field: String, _ ended: Program.Ended) throws -> String {
@@ -205,6 +229,7 @@ extension CommandTests.AuditedCommandTests {
             try await runner.run(
                 "publisher enable", "ntfy", "--app", app, "--json", leaves: "open_endpoint.create"))
         try await runner.run("publisher disable", publisher, "--app", app, leaves: "open_endpoint.delete")
+        try await webhooks(of: app, runner)
         try await runner.run("device delete", device, "--app", app, leaves: "device.deactivate")
         try await runner.run("device erase", device, "--app", app, leaves: "device.erase")
 

@@ -40,6 +40,10 @@ import Testing
         "PATCH apps/:app_uuid/location-groups/:group_id": #"{"name":"taken"}"#,
         "PATCH apps/:app_uuid/users/:user_id": #"{"language":"fr"}"#,
         "POST apps/:app_uuid/users/:user_id/merge": #"{"into":"taken"}"#,
+        "POST apps/:app_uuid/webhooks": #"{"name":"taken","url":"https://taken.example/","kinds":["*"]}"#,
+        "PATCH apps/:app_uuid/webhooks/:webhook_uuid": #"{"name":"taken"}"#,
+        "POST apps/:app_uuid/webhooks/:webhook_uuid/replay": #"{"since":"2001-01-01T00:00:00Z"}"#,
+        "PUT apps/:app_uuid/feed": #"{"kinds":["*"]}"#,
         "POST apps/:app_uuid/open-endpoints": #"{"kind":"genero"}"#,
         "POST platforms/:platform_uuid/gateway-credentials":
             #"{"fingerprint":"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"}"#,

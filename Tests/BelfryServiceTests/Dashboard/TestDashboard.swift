@@ -169,6 +169,7 @@ struct TestContents {
     let importJob: ImportJob
     let tenant: UUID
     let webPushEndpoint: WebPushEndpoint
+    let webhook: SampleWebhook
 
     init(_ dashboard: TestDashboard, text: String, of tenant: Key<Tenant> = Tenant.first) async throws {
         let (store, admin, author) = (dashboard.store, dashboard.admin, TestDashboard.author)
@@ -212,6 +213,8 @@ struct TestContents {
             from: ImportJob.Source(format: .csv, mapping: text, platform: nil, isDryRun: false), position: 0, by: text)
         webPushEndpoint = try await store.create(
             NewWebPushEndpoint(), keyHash: SecretHash.of("\(application.key)"), for: device, of: application.key)
+        webhook = try await SampleWebhook(
+            text, of: application, in: store, sealedBy: dashboard.services.vault)
         try await self.tenant = store.tenant(tenant)?.uuid ?? UUID()
         try await store.park(platform.key, Parking(cause: .operator, detail: text, since: dashboard.clock.now))
     }
@@ -227,6 +230,7 @@ struct TestContents {
             ("session_id", "999"), ("import_id", importJob.uuid.lowercased),
             ("tenant_uuid", tenant.lowercased), ("template", template.name.percentEncoded),
             ("campaign", campaign.name.percentEncoded), ("endpoint_id", "\(webPushEndpoint.key)"),
+            ("webhook_uuid", webhook.webhook.uuid.lowercased), ("event_id", webhook.event.id),
         ]
         return names.reduce(path.isEmpty ? "" : "/" + path) { $0.replacing(":\($1.0)", with: $1.1) }
     }

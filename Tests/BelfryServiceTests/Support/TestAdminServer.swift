@@ -13,6 +13,7 @@ struct TestAdminServer {
     let store: SQLiteStore
     let clock = ManualClock()
     let vault = PlaintextVault()
+    let shares: ConcurrencyLimiter
     var routes: AdminRoutes { didSet { built = BuiltResponder() } }
     private var built = BuiltResponder()
     let admin: AdminService
@@ -26,6 +27,7 @@ struct TestAdminServer {
         store = try SQLiteStore.temporary(clock: clock, quotas: quotas)
         let credentials = PlaintextCredentials(vault: vault, end: credentialsEnd.map { [now = clock.now] in now + $0 })
         let services = Services(store, vault: vault, clock: clock, credentials: credentials)
+        shares = services.shares
         routes = AdminRoutes(services, server: FakeServer())
         admin = services.admin
         channels = services.channels
@@ -116,6 +118,7 @@ struct TestAdminServer {
         let carmaTrigger: CarmaTrigger
         let importJob: ImportJob
         let webPushEndpoint: WebPushEndpoint
+        let webhook: SampleWebhook
 
         init(named name: String, of tenant: Key<Tenant>, in server: TestAdminServer) async throws {
             let store = server.store
@@ -175,6 +178,8 @@ struct TestAdminServer {
             try await store.edit(application.key, ApplicationEdit(webPush: .on))
             webPushEndpoint = try await store.create(
                 NewWebPushEndpoint(), keyHash: SecretHash.of(name), for: device, of: application.key)
+            webhook = try await SampleWebhook(
+                "\(name).example", of: application, in: store, sealedBy: server.vault)
             credential = try await store.createGatewayCredential(
                 SecretHash.of(name), expiresAt: nil, on: platform.key)
         }
@@ -199,6 +204,7 @@ struct TestAdminServer {
                 "geofence_id": "\(geofence.key)", "user_id": user.id, "endpoint_id": "\(endpoint.key)",
                 "credential_id": "\(credential.key)", "app_id": "phone",
                 "web_push_endpoint_id": "\(webPushEndpoint.key)",
+                "webhook_uuid": webhook.webhook.uuid.lowercased, "event_id": webhook.event.id,
                 "account_id": "\(carmaAccount.key)", "carma_app_id": "\(carmaApp.key)",
                 "trigger_id": "\(carmaTrigger.key)", "selector": "S1", "import_id": importJob.uuid.lowercased,
                 "channel_id": channel.id.replacing("/", with: "%2F").replacing("+", with: "%2B"),
@@ -211,6 +217,7 @@ struct TestAdminServer {
                 application.uuid.lowercased, platform.uuid.lowercased, device.uuid.lowercased,
                 push.receiptID.lowercased, key.id, schedule.key.id, tenant.uuid.lowercased,
                 importJob.uuid.lowercased, person.email.text,
+                webhook.webhook.uuid.lowercased,
             ]
         }
     }
