@@ -6,7 +6,7 @@ import subprocess
 import uuid
 from urllib.parse import quote
 
-from workspace import ROOT, Workspace, pem
+from workspace import ROOT, Workspace, free_port, pem
 
 
 def admin_api(workspace):
@@ -111,6 +111,26 @@ def publishers(workspace):
     workspace.environment["KEY"] = json.loads(cli(workspace, "publisher", "enable", "ntfy", "--app", workspace.app, "--json"))["key"]
 
 
+def webhooks(workspace):
+    """The receiver of the document with its library, and two events."""
+    tools = ROOT / ".build-senders" / "webhooks"
+    if not (tools / "complete").exists():
+        subprocess.run(["python3", "-m", "venv", "--clear", tools], check=True)
+        subprocess.run([tools / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", "standardwebhooks==1.1.0"], check=True)
+        (tools / "complete").touch()
+    workspace.serve()
+    workspace.environment["PATH"] = f"{tools}/bin:{workspace.environment['PATH']}"
+    workspace.write("receiver.py", re.search(r"```python\n(.*?)```", (ROOT / "docs" / "Webhooks.md").read_text(), re.S)[1])
+    feed, events = f"apps/{workspace.app}/feed", []
+    workspace.server.admin("PUT", feed, {"kinds": ["device.registered"]})
+    for token in ("ab", "cd"):
+        workspace.server.admin("POST", f"apps/{workspace.app}/devices", {
+            "platform_uuid": workspace.platforms["ios"]["platform_uuid"], "registration_token": token * 32})
+    while len(events) < 2:
+        events = workspace.server.admin("GET", f"{feed}?wait=1")["events"]
+    workspace.words |= {"evt_17": events[0]["id"], "evt_18": events[1]["id"], "9009": str(free_port())}
+
+
 def providers(workspace):
     workspace.serve()
     workspace.write("workload.json", json.dumps({
@@ -148,7 +168,7 @@ SETUPS = {
     "README.md": Workspace.alone, "docs/SDK.md": Workspace.alone, "docs/Simulators.md": Workspace.alone, "docs/Pushing.md": pushing, "docs/Audiences.md": pushing, "docs/Campaigns.md": pushing,
     "docs/AdminAPI.md": admin_api, "docs/Senders.md": senders, "docs/Events.md": Workspace.serve, "docs/WebPushEndpoints.md": Workspace.serve, "docs/Dashboard.md": dashboard,
     "docs/Migration.md": migration, "docs/Providers.md": providers, "docs/compatibility/acrobits.md": acrobits, "docs/compatibility/carma.md": carma,
-    "docs/compatibility/genero.md": genero, "docs/Gateways.md": gateways, "docs/Publishers.md": publishers, "BelfryKit/Sources/BelfryKit/BelfryKit.docc/FirstPush.md": Workspace.serve,
+    "docs/compatibility/genero.md": genero, "docs/Gateways.md": gateways, "docs/Publishers.md": publishers, "docs/Webhooks.md": webhooks, "BelfryKit/Sources/BelfryKit/BelfryKit.docc/FirstPush.md": Workspace.serve,
 }
 #: Variables of single commands.
 OTHERS = {"docs/AdminAPI.md": admin_api_others, "docs/Pushing.md": pushing_others}

@@ -77,7 +77,7 @@ import Testing
         (#"{"name":"a","url":"https://a.example"}"#, "kinds"),
         (#"{"name":"a","url":"https://a.example","kinds":[]}"#, "kinds"),
         (#"{"name":"a","url":"https://a.example","kinds":["push"]}"#, "push.settled"),
-        (#"{"name":"a","url":"ftp://a.example","kinds":["*"]}"#, "https://"),
+        (#"{"name":"a","url":"ftp://a.example","kinds":["*"]}"#, "has to begin with"),
         (#"{"name":"a","url":"https://a.example","kinds":["*"],"secret":"whsec_AAAA"}"#, "24 to 64 bytes"),
         (#"{"name":"a","url":"https://a.example","kinds":["*"],"events":[]}"#, "'events'"),
     ])
@@ -152,7 +152,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("after=9", "newest event of this feed, 0"), ("after=x", "'after'"), ("after=-1", "'after'"),
+        ("after=9", "newest event of this feed, 0"), ("after=x", "after was not issued"),
+        ("after=-1", "after was not issued"),
         ("limit=0", "1 to 1000"), ("limit=1001", "1 to 1000"), ("wait=31", "0 to 30"),
         ("kinds=push.settled", "does not keep"), ("kinds=push", "push.settled"), ("cursor=0", "'cursor'"),
     ])
