@@ -137,7 +137,7 @@ import Testing
         #expect(one.text.contains("u3") && !one.text.contains("u1") && one["next"] == .string("5"), "\(one)")
     }
 
-    @Test func `an event is shown as the feed and webhooks have it`() async throws {
+    @Test func `an event is shown as receivers get it`() async throws {
         let fixture = try await Fixture()
         _ = try await fixture.send(.put, "feed", #"{"kinds":["*"]}"#)
         let event = try await fixture.tell(.userDeleted, "emma")
