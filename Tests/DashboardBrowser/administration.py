@@ -140,3 +140,23 @@ def geofence(installation, browser, app):
     data, = installation.rows("SELECT data FROM geofence")[0]
     assert json.loads(data)["ios"]["alertBody"] == "Welcome to the market", data
     did("a geofence is created at a location")
+
+
+def webhook(installation, browser, app):
+    """A webhook whose receiver is not there is made, tested and paused."""
+    browser.open(f"/dashboard/apps/{app}/webhooks")
+    browser.fill("name", "crm")
+    browser.fill("url", "https://crm.invalid/belfry")
+    browser.press("Create")
+    assert "is empty" in browser.text(), browser.text()
+    browser.script("document.querySelector('[name=\"push.settled\"]').checked = true")
+    browser.press("Create")
+    assert browser.fact("Secret").startswith("whsec_")
+    browser.press("Done")
+    browser.press("Send a test")
+    assert "The receiver did not take the test" in browser.text(), browser.text()
+    assert "webhook.test" in browser.text(), browser.text()
+    browser.press("Pause")
+    assert "events wait until you resume" in browser.text(), browser.text()
+    assert installation.rows("SELECT name, paused FROM webhook") == [("crm", "asked")]
+    did("a webhook is made with its secret, tested, and paused")
