@@ -41,6 +41,9 @@ import Testing
         let changed = try await fixture.send(.patch, path, #"{"kinds":["*"],"name":"all"}"#)
         #expect(changed["name"] == .string("all") && changed["url"] == .string("https://crm.example/"), "\(changed)")
         #expect(changed["secret"] == nil && changed.text.contains("campaign.finished"))
+        for body in ["{}", #"{"name":null}"#, #"{"secret":"\#(WebhookSecret().text)"}"#, #"{"url":"http://"}"#] {
+            #expect(try await fixture.send(.patch, path, body).status == 400, "\(body)")
+        }
         let test = try await fixture.send(.post, "\(path)/test")
         #expect(test["delivered"] == .bool(false) && test["fault"] == .string("this process sends no messages"))
         let deliveries = try await fixture.send(.get, "\(path)/deliveries")
@@ -70,6 +73,10 @@ import Testing
         let given = try await fixture.send(.post, "\(path)/rotate", #"{"secret":"\#(own)","overlap_seconds":0}"#)
         #expect(given["secret"] == .string(own), "\(given)")
         #expect(try await fixture.send(.get, path)["secret"] == nil)
+        for seconds in ["-1", "604801", "9223372036854775807"] {
+            let refused = try await fixture.send(.post, "\(path)/rotate", #"{"overlap_seconds":\#(seconds)}"#)
+            #expect(refused.status == 400 && refused.text.contains("overlap_seconds"), "\(refused)")
+        }
     }
 
     @Test(arguments: [
