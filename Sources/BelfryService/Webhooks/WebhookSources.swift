@@ -151,7 +151,7 @@ extension WriteSession {
 
     func tell(_ job: ImportJob) throws {
         try tell(.importFinished, of: job.applicationKey, about: job.uuid.lowercased) { json in
-            json.uuid("import_uuid", job.uuid)
+            json.uuid("import_id", job.uuid)
             json.string("state", job.state == .failed ? "failed" : "completed")
             json.string("reason", job.reason.isEmpty ? nil : job.reason)
             json.bool("dry_run", job.source.isDryRun)
