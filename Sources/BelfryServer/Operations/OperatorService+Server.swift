@@ -9,7 +9,7 @@ extension OperatorService {
             Services(
                 store: store, vault: dependencies.vault, clock: dependencies.clock,
                 credentials: CredentialsService(dependencies: dependencies), passwords: ScryptPasswords(),
-                pushObserver: AcceptedPushCounter()),
+                pushObserver: AcceptedPushCounter(), webhookPoster: WebhookCaller(dependencies.routes)),
             systemUser: SystemUser.name)
     }
 
