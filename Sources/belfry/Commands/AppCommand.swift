@@ -125,6 +125,15 @@ struct AppCommand: AsyncParsableCommand {
                 "Whether devices get endpoints for application servers that speak Web Push; vapid: which have to prove who they are.",
                 valueName: "off|on|vapid"))
         var webPushEndpoints: String?
+        @Option(
+            help: ArgumentHelp(
+                "Whether only messages are taken that are encrypted for each device.", valueName: "true|false"))
+        var encryptedOnly: Bool?
+        @Option(
+            help: ArgumentHelp(
+                "What a device shows if it cannot decrypt a message; empty for the default, \(EncryptedContent.alertByDefault).",
+                valueName: "text"))
+        var encryptedAlert: String?
 
         func validate() throws {
             guard quietHours != nil || quietThen == nil && quietZone == nil else {
@@ -144,10 +153,12 @@ struct AppCommand: AsyncParsableCommand {
             edit["ignores_unknown_fields"] = ignoreUnknownFields.map(JSONValue.bool)
             edit["campaign_approval"] = campaignApproval.map(JSONValue.bool)
             edit["web_push_endpoints"] = webPushEndpoints.map(JSONValue.string)
+            edit["encrypted_only"] = encryptedOnly.map(JSONValue.bool)
+            edit["encrypted_alert"] = encryptedAlert.map(JSONValue.string)
             guard !edit.isEmpty else {
                 throw ValidationError(
-                    "give --name, --description, --ignore-unknown-fields, --quiet-hours, --cap, --campaign-approval or "
-                        + "--web-push-endpoints")
+                    "give --name, --description, --ignore-unknown-fields, --quiet-hours, --cap, --campaign-approval, "
+                        + "--web-push-endpoints, --encrypted-only or --encrypted-alert")
             }
             let edited: Admin.ApplicationReply = try await backend.withBackend {
                 try await $0.app(app).answer("PATCH", "", edit)
@@ -160,6 +171,7 @@ struct AppCommand: AsyncParsableCommand {
                 ("caps", edited.caps.map(\.words).joined(separator: " ")),
                 ("campaign_approval", String(edited.campaign_approval)),
                 ("web_push_endpoints", edited.web_push_endpoints),
+                ("encrypted_only", String(edited.encrypted_only)), ("encrypted_alert", edited.encrypted_alert),
             ])
         }
 
