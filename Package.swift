@@ -76,7 +76,7 @@ let providers = [
         client: ["Client", "ExternalAccount", "Message", "Answer"],
         simulator: ["Simulator", "SimulatorMessage", "SimulatorIdentities"]),
     Provider(
-        name: "WebPush", needs: outbound + ["KeyFiles", nioCore, nioPosix, nioHTTP1, crypto],
+        name: "WebPush", needs: outbound + ["KeyFiles", "MessageEncryption", nioCore, nioPosix, nioHTTP1, crypto],
         client: ["Client", "Message", "VAPID"], simulator: ["Simulator", "SimulatorMessage"]),
     Provider(name: "HMS", needs: outbound + ["KeyFiles", cryptoExtras], client: ["Client", "Message"]),
     Provider(name: "WNS", needs: outbound + [nioHTTP1]),
@@ -117,6 +117,7 @@ let package = Package(
         .library(name: "HTTP2Client", targets: ["HTTP2Client", "Tunnel"]),
         .library(name: "Tunnel", targets: ["Tunnel"]),
         .library(name: "PostgreSQL", targets: ["PostgreSQL"]),
+        .library(name: "MessageEncryption", targets: ["MessageEncryption"]),
     ] + providers.map { .library(name: $0.name, targets: [$0.name] + $0.interface) },
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
@@ -167,6 +168,10 @@ let package = Package(
             "Outbound",
             ["DNS", "HTTP2Client", "KeyFiles", "Tunnel", nioCore, nioPosix, nioHTTP1, nioSSL, logging]),
         module("PostgreSQL", ["CPostgreSQL"]),
+        // Apps and back ends have it too, so it is in their package.
+        .target(
+            name: "MessageEncryption", dependencies: [crypto], path: "BelfryKit/Sources/MessageEncryption",
+            swiftSettings: settings),
 
         // Layer 2: the service, which is below, and the adapters.
         part(
@@ -221,9 +226,8 @@ let package = Package(
         tests(
             "OutboundTests",
             [
-                "KeyFiles", "Outbound", "DNS", "HTTP2Client", "WebPush", "WNS", "MPNS", "ADM", "PAP", "Webhook",
-                nioCore, nioPosix,
-                nioHTTP1, crypto,
+                "KeyFiles", "MessageEncryption", "Outbound", "DNS", "HTTP2Client", "WebPush", "WNS", "MPNS", "ADM",
+                "PAP", "Webhook", nioCore, nioPosix, nioHTTP1, crypto,
             ]),
         tests("FCMTests", ["FCM", "HTTP2Client", "Outbound", cryptoExtras]),
         tests("GCMTests", ["GCM", "Outbound", nioHTTP1]),

@@ -6,21 +6,22 @@ import NIOHTTP1
 import Outbound
 import Testing
 
+@testable import MessageEncryption
 @testable import WebPush
 
 private func bytes(_ text: String) -> [UInt8] { Base64.decode(text.utf8, isExact: true) ?? [] }
 
-@Suite struct WebPushCipherTests {
+@Suite struct MessageCipherTests {
     /// Source: RFC 8291 Appendix A.
     @Test func `the example of RFC 8291 comes out byte for byte`() throws {
-        let subscription = try WebPushSubscription(
-            endpoint: "https://push.example.net/push/JzLQ3raZJfFBR0aqvOMsLrt54w4rJUsV",
+        let keys = try DeviceKeys(
             p256dh: "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
             auth: "BTBZMqHH6r4Tts7J_aSIgg")
         let ephemeral = try P256.KeyAgreement.PrivateKey(
             rawRepresentation: bytes("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw"))
-        let body = try WebPushCipher(for: subscription, ephemeral: ephemeral, salt: bytes("DGv6ra1nlYgDCS1FRnbzlw"))
-            .seal(Array("When I grow up, I want to be a watermelon".utf8))
+        let cipher = MessageCipher(
+            publicKey: keys.publicKey, secret: keys.secret, ephemeral: ephemeral, salt: bytes("DGv6ra1nlYgDCS1FRnbzlw"))
+        let body = try cipher.seal(Array("When I grow up, I want to be a watermelon".utf8))
         #expect(
             Base64.encode(body)
                 == "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN"

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTP2Client
+import MessageEncryption
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -97,7 +98,7 @@ extension WebPushMessage {
     /// The body of the request: the payload, encrypted for one browser with a fresh key pair.
     public func body(for subscription: WebPushSubscription) throws(WebPushError) -> [UInt8] {
         do {
-            return try WebPushCipher(for: subscription).seal(payload)
+            return try MessageCipher(publicKey: subscription.publicKey, secret: subscription.authSecret).seal(payload)
         } catch {
             throw WebPushError("p256dh is not a point of P-256")
         }
@@ -137,7 +138,7 @@ struct WebPushRequests: Sendable {
         var places: [Int] = []
         for (place, subscription) in subscriptions.enumerated() {
             let payload = payloads?[subscriptions.startIndex + place] ?? message.payload
-            guard let body = message.sealed?.bytes ?? (try? WebPushCipher(for: subscription).seal(payload)) else {
+            guard let body = message.sealed?.bytes ?? (try? MessageCipher(publicKey: subscription.publicKey, secret: subscription.authSecret).seal(payload)) else {
                 continue
             }
             batch.append(url: subscription.endpoint, body: body)

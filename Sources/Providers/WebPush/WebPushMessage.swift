@@ -1,7 +1,7 @@
-import Crypto
 import FoundationEssentials
 import HTTP2Client
 import KeyFiles
+import MessageEncryption
 import Outbound
 
 /// The part of a push that is the same for all browsers.
@@ -27,10 +27,8 @@ public struct WebPushMessage: Sendable, Hashable {
         }
     }
 
-    /// The header of the coding, the delimiter and the tag. Source: RFC 8291 §4.
-    static let overheadBytes = 16 + 4 + 1 + 65 + 1 + 16
     /// The most bytes of a payload, so that its message has the 4,096 bytes that every service has to take. Source: RFC 8030 §7.2.
-    public static let payloadBytesMax = 4_096 - overheadBytes
+    public static let payloadBytesMax = 4_096 - MessageCipher.overheadBytes
     /// Source: RFC 8030 §5.4.
     public static let topicBytesMax = 32
 
@@ -248,121 +246,5 @@ struct SubscriptionScanner {
             }
         }
         return nil
-    }
-}
-
-/// Encrypts one message for one browser. Source: RFC 8291.
-///
-/// The key agreement is expensive: two multiplications on the curve for each message, which needs its own key pair. The
-/// rest is a dozen hashes.
-struct WebPushCipher {
-    /// The header says 4,096 whatever the message, so that it does not reveal the length. Source: RFC 8291 §4.
-    static let recordBytes: UInt32 = 4_096
-
-    private let subscription: WebPushSubscription
-    private let ephemeral: P256.KeyAgreement.PrivateKey
-    private let salt: [UInt8]
-
-    /// - Parameters:
-    ///   - ephemeral: never to be used for a second message.
-    init(
-        for subscription: WebPushSubscription,
-        ephemeral: P256.KeyAgreement.PrivateKey = newKey(),
-        salt: [UInt8] = randomSalt()
-    ) {
-        self.subscription = subscription
-        self.ephemeral = ephemeral
-        self.salt = salt
-    }
-
-    /// Throws when the subscription's key is not on the curve.
-    func seal(_ plaintext: [UInt8]) throws -> [UInt8] {
-        let senderKey = Array(ephemeral.publicKey.x963Representation)
-        let coding = ContentCoding(secret: try secret(with: senderKey), salt: salt)
-        var body: [UInt8] = []
-        body.reserveCapacity(WebPushMessage.overheadBytes + plaintext.count)
-        coding.writeHeader(recordBytes: Self.recordBytes, keyID: senderKey, to: &body)
-        try coding.writeRecord(plaintext, to: &body)
-        return body
-    }
-
-    /// Source: RFC 8291 §3.4.
-    private func secret(with senderKey: [UInt8]) throws -> SymmetricKey {
-        let receiver = try P256.KeyAgreement.PublicKey(x963Representation: subscription.publicKey)
-        var info = Self.infoPrefix
-        info.reserveCapacity(info.count + 130)
-        info += subscription.publicKey
-        info += senderKey
-        return try ephemeral.sharedSecretFromKeyAgreement(with: receiver).hkdfDerivedSymmetricKey(
-            using: SHA256.self, salt: subscription.authSecret, sharedInfo: info, outputByteCount: 32)
-    }
-
-    private static let infoPrefix = Array("WebPush: info\0".utf8)
-
-    /// Tests candidates; one in 2³² fails. swift-crypto's own way also signs with the new key and verifies that, which
-    /// costs more than the agreement. Source: FIPS 186-4, B.4.2.
-    static func newKey() -> P256.KeyAgreement.PrivateKey {
-        while true {
-            let candidate = SymmetricKey(size: .bits256)
-            if let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: candidate) { return key }
-        }
-    }
-
-    static func randomSalt() -> [UInt8] {
-        var generator = SystemRandomNumberGenerator()
-        return withUnsafeBytes(of: (generator.next(), generator.next())) { Array($0) }
-    }
-}
-
-/// The content coding aes128gcm: a header, then records that are encrypted one by one.
-///
-/// Source: RFC 8188. Web Push uses one record, and the sender's public key as the key id.
-struct ContentCoding {
-    static let tagBytes = 16
-
-    private let key: SymmetricKey
-    private let nonce: [UInt8]
-    private let salt: [UInt8]
-
-    /// Source: RFC 8188 §2.2, §2.3.
-    init(secret: SymmetricKey, salt: [UInt8]) {
-        let pseudorandom = HKDF<SHA256>.extract(inputKeyMaterial: secret, salt: salt)
-        key = HKDF<SHA256>.expand(pseudoRandomKey: pseudorandom, info: Self.keyInfo, outputByteCount: 16)
-        nonce = HKDF<SHA256>.expand(pseudoRandomKey: pseudorandom, info: Self.nonceInfo, outputByteCount: 12)
-            .withUnsafeBytes { Array($0) }
-        self.salt = salt
-    }
-
-    private static let keyInfo = Array("Content-Encoding: aes128gcm\0".utf8)
-    private static let nonceInfo = Array("Content-Encoding: nonce\0".utf8)
-
-    /// Source: RFC 8188 §2.1.
-    func writeHeader(recordBytes: UInt32, keyID: [UInt8], to body: inout [UInt8]) {
-        body += salt
-        for shift in [24, 16, 8, 0] as [UInt32] { body.append(UInt8(truncatingIfNeeded: recordBytes >> shift)) }
-        body.append(UInt8(keyID.count))
-        body += keyID
-    }
-
-    /// Source: RFC 8188 §2: a delimiter, 2 in the last record, and then zeros.
-    func writeRecord(
-        _ plaintext: some Collection<UInt8>, padding: Int = 0, sequence: UInt64 = 0, isLast: Bool = true,
-        to body: inout [UInt8]
-    ) throws {
-        var record: [UInt8] = []
-        record.reserveCapacity(plaintext.count + 1 + padding)
-        record += plaintext
-        record.append(isLast ? 2 : 1)
-        record.append(contentsOf: repeatElement(0, count: padding))
-        let sealed = try AES.GCM.seal(record, using: key, nonce: AES.GCM.Nonce(data: nonce(of: sequence)))
-        body.append(contentsOf: sealed.ciphertext)
-        body.append(contentsOf: sealed.tag)
-    }
-
-    private func nonce(of sequence: UInt64) -> [UInt8] {
-        guard sequence > 0 else { return nonce }
-        var nonce = nonce
-        for index in 0..<8 { nonce[11 - index] ^= UInt8(truncatingIfNeeded: sequence >> UInt64(index * 8)) }
-        return nonce
     }
 }
