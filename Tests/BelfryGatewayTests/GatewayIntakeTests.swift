@@ -81,4 +81,13 @@ import Testing
         let refused = told.withLock { $0 }
         #expect(refused.map(\.status) == [.invalidToken])
     }
+
+    @Test func `an application without plain text takes no records`() async throws {
+        let bench = try await Bench()
+        try await bench.store.edit(bench.platform.applicationKey, ApplicationEdit(takesEncryptedOnly: true))
+        let result = await bench.intake.take([bench.record(1)], on: bench.platform) { _ in }
+        #expect(result == GatewayIntake.Result(accepted: 0, fault: GatewayError(.processingError, identifier: 1)))
+        #expect(try await bench.pushes.isEmpty)
+        #expect(try await bench.store.allDevices().isEmpty)
+    }
 }

@@ -39,7 +39,7 @@ enum EncryptedSample {
         EncryptedSample.message(103), EncryptedSample.message(keyBytes: 64), EncryptedSample.message(recordBytes: 17),
         EncryptedSample.message(recordBytes: 100), "", "%", "bm8",
     ])
-    func `what cannot be ciphertext is refused with its device`(text: String) {
+    func `bytes that cannot be ciphertext are refused by device`(text: String) {
         let fault = #expect(throws: InvalidInput.self) {
             try EncryptedContent([Self.device: .string(text)])
         }

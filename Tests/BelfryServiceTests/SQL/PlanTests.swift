@@ -178,6 +178,8 @@ import Testing
         Plan(QuotaStatements.users, "USING COVERING INDEX app_user_public (application_id=?)"),
         Plan(AcrobitsStatements.appIDsNamed, "USING PRIMARY KEY (app_id=?)"),
         Plan(AcrobitsStatements.ofSelector, "INDEX acrobits_registration_selector (application_id=? AND selector=?)"),
+        Plan(EncryptionKeyStatements.of, "SEARCH device USING INTEGER PRIMARY KEY (rowid=?)"),
+        Plan(EncryptionKeyStatements.of, "SEARCH device_detail USING PRIMARY KEY (platform_id=? AND device_id=?)"),
         Plan(WebPushStatements.byHash, "INDEX sqlite_autoindex_web_push_endpoint_1 (key_hash=?)"),
         Plan(WebPushStatements.byHash, "SEARCH device USING INTEGER PRIMARY KEY (rowid=?)"),
         Plan(WebPushStatements.ofDevice, "INDEX web_push_endpoint_device (platform_id=? AND device_id=?)"),

@@ -173,6 +173,8 @@ import Testing
         Plan(QuotaStatements.users, "bigint, bigint", "using app_user_public"),
         Plan(AcrobitsStatements.appIDsNamed, "text", "using acrobits_app_id_pkey"),
         Plan(AcrobitsStatements.ofSelector, "bigint, text", "using acrobits_registration_selector"),
+        Plan(EncryptionKeyStatements.of, "bigint, bigint[]", "using device_pkey"),
+        Plan(EncryptionKeyStatements.of, "bigint, bigint[]", "using device_detail_pkey"),
         Plan(WebPushStatements.byHash, "bytea", "using web_push_endpoint_key_hash_key"),
         Plan(WebPushStatements.byHash, "bytea", "using device_pkey"),
         Plan(WebPushStatements.ofDevice, "bigint, bigint, bigint", "using web_push_endpoint_device"),
