@@ -15,6 +15,9 @@ enum News {
             folder: folder.appendingPathComponent("belfry"), signer: signed)
     }
 
+    /// Of a keychain group that the extension has too.
+    static let messageKeys = SecureEnclaveKeys(accessGroup: "ABCDE12345.org.example.news")
+
     static func belfry() -> Belfry? {
         guard let configuration else { return nil }
         return try? Belfry(configuration, identity: KeychainIdentity(), legacy: PCFInstallation(in: .standard))

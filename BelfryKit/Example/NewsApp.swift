@@ -9,7 +9,9 @@ import UserNotifications
     /// nil where the app group is missing; the app works without pushes then.
     private let belfry = News.belfry()
     private lazy var calls = belfry.map { belfry in
-        AppDelegateCalls(belfry) { token in Registration(token: token, topics: ["news"]) }
+        AppDelegateCalls(belfry) { token in
+            Registration(token: token, topics: ["news"], encryptionKeys: try? News.messageKeys.deviceKeys())
+        }
     }
 
     func application(

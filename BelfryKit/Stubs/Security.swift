@@ -17,6 +17,17 @@ public let kSecAttrAccount: CFString = "acct"
 public let kSecAttrAccessGroup: CFString = "agrp"
 public let kSecAttrAccessible: CFString = "pdmn"
 public let kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly: CFString = "cku"
+public final class SecAccessControl {}
+public struct SecAccessControlCreateFlags: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static let privateKeyUsage = Self(rawValue: 1 << 30)
+}
+public func SecAccessControlCreateWithFlags(
+    _ allocator: AnyObject?, _ protection: Any, _ flags: SecAccessControlCreateFlags,
+    _ error: UnsafeMutablePointer<CFError?>?
+) -> SecAccessControl? { nil }
+
 public let kSecValueData: CFString = "v_Data"
 public let kSecReturnData: CFString = "r_Data"
 public let errSecSuccess: OSStatus = 0

@@ -20,6 +20,13 @@ open class UNMutableNotificationContent: UNNotificationContent {
         get { words.body }
         set { words.body = newValue }
     }
+    open override var userInfo: [AnyHashable: Any] {
+        get { [:] }
+        set {}
+    }
+    open var sound: UNNotificationSound?
+    open var categoryIdentifier = ""
+    open var threadIdentifier = ""
     open override var attachments: [UNNotificationAttachment] {
         get { held }
         set { held = newValue }
@@ -27,6 +34,15 @@ open class UNMutableNotificationContent: UNNotificationContent {
 }
 
 open class UNNotificationTrigger: NSObject {}
+
+public struct UNNotificationSoundName: Sendable {
+    public init(_ rawValue: String) {}
+}
+
+open class UNNotificationSound: NSObject {
+    open class var `default`: UNNotificationSound { UNNotificationSound() }
+    public convenience init(named name: UNNotificationSoundName) { self.init() }
+}
 
 open class UNNotificationAttachment: NSObject {
     open var url: URL { URL(fileURLWithPath: "/") }

@@ -68,7 +68,7 @@ public struct AdminClient: Sendable {
         let schedule_id: String?
     }
 
-    private func send<Sent: Encodable, Answer: Decodable>(
+    func send<Sent: Encodable, Answer: Decodable>(
         _ method: String, _ path: String, _ body: Sent?, _ fields: [String: String] = [:]
     ) async throws(AdminError) -> Answer {
         let (data, response) = try await exchange(try request(method, path, body, fields))

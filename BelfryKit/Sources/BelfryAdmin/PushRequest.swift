@@ -51,6 +51,13 @@ public struct PushRequest: Codable, Sendable, Hashable {
         public var custom: [String: AdminJSON]?
         public var apns: Apple?
         public var web: Web?
+        /// A message for each device by its UUID, encrypted with its keys; goes with a badge alone.
+        public var encrypted: [String: String]?
+
+        public init(encrypted: [String: String], badge: Badge? = nil) {
+            self.encrypted = encrypted
+            self.badge = badge
+        }
 
         public init(
             title: String? = nil, body: String? = nil, image: String? = nil, link: String? = nil, sound: String? = nil,

@@ -1,4 +1,5 @@
 public import Foundation
+public import MessageEncryption
 
 /// The server's address, the platform of the app's devices, and the place where the SDK keeps its state.
 public struct BelfryConfiguration: Sendable {
@@ -45,13 +46,15 @@ public struct Registration: Sendable, Hashable, Codable {
     public var appVersion: String?
     /// The region that the device is set to, such as `CH`.
     public var country: String?
+    /// The keys that senders encrypt with: those of ``MessageKeys``. With nil the server keeps what it has.
+    public var encryptionKeys: DeviceKeys?
 
     public init(
         token: String, topics: Set<String> = [], user: String? = nil, alias: String? = nil, system: String = "ios",
         systemVersion: String? = nil, model: String? = nil, attributes: [String: String] = [:],
         language: String? = Locale.preferredLanguages.first, timeZone: String? = TimeZone.current.identifier,
         appVersion: String? = Bundle.main.object(forInfoDictionaryKey: "CFBundleShortVersionString") as? String,
-        country: String? = Locale.current.region?.identifier
+        country: String? = Locale.current.region?.identifier, encryptionKeys: DeviceKeys? = nil
     ) {
         self.token = token
         self.topics = Set(topics.map { $0.lowercased() })
@@ -65,6 +68,7 @@ public struct Registration: Sendable, Hashable, Codable {
         self.timeZone = timeZone
         self.appVersion = appVersion
         self.country = country
+        self.encryptionKeys = encryptionKeys
     }
 }
 

@@ -21,7 +21,7 @@ public enum MessageEncryptionError: Error, Sendable, Hashable {
 }
 
 /// The keys that messages for one device are encrypted with, which it registers. Source: RFC 8291 §3.
-public struct DeviceKeys: Sendable, Hashable {
+public struct DeviceKeys: Sendable, Hashable, Codable {
     /// An uncompressed point of P-256, 65 bytes.
     public let publicKey: [UInt8]
     /// 16 bytes.
@@ -73,6 +73,9 @@ public protocol AgreementKey {
 }
 
 extension P256.KeyAgreement.PrivateKey: AgreementKey {}
+#if canImport(CryptoKit)
+extension SecureEnclave.P256.KeyAgreement.PrivateKey: AgreementKey {}
+#endif
 
 extension AgreementKey {
     /// Decrypts a message of the coding aes128gcm with one record, in Base64 of either alphabet.

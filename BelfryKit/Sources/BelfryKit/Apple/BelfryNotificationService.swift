@@ -6,15 +6,17 @@ public import UserNotifications
 import FoundationNetworking
 #endif
 
-/// The base class of a notification service extension: downloads the picture that a push names, and notes that the push was received.
+/// The base class of a notification service extension: decrypts a push, downloads the picture that it names, and notes that it was received.
 ///
-/// A subclass gives ``configuration``, that of the app, with the folder of the app group.
+/// A subclass gives ``configuration``, that of the app, with the folder of the app group, and ``messageKeys``.
 open class BelfryNotificationService: UNNotificationServiceExtension {
     private var delivery: Delivery?
     private var work: Task<Void, Never>?
 
     /// The configuration of the app. With nil no push is noted.
     open var configuration: BelfryConfiguration? { nil }
+    /// The keys that the app has registered. With nil encrypted pushes show the text that stands in for theirs.
+    open var messageKeys: (any MessageKeys)? { nil }
 
     open override func didReceive(
         _ request: UNNotificationRequest, withContentHandler contentHandler: @escaping (UNNotificationContent) -> Void
@@ -24,7 +26,9 @@ open class BelfryNotificationService: UNNotificationServiceExtension {
         }
         let delivery = Delivery(content, contentHandler)
         self.delivery = delivery
-        let message = PushMessage(content.userInfo)
+        let decrypted = messageKeys.flatMap { DecryptedMessage(in: content.userInfo, by: $0) }
+        if let decrypted { content.show(decrypted) }
+        let message = PushMessage(content.userInfo, decrypted)
         let address = Self.attachment(in: content.userInfo)
         let reports = configuration.map { ExtensionReports($0) }
         work = Task { await BelfryNotificationService.complete(delivery, message, address, reports) }
@@ -95,15 +99,29 @@ private final class Delivery: @unchecked Sendable {
     }
 }
 
+extension UNMutableNotificationContent {
+    /// Replaces the text that stands in for the message.
+    fileprivate func show(_ message: DecryptedMessage) {
+        (title, body) = (message.title ?? "", message.body ?? "")
+        if let sound = message.sound {
+            self.sound = sound == "default" ? .default : UNNotificationSound(named: UNNotificationSoundName(sound))
+        }
+        if let category = message.category { categoryIdentifier = category }
+        if let thread = message.thread { threadIdentifier = thread }
+        userInfo = message.merged(into: userInfo)
+    }
+}
+
 extension PushMessage {
     /// nil for a push of another server.
-    init?(_ userInfo: [AnyHashable: Any]) {
+    init?(_ userInfo: [AnyHashable: Any], _ decrypted: DecryptedMessage? = nil) {
         guard let receiptID = userInfo["receiptId"] as? String else { return nil }
         let alert = (userInfo["aps"] as? [String: Any])?["alert"]
         let parts = alert as? [String: Any]
         self.init(
-            receiptID: receiptID, title: parts?["title"] as? String,
-            body: parts?["body"] as? String ?? alert as? String, link: userInfo["link"] as? String,
+            receiptID: receiptID, title: decrypted.map(\.title) ?? parts?["title"] as? String,
+            body: decrypted.map(\.body) ?? parts?["body"] as? String ?? alert as? String,
+            link: userInfo["link"] as? String,
             receivedAt: Int64(Date().timeIntervalSince1970 * 1_000))
     }
 }

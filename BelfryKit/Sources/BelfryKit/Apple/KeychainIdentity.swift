@@ -7,25 +7,38 @@ public import FoundationNetworking
 #endif
 
 /// The identity of a device in its keychain, in an item that no backup carries to another device.
-///
-/// Source: Apple, `kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`.
 public struct KeychainIdentity: DeviceIdentity {
-    private let service: String
-    private let accessGroup: String?
+    private let item: KeychainItem
 
     /// - Parameters:
     ///   - service: the name of the item.
     ///   - accessGroup: that the app shares with its extensions; nil for the app's own.
     public init(service: String = "belfry", accessGroup: String? = nil) {
-        self.service = service
-        self.accessGroup = accessGroup
+        item = KeychainItem(service: service, account: "device", accessGroup: accessGroup)
     }
 
     public func identity() throws -> UUID {
+        let value = try item.value { Data(UUID().uuidString.utf8) }
+        guard let identity = UUID(uuidString: String(decoding: value, as: UTF8.self)) else {
+            throw BelfryError.storage("keychain: no identity")
+        }
+        return identity
+    }
+}
+
+/// An item of the keychain that is made once, and that no backup carries to another device.
+///
+/// Source: Apple, `kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly`.
+struct KeychainItem: Sendable {
+    let service: String
+    let account: String
+    let accessGroup: String?
+
+    func value(orMake make: () throws -> Data) throws -> Data {
         if let known = try read() { return known }
-        let made = UUID()
+        let made = try make()
         var item = query
-        item[kSecValueData as String] = Data(made.uuidString.utf8)
+        item[kSecValueData as String] = made
         item[kSecAttrAccessible as String] = kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly
         let status = SecItemAdd(item as CFDictionary, nil)
         // An extension may have been faster.
@@ -34,7 +47,7 @@ public struct KeychainIdentity: DeviceIdentity {
         return made
     }
 
-    private func read() throws -> UUID? {
+    private func read() throws -> Data? {
         var item = query
         item[kSecReturnData as String] = true
         var found: CFTypeRef?
@@ -43,13 +56,13 @@ public struct KeychainIdentity: DeviceIdentity {
         guard status == errSecSuccess, let data = found as? Data else {
             throw BelfryError.storage("keychain: \(status)")
         }
-        return UUID(uuidString: String(decoding: data, as: UTF8.self))
+        return data
     }
 
     private var query: [String: Any] {
         var query: [String: Any] = [
             kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: service,
-            kSecAttrAccount as String: "device",
+            kSecAttrAccount as String: account,
         ]
         if let accessGroup { query[kSecAttrAccessGroup as String] = accessGroup }
         return query

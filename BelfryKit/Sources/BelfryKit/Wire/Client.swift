@@ -1,4 +1,5 @@
 import Foundation
+import MessageEncryption
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
@@ -67,6 +68,9 @@ struct Client: Sendable {
         members["time_zone"] = wish.timeZone.map(JSON.string)
         members["app_version"] = wish.appVersion.map(JSON.string)
         members["country"] = wish.country.map(JSON.string)
+        members["encryption_keys"] = wish.encryptionKeys.map { keys in
+            .object(["p256dh": .string(keys.p256dh), "auth": .string(keys.auth)])
+        }
         if !wish.attributes.isEmpty { members["attributes"] = .object(wish.attributes.mapValues(JSON.string)) }
         return members
     }
