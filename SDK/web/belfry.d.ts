@@ -20,8 +20,25 @@ export interface BelfryWish {
   attributes?: BelfryAttributes
   /** The version of the site, such as `5.10.2`. */
   appVersion?: string
+  /** Of `belfryEncryption.keys()`: senders encrypt messages for this browser with them. */
+  encryptionKeys?: BelfryEncryptionKeys
   /** What is shown when the subscription works. */
   welcome?: { title: string; body?: string; icon?: string }
+}
+
+export interface BelfryEncryptionKeys {
+  p256dh: string
+  auth: string
+}
+
+declare global {
+  /** Of `belfry-encryption.js`. */
+  var belfryEncryption: {
+    /** The keys of this browser, made once; the private one cannot be read by any script. */
+    keys(): Promise<BelfryEncryptionKeys>
+    /** The text of a message, from the member `encrypted` of a push. */
+    open(message: string): Promise<string>
+  }
 }
 
 /** Values by name, a list for a set; null removes one. */

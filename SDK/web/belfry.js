@@ -39,13 +39,13 @@ export class Belfry {
     return "serviceWorker" in navigator && "PushManager" in window && "Notification" in window
   }
 
-  subscribe({ topics, user, welcome, attributes, appVersion } = {}) {
+  subscribe({ topics, user, welcome, attributes, appVersion, encryptionKeys } = {}) {
     // Asked before anything is waited for: browsers want the click to be fresh.
     const asked = this.isSupported && Notification.requestPermission()
     return this.#alone(async () => {
       if (!asked) return this.#is("unsupported")
       if ((await asked) !== "granted") return this.#is("blocked")
-      await this.#sync({ ...(await read()), welcome }, { topics, custom_user_id: user, attributes, app_version: appVersion })
+      await this.#sync({ ...(await read()), welcome }, { topics, custom_user_id: user, attributes, app_version: appVersion, encryption_keys: encryptionKeys })
     })
   }
 

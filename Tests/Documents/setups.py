@@ -166,7 +166,7 @@ def cli(workspace, *arguments):
 
 SETUPS = {
     "README.md": Workspace.alone, "docs/SDK.md": Workspace.alone, "docs/Simulators.md": Workspace.alone, "docs/Pushing.md": pushing, "docs/Audiences.md": pushing, "docs/Campaigns.md": pushing,
-    "docs/AdminAPI.md": admin_api, "docs/Senders.md": senders, "docs/Events.md": Workspace.serve, "docs/WebPushEndpoints.md": Workspace.serve, "docs/Dashboard.md": dashboard,
+    "docs/AdminAPI.md": admin_api, "docs/Senders.md": senders, "docs/Events.md": Workspace.serve, "docs/WebPushEndpoints.md": Workspace.serve, "docs/EndToEnd.md": Workspace.serve, "docs/Dashboard.md": dashboard,
     "docs/Migration.md": migration, "docs/Providers.md": providers, "docs/compatibility/acrobits.md": acrobits, "docs/compatibility/carma.md": carma,
     "docs/compatibility/genero.md": genero, "docs/Gateways.md": gateways, "docs/Publishers.md": publishers, "docs/Webhooks.md": webhooks, "BelfryKit/Sources/BelfryKit/BelfryKit.docc/FirstPush.md": Workspace.serve,
 }

@@ -39,7 +39,7 @@ extension AdminClient {
     public func devicesWithKeys(
         of target: PushRequest.Target, for app: UUID, after cursor: String? = nil
     ) async throws -> (devices: [KeyedDevice], next: String?) {
-        let page: Page = try await send(
+        let page: KeyedDevices = try await send(
             "POST", "apps/\(app.uuidString.lowercased())/encryption-keys", Question(target: target, cursor: cursor))
         let devices = page.devices.compactMap { device -> KeyedDevice? in
             guard let id = UUID(uuidString: device.device_uuid),
@@ -61,7 +61,7 @@ extension AdminClient {
         let cursor: String?
     }
 
-    private struct Page: Decodable {
+    private struct KeyedDevices: Decodable {
         let devices: [Device]
         let next_cursor: String?
 

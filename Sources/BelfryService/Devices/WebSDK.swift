@@ -22,6 +22,7 @@ package struct WebSDK: Sendable {
         SDKFile("belfry.js", "text/javascript;charset=utf-8", belfry_web_sdk_script()),
         SDKFile("belfry.d.ts", "text/plain;charset=utf-8", belfry_web_sdk_types()),
         SDKFile("belfry-worker.js", "text/javascript;charset=utf-8", belfry_web_sdk_worker()),
+        SDKFile("belfry-encryption.js", "text/javascript;charset=utf-8", belfry_web_sdk_encryption()),
         SDKFile("test", "text/html;charset=utf-8", belfry_web_sdk_test_page()),
         SDKFile("test.js", "text/javascript;charset=utf-8", belfry_web_sdk_test_script()),
     ]

@@ -7,5 +7,6 @@ typedef struct {
 belfry_web_sdk_file belfry_web_sdk_script(void);
 belfry_web_sdk_file belfry_web_sdk_types(void);
 belfry_web_sdk_file belfry_web_sdk_worker(void);
+belfry_web_sdk_file belfry_web_sdk_encryption(void);
 belfry_web_sdk_file belfry_web_sdk_test_page(void);
 belfry_web_sdk_file belfry_web_sdk_test_script(void);

@@ -131,7 +131,7 @@ import Testing
     }
 
     /// Nothing is stored of any of them.
-    @Test func `plain text is refused by every way of the admin API`() async throws {
+    @Test func `the admin API refuses plain text on every path`() async throws {
         let fixture = try await Fixture(isEncryptedOnly: true)
         let here = fixture.here
         let (before, schedules) = (

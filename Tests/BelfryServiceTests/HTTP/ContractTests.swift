@@ -31,8 +31,8 @@ import Testing
             "OPTIONS /web/v1/{registration_key}/registrations/end", "POST /web/v1/{registration_key}/events",
             "OPTIONS /web/v1/{registration_key}/events", "POST /web/v1/{registration_key}/endpoints",
             "OPTIONS /web/v1/{registration_key}/endpoints", "GET /sdk/web/v1/belfry.js", "GET /sdk/web/v1/belfry.d.ts",
-            "GET /sdk/web/v1/belfry-worker.js", "GET /sdk/web/v1/test", "GET /sdk/web/v1/test.js",
-            "GET /sdk/web/v1/integrity.json",
+            "GET /sdk/web/v1/belfry-worker.js", "GET /sdk/web/v1/belfry-encryption.js", "GET /sdk/web/v1/test",
+            "GET /sdk/web/v1/test.js", "GET /sdk/web/v1/integrity.json",
         ]
         let clock = ManualClock()
         let router = try Self.router(clock)
