@@ -263,7 +263,8 @@ let package = Package(
             [
                 "BelfryService", "PostgreSQL", "BelfryProviders",
                 "BelfryServer", "Tunnel", "BelfrySimulators", "BelfryTesting", "PostgresRig", nioCore, nioPosix,
-                nioHTTP1, nioEmbedded, nioSSL, httpTypes, nioHTTPTypes, asyncHTTP, logging, coreMetrics, grdb,
+                nioHTTP1, nioEmbedded, nioSSL, httpTypes, nioHTTPTypes, asyncHTTP, logging, coreMetrics, grdb, crypto,
+                "MessageEncryption",
             ]),
         // Knows the program from outside alone, and shares no code with it but the way to start it.
         tests("HostileTests", ["PostgresRig", "BelfryTesting", "BelfryService", grdb, crypto]),
