@@ -23,7 +23,7 @@ abstract class PushService : Service() {
 object UnifiedPush {
     fun tryUseCurrentOrDefaultDistributor(context: Context, callback: (Boolean) -> Unit) = callback(false)
 
-    fun registerApp(context: Context, instance: String = "default", messageForDistributor: String? = null, vapid: String? = null) = Unit
+    fun register(context: Context, instance: String = "default", messageForDistributor: String? = null, vapid: String? = null) = Unit
 
-    fun unregisterApp(context: Context, instance: String = "default") = Unit
+    fun unregister(context: Context, instance: String = "default") = Unit
 }

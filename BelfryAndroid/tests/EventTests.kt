@@ -95,6 +95,12 @@ class EventTests {
         }
     }
 
+    @Test fun `texts that are no receipts are not kept`() {
+        for (text in listOf("", "7", "a".repeat(1_000_000), "../../../../../../../../../../../../x")) phone.belfry.opened(text).answer()
+        assertEquals(0, phone.belfry.waitingEvents)
+        assertEquals(emptyList<String>(), server.take())
+    }
+
     @Test fun `a full disk hides no push`() {
         phone.folder.deleteRecursively()
         phone.folder.writeText("a file in the place of the folder")

@@ -169,6 +169,8 @@ SETUPS = {
     "docs/AdminAPI.md": admin_api, "docs/Senders.md": senders, "docs/Events.md": Workspace.serve, "docs/WebPushEndpoints.md": Workspace.serve, "docs/EndToEnd.md": Workspace.serve, "docs/Dashboard.md": dashboard,
     "docs/Migration.md": migration, "docs/Providers.md": providers, "docs/compatibility/acrobits.md": acrobits, "docs/compatibility/carma.md": carma,
     "docs/compatibility/genero.md": genero, "docs/Gateways.md": gateways, "docs/Publishers.md": publishers, "docs/Webhooks.md": webhooks, "BelfryKit/Sources/BelfryKit/BelfryKit.docc/FirstPush.md": Workspace.serve,
+    "docs/compatibility/genero.md": genero, "docs/Gateways.md": gateways, "docs/Publishers.md": publishers, "BelfryKit/Sources/BelfryKit/BelfryKit.docc/FirstPush.md": Workspace.serve,
+    "BelfryAndroid/README.md": Workspace.serve,
 }
 #: Variables of single commands.
 OTHERS = {"docs/AdminAPI.md": admin_api_others, "docs/Pushing.md": pushing_others}

@@ -47,7 +47,8 @@ object BelfryPush {
         .apply { allowCoreThreadTimeOut(true) }
 
     /** Everything is read and sent on threads of the SDK's, so it may stand in `onCreate`. */
-    fun start(context: Context, settings: BelfrySettings) {
+    @Synchronized fun start(context: Context, settings: BelfrySettings) {
+        if (started != null) return
         val app = context.applicationContext ?: context
         val belfry = Belfry(
             settings.server, File(app.noBackupFilesDir, "belfry"), KeystoreSeal(), { BelfryJob.schedule(app, it) }, facts = { facts(app) })

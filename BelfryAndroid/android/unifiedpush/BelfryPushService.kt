@@ -36,7 +36,10 @@ object BelfryUnifiedPush {
      */
     fun start(context: Context, otherwise: () -> Unit = {}) {
         UnifiedPush.tryUseCurrentOrDefaultDistributor(context) { isThere ->
-            if (isThere) UnifiedPush.registerApp(context, vapid = BelfryPush.settings.vapidPublicKey) else otherwise()
+            if (isThere) UnifiedPush.register(context, vapid = BelfryPush.settings.vapidPublicKey) else otherwise()
         }
     }
+
+    /** Leaves the distributor, for FCM or none. */
+    fun stop(context: Context) = UnifiedPush.unregister(context)
 }

@@ -53,8 +53,9 @@ class Belfry(
     private lateinit var loadedKeys: MessageKeys
     private val keys: MessageKeys get() = load().let { loadedKeys }
 
-    // Used by the sender alone.
+    /** The time until which the server wants to be left alone; used by the sender alone. */
     private var heldUntil = 0L
+    /** The exchange that has not begun yet. It will do everything, so one is enough. */
     private var waiting: CompletableFuture<Unit>? = null
 
     // MARK: Registration

@@ -24,8 +24,12 @@ internal data class State(
     /** The receipts of the last pushes, so that one that comes twice is shown and counted once. */
     val recent: List<String> = emptyList()
 ) {
-    /** Notes an event. The oldest go when there are too many, except those in flight, which stand first. */
+    /**
+     * Notes an event. The oldest go when there are too many, except those in flight, which stand first. Other apps can open an activity with any
+     * text in the place of a receipt; the server counts UUIDs alone.
+     */
     fun noting(event: Event): State {
+        if (!event.receipt.matches(receiptForm)) return this
         val all = events + event
         return copy(events = if (all.size <= Event.keptMax) all else all.take(Event.perRequestMax) + all.drop(Event.perRequestMax + 1))
     }
@@ -47,6 +51,7 @@ internal data class State(
 
     companion object {
         const val recentMax = 100
+        private val receiptForm = Regex("[0-9A-Fa-f-]{36}")
 
         fun of(json: JSONObject): State = State(
             json.getString("keys"),
