@@ -1,5 +1,6 @@
 package org.belfry
 
+import java.util.Random
 import org.belfry.ScriptedServer.Answer
 import org.belfry.ScriptedServer.Companion.device
 import org.junit.Assert.assertArrayEquals
@@ -88,6 +89,25 @@ class MessageTests {
         assertArrayEquals("Hi".toByteArray(), data(
             "webpush" to older.inBase64(), "webpush_encoding" to "aesgcm", "webpush_encryption" to encryption, "webpush_crypto_key" to cryptoKey).webPush)
         assertTrue(data("webpush" to "AAAA", "webpush_encoding" to "aesgcm").isUnreadable)
+    }
+
+    @Test fun `garbage is read without an error`() {
+        val random = Random(1)
+        val sealed = sender.encrypt("{\"title\":\"T\",\"data\":{\"a\":1}}".toByteArray()).inBase64()
+        val declared = "{\"web_push\":8030,\"notification\":{\"title\":\"Goal\",\"data\":{\"data\":{\"game\":7}}},\"encrypted\":null,\"belfry\":{\"retract\":[1]}}"
+        val words = listOf("{", "}", "[", "]", ":", ",", "null", "\"", "1e999", "-", "\\u0000", "\\ud800", "notification", "data", "receiptId", sealed)
+        repeat(5_000) {
+            val text = StringBuilder(declared)
+            repeat(1 + random.nextInt(4)) {
+                val place = random.nextInt(text.length)
+                if (random.nextBoolean()) text.insert(place, words[random.nextInt(words.size)]) else text.setLength(maxOf(1, place))
+            }
+            web(text.toString())
+            data("encrypted" to text.toString(), "webpush_encoding" to "aesgcm", "webpush_crypto_key" to text.toString())
+            val bytes = ByteArray(random.nextInt(200)).also { random.nextBytes(it) }
+            PushMessage.ofWebPush(bytes, keys)
+            assertNull(keys.decrypt(bytes))
+        }
     }
 
     @Test fun `endpoints are made, fetched from and ended`() {

@@ -90,6 +90,9 @@ class Belfry(
         }.also { if (!it.isDone) waiting = it }
     }
 
+    /** What senders encrypt messages for this device with: for an app whose back end does not ask Belfry for it. */
+    fun encryptionKeys(): CompletableFuture<EncryptionKeys> = keeper.future { keys.run { EncryptionKeys(p256dh, authText) } }
+
     // MARK: Pushes
 
     /**
@@ -190,9 +193,6 @@ class Belfry(
         val held = heldUntil - clock()
         if (held in 1..Backoff.longest) throw BelfryError.Busy(held / 1_000 + 1)
         try {
-            val state = load()
-            // The events of a device that moves to another platform have to go before it does.
-            if (state.device != null && state.address?.platform != state.device.platform) sendEvents()
             registerAsWanted()
             sendEvents()
             backoff.reset()
@@ -223,7 +223,10 @@ class Belfry(
             return true
         }
         if (device != null && (state.wish == null || wanted != null && wanted.platform != device.platform)) {
-            finally({ client.delete(device) }) { change { it.withoutDevice() } }
+            // Servers count events of devices that they know.
+            unlessRefused { sendEvents() }
+            unlessRefused { client.delete(device) }
+            change { it.copy(device = null, confirmed = null) }
             if (state.wish == null) onChange?.invoke(BelfryChange.Unregistered)
             return true
         }
@@ -238,19 +241,17 @@ class Belfry(
     /** Learns the UUID of a device that an unanswered request may have made, before it is forgotten. */
     private fun find(sent: Request) {
         var uuid: String? = null
-        finally({ uuid = client.register(null, sent) }) {
-            change { state -> state.copy(device = uuid?.let { Device(it, sent.platform) }, confirmed = uuid?.let { sent }, sent = null) }
-        }
+        unlessRefused { uuid = client.register(null, sent) }
+        change { state -> state.copy(device = uuid?.let { Device(it, sent.platform) }, confirmed = uuid?.let { sent }, sent = null) }
     }
 
-    /** Goes on after the server has done something, or has said that it never will. */
-    private fun finally(request: () -> Unit, next: () -> Unit) {
+    /** Does what the server may refuse for good, which is then as good as done. */
+    private fun unlessRefused(request: () -> Unit) {
         try {
             request()
         } catch (error: BelfryError) {
             if (error.isTemporary) throw error
         }
-        next()
     }
 
     private fun sendEvents() {

@@ -26,12 +26,15 @@ interface Seal {
     fun open(sealed: ByteArray): ByteArray?
 }
 
+/** The public part of a device's keys, in Base64 for URLs. */
+data class EncryptionKeys(val p256dh: String, val auth: String)
+
 /**
  * The keys by which senders encrypt messages for this device, so that no server between can read them.
  *
  * Source: RFC 8291, with the content coding aes128gcm of RFC 8188, and the draft before it, aesgcm, which Mastodon sends.
  */
-class MessageKeys private constructor(private val key: PrivateKey, private val point: ByteArray, private val secret: ByteArray) {
+internal class MessageKeys private constructor(private val key: PrivateKey, private val point: ByteArray, private val secret: ByteArray) {
     /** The public key, an uncompressed point of P-256, in Base64 for URLs. */
     val p256dh: String get() = point.inBase64()
     /** The secret that senders have to know besides, in Base64 for URLs. */

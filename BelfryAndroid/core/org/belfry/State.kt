@@ -41,9 +41,6 @@ internal data class State(
         return if (event == null) seen else seen.noting(event)
     }
 
-    /** Without the device, whose events have nobody to be sent for. */
-    fun withoutDevice(): State = copy(device = null, confirmed = null, events = emptyList())
-
     fun json(): JSONObject = json(
         "keys" to keys, "wish" to wish?.json(), "address" to address?.let { it.platform.json().put("token", it.token) },
         "device" to device?.let { it.platform.json().put("device", it.uuid) }, "confirmed" to confirmed?.json(),
