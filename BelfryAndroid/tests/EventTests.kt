@@ -95,6 +95,14 @@ class EventTests {
         }
     }
 
+    @Test fun `a refused registration keeps no event from being counted`() {
+        server.script = { if (it.path.startsWith("/v1/registration")) Answer(400, "{\"message\":\"attributes: no\"}") else null }
+        failure<BelfryError.Refused> { phone.belfry.register(Registration(topics = setOf("news"))).answer() }
+        failure<BelfryError.Refused> { phone.belfry.opened(receipt).answer() }
+        assertEquals(1, server.events().size)
+        assertEquals(0, phone.belfry.waitingEvents)
+    }
+
     @Test fun `texts that are no receipts are not kept`() {
         for (text in listOf("", "7", "a".repeat(1_000_000), "../../../../../../../../../../../../x")) phone.belfry.opened(text).answer()
         assertEquals(0, phone.belfry.waitingEvents)

@@ -161,6 +161,16 @@ class RegistrationTests {
         assertEquals(listOf("POST /v1/registration", "DELETE /v1/registration/$device"), server.take())
     }
 
+    @Test fun `a device of an unanswered change is deleted once`() {
+        register()
+        server.script = { if (it.method == "PUT") Answer(200, "no JSON") else null }
+        failure<BelfryError.Unreadable> { register(Registration()) }
+        server.take()
+        phone.belfry.unregister().answer()
+        phone.belfry.resume().answer()
+        assertEquals(listOf("DELETE /v1/registration/$device"), server.take())
+    }
+
     @Test fun `another platform takes the device over`() {
         register()
         phone.belfry.opened(device).answer()

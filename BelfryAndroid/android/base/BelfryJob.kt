@@ -30,13 +30,17 @@ class BelfryJob : JobService() {
             val scheduler = context.getSystemService(JobScheduler::class.java)
             // A job that waits does everything; asked for again it would wait longer.
             if (scheduler.getPendingJob(ID) != null) return
-            scheduler.schedule(
-                JobInfo.Builder(ID, ComponentName(context, BelfryJob::class.java))
-                    .setMinimumLatency(afterMilliseconds)
-                    .setRequiredNetworkType(JobInfo.NETWORK_TYPE_ANY)
-                    .setBackoffCriteria(30_000, JobInfo.BACKOFF_POLICY_EXPONENTIAL)
-                    .setPersisted(true)
-                    .build())
+            val job = JobInfo.Builder(ID, ComponentName(context, BelfryJob::class.java))
+                .setMinimumLatency(afterMilliseconds)
+                .setRequiredNetworkType(JobInfo.NETWORK_TYPE_ANY)
+                .setBackoffCriteria(30_000, JobInfo.BACKOFF_POLICY_EXPONENTIAL)
+                .setPersisted(true)
+                .build()
+            try {
+                scheduler.schedule(job)
+            } catch (error: IllegalStateException) {
+                // The app has as many jobs of its own as Android allows; its next start goes on.
+            }
         }
     }
 }

@@ -60,6 +60,8 @@ object BelfryPush {
 
     val settings: BelfrySettings get() = running.settings
 
+    internal val packageName: String get() = running.context.packageName
+
     private val running: Started get() = checkNotNull(started) { "BelfryPush.start is called in the onCreate of the app's Application" }
 
     /**

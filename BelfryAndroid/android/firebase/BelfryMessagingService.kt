@@ -25,5 +25,9 @@ object BelfryFirebase {
     }
 
     /** Reads, counts and shows a message; not on the main thread. */
-    fun onMessageReceived(message: RemoteMessage) = BelfryPush.showNow(BelfryPush.belfry.received(message.data, message.collapseKey))
+    fun onMessageReceived(message: RemoteMessage) {
+        // FCM writes names of its own into the place of a missing key: taken for tags, each push would replace the one before.
+        val key = message.collapseKey?.takeIf { it != BelfryPush.packageName && it != "do_not_collapse" }
+        BelfryPush.showNow(BelfryPush.belfry.received(message.data, message.notification?.tag ?: key))
+    }
 }

@@ -99,10 +99,11 @@ class Belfry(
      * Notes that a push arrived, and reads it. It is counted within minutes, once however often it comes.
      *
      * @param data of FCM's message.
+     * @param tag of its notification, or its collapse key.
      * @return what to show; null for a push that came before. A full disk hides none.
      */
-    fun received(data: Map<String, String>, collapseKey: String? = null): CompletableFuture<PushMessage?> =
-        keeper.future { note(PushMessage.ofData(data, collapseKey, stored { keys })) }
+    fun received(data: Map<String, String>, tag: String? = null): CompletableFuture<PushMessage?> =
+        keeper.future { note(PushMessage.ofData(data, tag, stored { keys })) }
 
     /** The same for a message that came through a distributor of UnifiedPush, which has decrypted it. */
     fun receivedWebPush(content: ByteArray): CompletableFuture<PushMessage?> =
@@ -193,8 +194,10 @@ class Belfry(
         val held = heldUntil - clock()
         if (held in 1..Backoff.longest) throw BelfryError.Busy(held / 1_000 + 1)
         try {
-            registerAsWanted()
+            // A registration that the server refuses keeps no event from being counted.
+            val refusal = unlessRefused { registerAsWanted() }
             sendEvents()
+            if (refusal != null) throw refusal
             backoff.reset()
         } catch (error: BelfryError) {
             onChange?.invoke(BelfryChange.Failed(error))
@@ -226,7 +229,7 @@ class Belfry(
             // Servers count events of devices that they know.
             unlessRefused { sendEvents() }
             unlessRefused { client.delete(device) }
-            change { it.copy(device = null, confirmed = null) }
+            change { it.copy(device = null, confirmed = null, sent = null) }
             if (state.wish == null) onChange?.invoke(BelfryChange.Unregistered)
             return true
         }
@@ -245,13 +248,13 @@ class Belfry(
         change { state -> state.copy(device = uuid?.let { Device(it, sent.platform) }, confirmed = uuid?.let { sent }, sent = null) }
     }
 
-    /** Does what the server may refuse for good, which is then as good as done. */
-    private fun unlessRefused(request: () -> Unit) {
-        try {
-            request()
-        } catch (error: BelfryError) {
-            if (error.isTemporary) throw error
-        }
+    /** Does what the server may refuse for good, and returns the refusal. */
+    private fun unlessRefused(request: () -> Unit): BelfryError? = try {
+        request()
+        null
+    } catch (error: BelfryError) {
+        if (error.isTemporary) throw error
+        error
     }
 
     private fun sendEvents() {

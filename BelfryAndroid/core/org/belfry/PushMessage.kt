@@ -35,11 +35,11 @@ data class PushMessage(
         /**
          * Reads the data of FCM, in which every value is a text.
          *
-         * @param collapseKey the message's own, which updates go by.
+         * @param given the tag that FCM's message has besides.
          */
-        internal fun ofData(data: Map<String, String>, collapseKey: String?, keys: MessageKeys?): PushMessage {
+        internal fun ofData(data: Map<String, String>, given: String?, keys: MessageKeys?): PushMessage {
             data["webpush"]?.let { return ofEndpoint(data, it, keys) }
-            val tag = data["belfry.replaces"] ?: collapseKey ?: data["receiptId"]
+            val tag = data["belfry.replaces"] ?: given ?: data["receiptId"]
             data["encrypted"]?.let { return ofEncrypted(it, data["receiptId"], tag, data["encrypted_alert"], keys) }
             return of(data["receiptId"], data["message"], tag, data).copy(retracts = data["belfry.retract"])
         }
