@@ -120,7 +120,7 @@ class EventTests {
     }
 
     @Test fun `a refused batch holds nothing up`() {
-        server.script = { if (it.path == "/v1/analytics") Answer(413) else null }
+        server.script = { if (it.path == "/v1/analytics") Answer(413, "{\"message\":\"too large\"}") else null }
         phone.belfry.opened(receipt).answer()
         server.script = { null }
         server.take()

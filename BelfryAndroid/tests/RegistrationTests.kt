@@ -161,6 +161,18 @@ class RegistrationTests {
         assertEquals(listOf("POST /v1/registration", "DELETE /v1/registration/$device"), server.take())
     }
 
+    @Test fun `a proxy without its server ends nothing`() {
+        register()
+        for (answer in listOf(Answer(404, "<html>"), Answer(302), Answer(403), Answer(200, "<html>"))) {
+            server.script = { answer }
+            phone.now += Backoff.longest
+            if (answer.status == 200) failure<BelfryError.Unreadable> { register(Registration(topics = setOf("sport"))) }
+            else failure<BelfryError.Unreadable> { phone.belfry.unregister().answer() }
+            assertEquals(device, phone.belfry.device)
+        }
+        assertEquals(4, phone.retries.size)
+    }
+
     @Test fun `a device of an unanswered change is deleted once`() {
         register()
         server.script = { if (it.method == "PUT") Answer(200, "no JSON") else null }

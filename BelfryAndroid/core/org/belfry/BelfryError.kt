@@ -14,7 +14,7 @@ sealed class BelfryError(message: String) : Exception(message) {
     /** The server refuses the request and says why. The same request would be refused again. */
     class Refused(val status: Int, val reason: String) : BelfryError("the server answered $status: $reason")
 
-    /** The server answered what this version does not understand. */
+    /** The answer is none of a Belfry: of a proxy without its server, or of a network that wants a login. */
     class Unreadable(reason: String) : BelfryError("the answer cannot be read: $reason")
 
     /** The SDK's folder cannot be written. */
@@ -27,7 +27,7 @@ sealed class BelfryError(message: String) : Exception(message) {
     class Overloaded : BelfryError("too many calls wait")
 
     /** Whether the same request may do later what it did not now. */
-    val isTemporary: Boolean get() = this is Unreachable || this is Busy || this is Storage || this is Overloaded
+    val isTemporary: Boolean get() = this is Unreachable || this is Busy || this is Unreadable || this is Storage || this is Overloaded
 }
 
 /** Changes that the SDK reports to an app that listens. */

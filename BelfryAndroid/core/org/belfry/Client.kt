@@ -58,10 +58,13 @@ internal class Client(server: String, private val transport: Transport) {
             throw BelfryError.Unreachable(error.toString())
         }
         return when (val status = answer.status) {
-            in 200..299 -> answer
+            204 -> answer
+            in 200..299 -> if (parsed(answer.body) != null) answer else throw BelfryError.Unreadable("$status without JSON")
             401 -> throw BelfryError.Unauthorized()
             408, 429, in 500..599 -> throw BelfryError.Busy(answer.retryAfterSeconds)
-            else -> throw BelfryError.Refused(status, parsed(answer.body)?.text("message") ?: "")
+            // Without a reason it is not the server that speaks, but something before it.
+            else -> throw parsed(answer.body)?.text("message")?.let { BelfryError.Refused(status, it) }
+                ?: BelfryError.Unreadable("$status without a reason")
         }
     }
 }
