@@ -75,7 +75,7 @@ class PhoneSeal : Seal {
 
 /** Waits for what a call returns, or throws its error. */
 fun <Value> CompletableFuture<Value>.answer(): Value = try {
-    get(30, TimeUnit.SECONDS)
+    get(60, TimeUnit.SECONDS)
 } catch (error: ExecutionException) {
     throw error.cause ?: error
 }

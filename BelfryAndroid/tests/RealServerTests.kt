@@ -133,7 +133,7 @@ class RealServerTests {
         assertEquals("true", device().text("active"))
         assertEquals("false", server.admin("GET", "apps/${server.app}/devices/$first").text("active"))
         val receipt = push(json("title" to "Dairy", "body" to "Fresh cheese", "link" to "https://shop.example/", "data" to json("story" to 17)))
-        val posted = checkNotNull(server.distributor.posted.poll(20, TimeUnit.SECONDS)) { "nothing is posted" }
+        val posted = checkNotNull(server.distributor.posted.poll(60, TimeUnit.SECONDS)) { "nothing is posted" }
         assertEquals("/$place", posted.path)
         assertEquals("aes128gcm", posted.headers["content-encoding"])
         assertTrue(posted.headers.getValue("authorization").startsWith("vapid "))
@@ -249,7 +249,7 @@ class RealServer(private val binary: String) {
     }
 
     fun wait(isDone: () -> Boolean) {
-        val end = System.nanoTime() + TimeUnit.SECONDS.toNanos(20)
+        val end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60)
         while (!isDone()) {
             check(System.nanoTime() < end) { "it takes too long" }
             Thread.sleep(50)
@@ -258,7 +258,7 @@ class RealServer(private val binary: String) {
 
     private fun http(method: String, url: String, body: ByteArray?, headers: Map<String, String>): String {
         val publisher = if (body == null) BodyPublishers.noBody() else BodyPublishers.ofByteArray(body)
-        val request = HttpRequest.newBuilder(URI(url)).timeout(Duration.ofSeconds(20)).method(method, publisher)
+        val request = HttpRequest.newBuilder(URI(url)).timeout(Duration.ofSeconds(60)).method(method, publisher)
         for ((name, value) in headers) request.header(name, value)
         val answer = client.send(request.build(), BodyHandlers.ofString())
         check(answer.statusCode() < 400) { "$method $url: ${answer.statusCode()} ${answer.body()}" }

@@ -137,7 +137,7 @@ class RegistrationTests {
         val error = failure<BelfryError.Refused> { register() }
         assertEquals("tags: too many", error.reason)
         assertFalse(error.isTemporary)
-        server.script = { Answer(401) }
+        server.script = { Answer(401, "{\"message\":\"no such platform\"}") }
         failure<BelfryError.Unauthorized> { phone.belfry.resume().answer() }
         assertEquals(emptyList<Long>(), phone.retries)
     }
@@ -163,14 +163,14 @@ class RegistrationTests {
 
     @Test fun `a proxy without its server ends nothing`() {
         register()
-        for (answer in listOf(Answer(404, "<html>"), Answer(302), Answer(403), Answer(200, "<html>"))) {
+        for (answer in listOf(Answer(404, "<html>"), Answer(302), Answer(403), Answer(401), Answer(200, "<html>"))) {
             server.script = { answer }
             phone.now += Backoff.longest
             if (answer.status == 200) failure<BelfryError.Unreadable> { register(Registration(topics = setOf("sport"))) }
             else failure<BelfryError.Unreadable> { phone.belfry.unregister().answer() }
             assertEquals(device, phone.belfry.device)
         }
-        assertEquals(4, phone.retries.size)
+        assertEquals(5, phone.retries.size)
     }
 
     @Test fun `a device of an unanswered change is deleted once`() {
@@ -208,7 +208,7 @@ class RegistrationTests {
 
     @Test fun `a platform that is gone does not keep the device`() {
         register()
-        server.script = { if (it.platform == google.uuid) Answer(401) else null }
+        server.script = { if (it.platform == google.uuid) Answer(401, "{\"message\":\"no such platform\"}") else null }
         phone.belfry.setAddress(Address(web, "token-2")).answer()
         assertEquals(device, phone.belfry.device)
     }
@@ -245,7 +245,7 @@ class RegistrationTests {
             phone.belfry.setAddress(Address(google, "token-1")), phone.belfry.register(news), phone.belfry.opened(device),
             phone.belfry.dismissed(device), phone.belfry.resume(), phone.belfry.unregister(), phone.belfry.register(news))
         assertNull(phone.belfry.device)
-        assertTrue(System.nanoTime() - begun < 1_000_000_000)
+        assertTrue(System.nanoTime() - begun < 10_000_000_000)
         // Pushes are read meanwhile.
         assertEquals("Hello", phone.belfry.received(mapOf("message" to "Hello", "receiptId" to device)).answer()?.body)
         server.gate!!.countDown()

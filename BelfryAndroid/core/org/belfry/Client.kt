@@ -57,14 +57,16 @@ internal class Client(server: String, private val transport: Transport) {
             // Android's client throws more than IOException, such as a SecurityException without the permission to use the network.
             throw BelfryError.Unreachable(error.toString())
         }
-        return when (val status = answer.status) {
-            204 -> answer
-            in 200..299 -> if (parsed(answer.body) != null) answer else throw BelfryError.Unreadable("$status without JSON")
-            401 -> throw BelfryError.Unauthorized()
-            408, 429, in 500..599 -> throw BelfryError.Busy(answer.retryAfterSeconds)
+        val status = answer.status
+        val members = parsed(answer.body)
+        val reason = members?.text("message")
+        throw when {
+            status == 204 || status in 200..299 && members != null -> return answer
+            status == 408 || status == 429 || status >= 500 -> BelfryError.Busy(answer.retryAfterSeconds)
             // Without a reason it is not the server that speaks, but something before it.
-            else -> throw parsed(answer.body)?.text("message")?.let { BelfryError.Refused(status, it) }
-                ?: BelfryError.Unreadable("$status without a reason")
+            reason == null -> BelfryError.Unreadable("$status without JSON")
+            status == 401 -> BelfryError.Unauthorized()
+            else -> BelfryError.Refused(status, reason)
         }
     }
 }

@@ -31,11 +31,9 @@ class HttpTransport(private val connectMilliseconds: Int = 15_000, private val r
             connection.useCaches = false
             connection.setRequestProperty("Authorization", authorization)
             if (body != null) {
-                val bytes = body.toByteArray()
                 connection.doOutput = true
                 connection.setRequestProperty("Content-Type", "application/json")
-                connection.setFixedLengthStreamingMode(bytes.size)
-                connection.outputStream.use { it.write(bytes) }
+                connection.outputStream.use { it.write(body.toByteArray()) }
             }
             val status = connection.responseCode
             val stream = if (status < 400) connection.inputStream else connection.errorStream
