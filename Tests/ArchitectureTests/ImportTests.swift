@@ -5,7 +5,8 @@ import Testing
 @Suite struct ImportTests {
     /// Modules that come with the compiler.
     private static let standard: Set = [
-        "CDispatch", "CryptoKit", "Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Synchronization", "Testing",
+        "CDispatch", "CryptoKit", "Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Synchronization",
+        "Testing",
     ]
     /// Modules that are no product of their package; see docs/decisions/0025-p12-files-have-a-reader-of-our-own.md.
     private static let undeclarable: [String: Set<String>] = ["KeyFiles": ["CNIOBoringSSL"]]

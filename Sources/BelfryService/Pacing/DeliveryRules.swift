@@ -19,7 +19,8 @@ package struct DeliveryRules: Sendable, Hashable {
     }
 
     package var isEmpty: Bool {
-        quietHours == nil && caps.isEmpty && !approvesCampaigns && webPush == .off && !takesEncryptedOnly && encryptedAlert == nil
+        quietHours == nil && caps.isEmpty && !approvesCampaigns && webPush == .off && !takesEncryptedOnly
+            && encryptedAlert == nil
     }
 
     /// The kind that the rules leave alone: codes, receipts, alarms.

@@ -12,7 +12,8 @@ extension OpenEndpoint.Kind {
 
     /// The kinds that take tokens, with the names of their products.
     static let ofTokens: [(kind: Self, title: String)] = [
-        (.matrix, "Matrix"), (.mattermost, "Mattermost"), (.rocketChat, "Rocket.Chat"), (.gorush, "gorush"), (.sip, "SIP proxies"),
+        (.matrix, "Matrix"), (.mattermost, "Mattermost"), (.rocketChat, "Rocket.Chat"), (.gorush, "gorush"),
+        (.sip, "SIP proxies"),
     ]
 
     /// The path for the settings of the caller, which appends its own path to it; for Matrix the whole path.

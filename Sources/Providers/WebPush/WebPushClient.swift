@@ -138,7 +138,11 @@ struct WebPushRequests: Sendable {
         var places: [Int] = []
         for (place, subscription) in subscriptions.enumerated() {
             let payload = payloads?[subscriptions.startIndex + place] ?? message.payload
-            guard let body = message.sealed?.bytes ?? (try? MessageCipher(publicKey: subscription.publicKey, secret: subscription.authSecret).seal(payload)) else {
+            guard
+                let body = message.sealed?.bytes
+                    ?? (try? MessageCipher(publicKey: subscription.publicKey, secret: subscription.authSecret).seal(
+                        payload))
+            else {
                 continue
             }
             batch.append(url: subscription.endpoint, body: body)
