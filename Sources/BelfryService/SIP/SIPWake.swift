@@ -31,7 +31,10 @@ struct SIPWake: Sendable {
 
     init(query: String, body: [UInt8]) throws(InvalidInput) {
         read(query)
-        guard body.contains(UInt8(ascii: "{")) else { return read(String(decoding: body, as: UTF8.self)) }
+        guard body.contains(UInt8(ascii: "{")) else {
+            read(String(decoding: body, as: UTF8.self))
+            return
+        }
         var own = self
         try JSONReader.document(body) { reader, name throws(InvalidInput) in
             guard let known = Name(rawValue: name) else { return try reader.skip() }
