@@ -137,7 +137,7 @@ import Testing
     func `pauses grow to six hours`(failures: Int, seconds: Int) {
         let pause = Duration.seconds(seconds)
         #expect(WebhookTurn.pause(after: failures, asked: nil, jitter: 0) == pause * 0.8)
-        #expect(WebhookTurn.pause(after: failures, asked: nil, jitter: 1) == pause * 1.2)
+        #expect(WebhookTurn.pause(after: failures, asked: nil, jitter: 1) == pause * (0.8 + 0.4))
     }
 
     @Test func `a receiver may ask for an hour at most`() {
