@@ -1,5 +1,4 @@
 package import BelfryService
-import FoundationEssentials
 import HTTP2Client
 import Outbound
 import Webhook
