@@ -113,7 +113,7 @@ package struct Server: Sendable {
         services += [try dashboardListener(parts, listeners)].compactMap(\.self)
         services += parts.certificates.all + [EventLoopProbe(group: MultiThreadedEventLoopGroup.singleton)]
         // Event streams do not end by themselves, so they are ended before the listeners close.
-        services += [EventStreams(hub: parts.events), parts.shutdown]
+        services += [EventStreams(hub: parts.events, feeds: parts.services.webhooks), parts.shutdown]
         if let stop { services.append(StopSignal(stop: stop)) }
         try await run(services, listeners: listeners, shutdown: parts.shutdown)
     }

@@ -81,12 +81,14 @@ private struct Announced<Base: AsyncSequence & Sendable>: AsyncSequence, Sendabl
 /// Runs the event streams, and ends them first when the server stops, since they do not end by themselves.
 struct EventStreams: Service {
     let hub: EventHub
+    let feeds: WebhookService
 
     func run() async {
         await withGracefulShutdownHandler {
             await hub.run()
         } onGracefulShutdown: {
             hub.close()
+            feeds.endFeeds()
         }
     }
 }

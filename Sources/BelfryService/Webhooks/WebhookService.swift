@@ -1,10 +1,12 @@
 import FoundationEssentials
+import Synchronization
 
 /// Makes and changes the webhooks of applications, and answers their feeds. Each change has its line in the audit log.
 package struct WebhookService: Sendable {
     let store: any Store
     let vault: any Vault
     let poster: any WebhookPoster
+    private let gate = FeedGate()
 
     /// The most events that are sent again by their ids at once.
     package static let replayMax = 100
@@ -156,11 +158,18 @@ package struct WebhookService: Sendable {
             dropped += found.dropped
             position = found.events.last?.position ?? position + found.dropped
             let events = kinds.map { kinds in found.events.filter { kinds.contains($0.kind) } } ?? found.events
-            guard events.isEmpty, dropped == 0, store.clock.now < end else {
+            guard events.isEmpty, dropped == 0, store.clock.now < end, !gate.isClosed.load(ordering: .relaxed) else {
                 return WebhookFeedPage(dropped: dropped, events: events, next: position)
             }
             if found.events.isEmpty { try await store.clock.sleep(for: Self.pollPause) }
         }
+    }
+
+    /// Answers the readers that wait, since the node stops.
+    package func endFeeds() { gate.isClosed.store(true, ordering: .relaxed) }
+
+    private final class FeedGate: Sendable {
+        let isClosed = Atomic(false)
     }
 
     private static let pollPause = Duration.milliseconds(500)
