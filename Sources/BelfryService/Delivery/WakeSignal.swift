@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Wakes one waiting task. A signal with no waiting task is kept for the next one; further signals count as the same.
-final class WakeSignal: Sendable {
+package final class WakeSignal: Sendable {
     private struct State {
         var isRaised = false
         var isClosed = false

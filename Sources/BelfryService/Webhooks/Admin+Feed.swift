@@ -46,11 +46,13 @@ extension Admin {
             _ query: FeedQuery, _ kinds: WebhookKinds, of application: Application, wait: Duration
         ) async throws -> ByteBuffer {
             var text = #"{"events":["#
-            var (next, count, wait) = (query.after, 0, wait)
+            let end = factory.clock.now + wait
+            var (next, count) = (query.after, 0)
             while count < query.limit, text.utf8.count < Self.pageBytesMax {
+                let rest = text.hasSuffix("[") ? max(.zero, end - factory.clock.now) : .zero
                 let page = try await factory.services.webhooks.feed(
                     of: application.key, after: next, kinds: kinds, limit: min(query.limit - count, Self.step),
-                    wait: wait)
+                    wait: rest)
                 guard page.next > next else { break }
                 var elements = page.events.map { $0.element(of: application.uuid) }
                 if page.dropped > 0 {
@@ -59,7 +61,7 @@ extension Admin {
                 }
                 if !elements.isEmpty { text += (text.hasSuffix("[") ? "" : ",") + elements.joined(separator: ",") }
                 count += Int(page.next - next - page.dropped)
-                (next, wait) = (page.next, .zero)
+                next = page.next
             }
             text += #"],"next":"\#(next)"}"#
             return ByteBuffer(string: text)

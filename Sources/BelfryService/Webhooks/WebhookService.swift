@@ -7,6 +7,8 @@ package struct WebhookService: Sendable {
     let vault: any Vault
     let poster: any WebhookPoster
     private let gate = FeedGate()
+    /// Closed by the worker when the node stops.
+    package let stop = WakeSignal()
 
     /// The most events that are sent again by their ids at once.
     package static let replayMax = 100
@@ -141,7 +143,8 @@ package struct WebhookService: Sendable {
         }
     }
 
-    /// The events after a position, in order. Where there are none it waits for some.
+    /// The events after a position, in order. Where there are none it waits for some, of other kinds too, but not for longer than the node
+    /// goes on.
     ///
     /// - Parameters:
     ///   - kinds: nil for all that are kept.
@@ -159,9 +162,10 @@ package struct WebhookService: Sendable {
             position = found.events.last?.position ?? position + found.dropped
             let events = kinds.map { kinds in found.events.filter { kinds.contains($0.kind) } } ?? found.events
             guard events.isEmpty, dropped == 0, store.clock.now < end, !gate.isClosed.load(ordering: .relaxed) else {
+            guard found.events.isEmpty, dropped == 0, store.clock.now < end, !stop.isClosed else {
                 return WebhookFeedPage(dropped: dropped, events: events, next: position)
             }
-            if found.events.isEmpty { try await store.clock.sleep(for: Self.pollPause) }
+            try await store.clock.sleep(for: Self.pollPause)
         }
     }
 

@@ -13,7 +13,7 @@ struct TestAdminServer {
     let store: SQLiteStore
     let clock = ManualClock()
     let vault = PlaintextVault()
-    let shares: ConcurrencyLimiter
+    let services: Services
     var routes: AdminRoutes { didSet { built = BuiltResponder() } }
     private var built = BuiltResponder()
     let admin: AdminService
@@ -26,8 +26,7 @@ struct TestAdminServer {
     init(credentialsEnd: Duration? = nil, quotas: Quotas = Quotas()) async throws {
         store = try SQLiteStore.temporary(clock: clock, quotas: quotas)
         let credentials = PlaintextCredentials(vault: vault, end: credentialsEnd.map { [now = clock.now] in now + $0 })
-        let services = Services(store, vault: vault, clock: clock, credentials: credentials)
-        shares = services.shares
+        services = Services(store, vault: vault, clock: clock, credentials: credentials)
         routes = AdminRoutes(services, server: FakeServer())
         admin = services.admin
         channels = services.channels

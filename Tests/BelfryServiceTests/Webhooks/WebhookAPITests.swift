@@ -174,7 +174,7 @@ import Testing
     @Test func `a reader without room to wait is answered at once`() async throws {
         let fixture = try await Fixture()
         _ = try await fixture.send(.put, "feed", #"{"kinds":["user.changed"]}"#)
-        let shares = fixture.server.shares
+        let shares = fixture.server.services.shares
         let holder = ShareHolder(application: fixture.application.key, tenant: Tenant.first, key: nil)
         let leases = try (0..<32).map { _ in try shares.take(.streams, for: holder) }
         // The clock stands still, so a reader that waits would wait for ever.
@@ -182,5 +182,26 @@ import Testing
         #expect(answer.text == #"{"events":[],"next":"0"}"#, "\(answer)")
         for lease in leases { lease.end() }
         #expect(shares.used(of: .streams) == 0 && shares.used(of: .exports) == 0)
+    }
+
+    @Test func `a reader that waits gets the next event`() async throws {
+        let fixture = try await Fixture()
+        _ = try await fixture.send(.put, "feed", #"{"kinds":["user.changed"]}"#)
+        let (shares, clock) = (fixture.server.services.shares, fixture.server.clock)
+        async let answer = fixture.send(.get, "feed?wait=30")
+        while shares.used(of: .streams) == 0 { await Task.yield() }
+        let event = try await fixture.tell(.userChanged, "emma")
+        while shares.used(of: .streams) > 0 {
+            clock.advance(by: .milliseconds(100))
+            await Task.yield()
+        }
+        #expect(try await answer.text.contains(event.id))
+    }
+
+    @Test func `a reader that waits ends with the node`() async throws {
+        let fixture = try await Fixture()
+        _ = try await fixture.send(.put, "feed", #"{"kinds":["user.changed"]}"#)
+        fixture.server.services.webhooks.stop.close()
+        #expect(try await fixture.send(.get, "feed?wait=30").text == #"{"events":[],"next":"0"}"#)
     }
 }
