@@ -11,9 +11,10 @@ extension Admin {
         /// A page of the devices of a target that have keys. A page may have fewer than its limit, or none, where another follows.
         private func list(_ call: Call, _ application: Application) async throws -> Response {
             let body = try await call.body(as: KeysBody.self)
-            let draft = try await factory.pushes.audience(of: try body.target(), for: application.key)
+            let target = try body.target()
             let page = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
-                try await factory.store.encryptionKeys(of: draft, after: body.cursor, limit: body.limit)
+                let draft = try await factory.pushes.audience(of: target, for: application.key)
+                return try await factory.store.encryptionKeys(of: draft, after: body.cursor, limit: body.limit)
             }
             var json = JSONWriter()
             json.object { json in

@@ -8,7 +8,7 @@ struct AudienceCommand: AsyncParsableCommand {
             An expression is such as 'topic:news -topic:sports platform:android lang:de version>=5 attr.plan:pro seen:P30D'. \
             docs/Audiences.md has all of its terms.
             """,
-        subcommands: [Count.self, Sample.self])
+        subcommands: [Count.self, Sample.self, Keys.self])
 
     struct Count: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -38,6 +38,30 @@ struct AudienceCommand: AsyncParsableCommand {
             guard case .array(let devices)? = reply?["devices"] else { return }
             try options.show(
                 devices, columns: ["device_uuid", "type", "custom_user_id", "device_alias", "registered_at"])
+        }
+    }
+
+    struct Keys: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the keys that senders encrypt messages for the devices with.")
+
+        @OptionGroup var options: ResourceOptions
+        @OptionGroup var question: ExpressionArgument
+        @Option(help: "At most this many.") var limit = 100
+
+        func run() async throws {
+            var found: [JSONValue] = []
+            var cursor: String?
+            repeat {
+                var body: JSONObject = ["where": .string(question.text)]
+                body["limit"] = .integer(Int64(min(max(limit - found.count, 1), EncryptedContent.devicesMax)))
+                body["cursor"] = cursor.map(JSONValue.string)
+                let reply = try await options.ask("POST", ["encryption-keys"], body)
+                if case .array(let devices)? = reply?["devices"] { found += devices }
+                cursor = reply?["next_cursor"]?.stringValue
+            } while cursor != nil && found.count < limit
+            try options.show(found, columns: ["device_uuid", "type", "p256dh", "auth"])
+            if cursor != nil { Notice.show("there may be more: --limit prints more") }
         }
     }
 }
