@@ -15,8 +15,8 @@ extension CommandTests.AuditedCommandTests {
     private static let reading: Set = [
         "check", "app list", "app show", "platform list", "platform show", "channel list", "channel show", "receipt",
         "tenant list", "admin list", "admin user list", "keys list", "nodes", "backup", "device list", "device show",
-        "topic list", "audience count", "audience sample", "audience keys", "segment list", "segment show", "template list",
-        "template show", "template preview", "campaign list", "campaign show",
+        "topic list", "audience count", "audience sample", "audience keys", "segment list", "segment show",
+        "template list", "template show", "template preview", "campaign list", "campaign show",
         "topic show", "schedule list", "schedule show", "location list", "location show", "geofence list",
         "geofence show", "user list", "user show", "acrobits reporter list",
         "acrobits app-id list", "acrobits selector", "carma account list", "carma app list", "carma trigger list",
