@@ -88,7 +88,7 @@ struct EventStreams: Service {
             await hub.run()
         } onGracefulShutdown: {
             hub.close()
-            feeds.endFeeds()
+            feeds.stop.close()
         }
     }
 }

@@ -18,7 +18,7 @@ package final class WakeSignal: Sendable {
     }
 
     /// Closes the signal; later waits return at once.
-    func close() {
+    package func close() {
         wake { state in state.isClosed = true }
     }
 

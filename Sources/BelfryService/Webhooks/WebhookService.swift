@@ -1,12 +1,10 @@
 import FoundationEssentials
-import Synchronization
 
 /// Makes and changes the webhooks of applications, and answers their feeds. Each change has its line in the audit log.
 package struct WebhookService: Sendable {
     let store: any Store
     let vault: any Vault
     let poster: any WebhookPoster
-    private let gate = FeedGate()
     /// Closed by the worker when the node stops.
     package let stop = WakeSignal()
 
@@ -161,19 +159,11 @@ package struct WebhookService: Sendable {
             dropped += found.dropped
             position = found.events.last?.position ?? position + found.dropped
             let events = kinds.map { kinds in found.events.filter { kinds.contains($0.kind) } } ?? found.events
-            guard events.isEmpty, dropped == 0, store.clock.now < end, !gate.isClosed.load(ordering: .relaxed) else {
             guard found.events.isEmpty, dropped == 0, store.clock.now < end, !stop.isClosed else {
                 return WebhookFeedPage(dropped: dropped, events: events, next: position)
             }
             try await store.clock.sleep(for: Self.pollPause)
         }
-    }
-
-    /// Answers the readers that wait, since the node stops.
-    package func endFeeds() { gate.isClosed.store(true, ordering: .relaxed) }
-
-    private final class FeedGate: Sendable {
-        let isClosed = Atomic(false)
     }
 
     private static let pollPause = Duration.milliseconds(500)
