@@ -259,6 +259,18 @@ import Testing
         }
     }
 
+    @Test func `a reader that waits is answered when the node stops`() async throws {
+        try await TestStore.play(on: .sqlite) { fixture in
+            let service = fixture.webhooks(Receiver())
+            async let page = service.feed(of: fixture.application.key, after: 0, limit: 9, wait: .seconds(30))
+            while fixture.clock.sleepers == 0 { await Task.yield() }
+            service.endFeeds()
+            fixture.clock.advance(by: .seconds(1))
+            let found = try await page
+            #expect(found.events.isEmpty)
+        }
+    }
+
     @Test(arguments: Engine.allCases)
     func `410 ends it at once`(engine: Engine) async throws {
         try await TestStore.play(on: engine) { fixture in
