@@ -40,7 +40,8 @@ import Testing
             return (.accepted, true)
         }
         await DeliveryWorker.byHand(disk, provider, clock: clock).deliver([batch])
-        #expect(provider.ledger.attempts(of: batch.pushKey, to: batch.devices[0]) == 1)
+        #expect(disk.waits.withLock { $0 } == 1)
+        #expect(provider.ledger.totalAttempts == 1)
     }
 
     private var worker: DeliveryWorker {

@@ -264,7 +264,7 @@ import Testing
             let service = fixture.webhooks(Receiver())
             async let page = service.feed(of: fixture.application.key, after: 0, limit: 9, wait: .seconds(30))
             while fixture.clock.sleepers == 0 { await Task.yield() }
-            service.endFeeds()
+            service.stop.close()
             fixture.clock.advance(by: .seconds(1))
             let found = try await page
             #expect(found.events.isEmpty)
