@@ -4,14 +4,23 @@ import KeyFiles
 /// A message as it is published to an ntfy server: a text with headers or parameters, or JSON with a topic. Source: ntfy, "Publishing".
 enum NtfyMessage {
     static func publication(_ call: PublisherRoutes.Call, now: Instant) throws(InvalidInput) -> Publication {
-        guard let topic = call.topic else { return try json(try .body(call.body), now) }
+        guard let topic = call.topic else { return try json(call, now) }
         let text = String(decoding: call.body, as: UTF8.self)
         guard text.utf8.elementsEqual(call.body) else {
             throw InvalidInput(field: "body", "is not text: attach files by a URL, in the header Attach")
         }
+        let body = text.isEmpty ? call.value("X-Message", "Message", "m").map(decodedWord) ?? "triggered" : text
+        var publication = try fields(call, now, body: body, topic: topic)
+        publication.show(tags(call))
+        return publication
+    }
+
+    /// What headers and parameters say. The tags are not shown yet: the title may be another's.
+    private static func fields(
+        _ call: PublisherRoutes.Call, _ now: Instant, body: String, topic: String
+    ) throws(InvalidInput) -> Publication {
         var publication = Publication(
-            title: call.value("X-Title", "Title", "ti", "t").map(decodedWord),
-            body: text.isEmpty ? call.value("X-Message", "Message", "m").map(decodedWord) ?? "triggered" : text,
+            title: call.value("X-Title", "Title", "ti", "t").map(decodedWord), body: body,
             link: call.value("X-Click", "Click"), topic: topic)
         publication.priority = try priority(call.value("X-Priority", "Priority", "prio", "p"))
         publication.image = call.value("X-Attach", "Attach", "a")
@@ -19,21 +28,28 @@ enum NtfyMessage {
             (text) throws(InvalidInput) in
             try time(text, now)
         }
-        let tags = call.value("X-Tags", "Tags", "Tag", "ta")?.split(separator: ",").map {
-            decodedWord(String($0)).trimmed
-        }
-        publication.show(tags ?? [])
         return publication
     }
 
-    private static func json(_ members: JSONObject, _ now: Instant) throws(InvalidInput) -> Publication {
+    private static func tags(_ call: PublisherRoutes.Call) -> [String] {
+        call.value("X-Tags", "Tags", "Tag", "ta")?.split(separator: ",").map { decodedWord(String($0)).trimmed } ?? []
+    }
+
+    /// JSON goes before headers, which senders such as Apprise mix with it.
+    private static func json(_ call: PublisherRoutes.Call, _ now: Instant) throws(InvalidInput) -> Publication {
+        let members = try JSONObject.body(call.body)
         guard let topic = try members.text("topic") else { throw InvalidInput.missing("topic") }
-        var publication = Publication(
-            title: try members.text("title"), body: try members.text("message") ?? "triggered",
-            link: try members.text("click"), image: try members.text("attach"), topic: topic)
-        publication.priority = try priority(members["priority"].flatMap { $0.isNull ? nil : $0.flat })
-        publication.sendAt = try members.text("delay").map { (text) throws(InvalidInput) in try time(text, now) }
-        if let tags = members["tags"], !tags.isNull { publication.show(try tags.strings("tags")) }
+        var publication = try fields(call, now, body: try members.text("message") ?? "triggered", topic: topic)
+        if let title = try members.text("title") { publication.title = title }
+        if let link = try members.text("click") { publication.link = link }
+        if let image = try members.text("attach") { publication.image = image }
+        if let level = members["priority"], !level.isNull { publication.priority = try priority(level.flat) }
+        if let delay = try members.text("delay") { publication.sendAt = try time(delay, now) }
+        if let own = members["tags"], !own.isNull {
+            publication.show(try own.strings("tags"))
+        } else {
+            publication.show(tags(call))
+        }
         if let actions = members["actions"], !actions.isNull { publication.data["actions"] = actions }
         return publication
     }
@@ -41,7 +57,8 @@ enum NtfyMessage {
     private static let priorityNames = ["min": 1, "low": 2, "default": 3, "high": 4, "max": 5, "urgent": 5]
 
     private static func priority(_ text: String?) throws(InvalidInput) -> Int {
-        guard let text = text?.lowercased() else { return 3 }
+        // `Priority: u=1` is of HTTP itself (RFC 9218), which browsers and proxies add.
+        guard let text = text?.lowercased(), !text.hasPrefix("u=") else { return 3 }
         if let number = Int64(text), Publication.priorities ~= number { return Int(number) }
         guard let number = priorityNames[text] else {
             throw InvalidInput(

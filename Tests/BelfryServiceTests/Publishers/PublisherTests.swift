@@ -82,6 +82,22 @@ import Testing
         }
     }
 
+    /// As Apprise 2.3.0 sent it: Tests/Clients/peers/recorded/publishers.json.
+    @Test func `headers beside JSON count where it says nothing`() async throws {
+        try await Self.with(.ntfy, options: [:]) { server, _ in
+            let push = try await server.push(
+                "/ntfy/\(Self.key)", #"{"topic": "alarms", "title": "Disk", "message": "by ntfy"}"#,
+                [.init("X-Priority")!: "high", .init("X-Tags")!: "warning"])
+            #expect(push.content.shared.title == "⚠️ Disk" && push.lane == .urgent)
+            let own = try await server.push(
+                "/ntfy/\(Self.key)", #"{"topic": "alarms", "title": "Disk", "tags": ["fire"], "priority": 1}"#,
+                [.init("X-Priority")!: "high", .init("X-Tags")!: "warning"])
+            #expect(own.content.shared.title == "🔥 Disk" && own.lane == .bulk)
+            let plain = try await server.push("/ntfy/\(Self.key)/alarms", "Full", [.init("Priority")!: "u=1, i"])
+            #expect(plain.content.body == "Full" && plain.lane == .normal)
+        }
+    }
+
     @Test func `a title may be an encoded word`() async throws {
         try await Self.with(.ntfy, options: [:]) { server, _ in
             for title in ["=?UTF-8?B?S8Okc2U=?=", "=?utf-8?q?K=C3=A4se?="] {
