@@ -2,6 +2,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help run release install uninstall deb docs sdk kit kotlin senders documents fixtures upgrade quick test check shelf format lint bench count soak simulate fuzz contract browser tsan clean
 .PHONY: help run release install uninstall deb docs sdk kit senders synapse documents fixtures upgrade quick test check shelf format lint bench count soak simulate fuzz contract browser tsan clean
+.PHONY: help run release install uninstall deb docs sdk kit senders synapse peers documents fixtures upgrade quick test check shelf format lint bench count soak simulate fuzz contract browser tsan clean
 
 # With the standard library inside: the program runs where no Swift is, and its calls are shorter.
 # No dynamic symbols, equal functions once: docs/decisions/0038.
@@ -69,6 +70,11 @@ synapse: ## The real Synapse pushes to the gateway of Matrix
 	@Scripts/setup test
 	swift build $(DEBUG) --product belfry
 	@Scripts/synapse .build/debug/belfry
+
+peers: ## Apprise and Alertmanager publish
+	@Scripts/setup peers
+	swift build $(DEBUG) --product belfry
+	@Scripts/peers .build/debug/belfry
 
 documents: ## Run every command that README, the documents, the demo and the dashboard print; ARGS="docs/Pushing.md …" runs those
 	@Scripts/setup test
@@ -151,3 +157,4 @@ tsan: ## The service and HTTP2Client under the thread sanitizer
 clean: ## Remove everything that was built
 	rm -rf .build .build-check .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-browser .build-deb .build-docs .build-sdk .build-kit .build-kotlin .build-senders .build-shelf .build-dist .build-upgrade
 	rm -rf .build .build-check .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-browser .build-deb .build-docs .build-sdk .build-kit .build-senders .build-synapse .build-shelf .build-dist .build-upgrade
+	rm -rf .build .build-check .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-browser .build-deb .build-docs .build-sdk .build-kit .build-senders .build-synapse .build-peers .build-shelf .build-dist .build-upgrade
