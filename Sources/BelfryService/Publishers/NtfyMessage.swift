@@ -15,7 +15,7 @@ enum NtfyMessage {
         return publication
     }
 
-    /// What headers and parameters say. The tags are not shown yet: the title may be another's.
+    /// Reads headers and parameters, but not tags: JSON may have another title for them.
     private static func fields(
         _ call: PublisherRoutes.Call, _ now: Instant, body: String, topic: String
     ) throws(InvalidInput) -> Publication {
