@@ -71,7 +71,7 @@ synapse: ## The real Synapse pushes to the gateway of Matrix
 	swift build $(DEBUG) --product belfry
 	@Scripts/synapse .build/debug/belfry
 
-peers: ## Apprise and Alertmanager publish
+peers: ## Apprise and Alertmanager publish, and the recipe for a broker feeds NATS
 	@Scripts/setup peers
 	swift build $(DEBUG) --product belfry
 	@Scripts/peers .build/debug/belfry
