@@ -1,8 +1,6 @@
 # One entry to everything. `make` prints what there is.
 .DEFAULT_GOAL := help
-.PHONY: help run release install uninstall deb docs sdk kit kotlin senders documents fixtures upgrade quick test check shelf format lint bench count soak simulate fuzz contract browser tsan clean
-.PHONY: help run release install uninstall deb docs sdk kit senders synapse documents fixtures upgrade quick test check shelf format lint bench count soak simulate fuzz contract browser tsan clean
-.PHONY: help run release install uninstall deb docs sdk kit senders synapse peers documents fixtures upgrade quick test check shelf format lint bench count soak simulate fuzz contract browser tsan clean
+.PHONY: help run release install uninstall deb docs sdk kit kotlin senders synapse peers documents fixtures upgrade quick test check shelf format lint bench count soak simulate fuzz contract browser tsan clean
 
 # With the standard library inside: the program runs where no Swift is, and its calls are shorter.
 # No dynamic symbols, equal functions once: docs/decisions/0038.
@@ -155,6 +153,4 @@ tsan: ## The service and HTTP2Client under the thread sanitizer
 		--skip 'Postgres|Nodes|SharedUse' --experimental-maximum-parallelization-width 6
 
 clean: ## Remove everything that was built
-	rm -rf .build .build-check .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-browser .build-deb .build-docs .build-sdk .build-kit .build-kotlin .build-senders .build-shelf .build-dist .build-upgrade
-	rm -rf .build .build-check .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-browser .build-deb .build-docs .build-sdk .build-kit .build-senders .build-synapse .build-shelf .build-dist .build-upgrade
-	rm -rf .build .build-check .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-browser .build-deb .build-docs .build-sdk .build-kit .build-senders .build-synapse .build-peers .build-shelf .build-dist .build-upgrade
+	rm -rf .build .build-check .build-release .build-bench .build-tsan .build-fuzz .build-contract .build-oracle .build-browser .build-deb .build-docs .build-sdk .build-kit .build-kotlin .build-senders .build-synapse .build-peers .build-shelf .build-dist .build-upgrade
