@@ -241,7 +241,7 @@ struct ServerParts: Sendable {
             CommandCountCollector(store: resources.store, clock: clock, logger: logger),
             WebhookWorker(
                 store: resources.store, vault: resources.keyRing, poster: webhookCaller, clock: clock,
-                keptMax: configuration.webhookEventsMax, stop: services.webhooks.stop, logger: logger),
+                keptMax: configuration.webhookEventsMax, logger: logger),
         ]
         let mirror = oldServer.map { MirrorWorker(store: resources.store, server: $0, clock: clock, logger: logger) }
         return always + [heartbeats].compactMap(\.self) + [mirror].compactMap(\.self)

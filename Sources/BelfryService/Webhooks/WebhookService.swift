@@ -5,7 +5,7 @@ package struct WebhookService: Sendable {
     let store: any Store
     let vault: any Vault
     let poster: any WebhookPoster
-    /// Closed by the worker when the node stops.
+    /// Closed when the node stops: readers that wait are answered.
     package let stop = WakeSignal()
 
     /// The most events that are sent again by their ids at once.

@@ -17,7 +17,7 @@ package struct WebhookWorker: Service {
     private let random: @Sendable () -> Double
     private let logger: Logger
     private let budget = BudgetBox()
-    private let wakeSignal: WakeSignal
+    private let wakeSignal = WakeSignal()
 
     private final class BudgetBox: Sendable {
         let state = Mutex(WebhookBudget())
@@ -32,11 +32,10 @@ package struct WebhookWorker: Service {
     /// - Parameters:
     ///   - keptMax: the most events of an application that are kept.
     ///   - random: from 0 to 1.
-    ///   - stop: closed when the node stops, for those that wait for events.
     package init(
         store: any Store, vault: any Vault, poster: any WebhookPoster, clock: any WallClock, keptMax: Int = 1_000_000,
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
-        stop: WakeSignal = WakeSignal(), logger: Logger
+        logger: Logger
     ) {
         self.store = store
         self.vault = vault
@@ -44,7 +43,6 @@ package struct WebhookWorker: Service {
         self.clock = clock
         self.keptMax = Int64(keptMax)
         self.random = random
-        wakeSignal = stop
         self.logger = logger
         WebhookMetric.declare()
     }
