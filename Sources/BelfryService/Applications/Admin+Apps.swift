@@ -162,7 +162,7 @@ extension Admin {
             case "web_push_endpoints": webPush = try reader.choice(field)
             case "encrypted_only": takesEncryptedOnly = try reader.bool(field)
             case "encrypted_alert":
-                encryptedAlert = try EncryptedContent.alert(try reader.string(field) ?? "", field: field) ?? ""
+                encryptedAlert = try EncryptedContent.alert(try reader.string(field) ?? "", field: field)
             case "quiet_hours":
                 let value = try reader.value(field)
                 quietHours = value.isNull ? .clear : .set(try QuietHours(value, field: field))

@@ -247,8 +247,7 @@ struct ApplicationPages {
                 approvesCampaigns: visit.form.isChecked("campaign_approval"),
                 webPush: WebPushAccess(rawValue: visit.form["web_push_endpoints"]),
                 takesEncryptedOnly: visit.form.isChecked("encrypted_only"),
-                encryptedAlert: try EncryptedContent.alert(visit.form["encrypted_alert"], field: "encrypted_alert")
-                    ?? "")
+                encryptedAlert: try EncryptedContent.alert(visit.form["encrypted_alert"], field: "encrypted_alert"))
             try await visit.services.admin.edit(application, edit, by: visit.author)
             return .redirect(Address.query(Address.of(application, "settings"), [("done", "saved")]))
         }

@@ -72,9 +72,9 @@ package struct EncryptedContent: Sendable, Hashable {
 
     var longest: String { messages.values.max { $0.utf8.count < $1.utf8.count } ?? "" }
 
-    static func alert(_ text: String, field: String) throws(InvalidInput) -> String? {
-        let text = try text.asName(field: field, bytesMax: alertBytesMax)
-        return text.isEmpty ? nil : text
+    /// An empty one stands for the default.
+    static func alert(_ text: String, field: String) throws(InvalidInput) -> String {
+        text.withoutBlanksAround.isEmpty ? "" : try text.asName(field: field, bytesMax: alertBytesMax)
     }
 }
 

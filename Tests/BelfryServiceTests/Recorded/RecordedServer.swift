@@ -80,6 +80,7 @@ struct RecordedServer {
         MattermostRoutes(services).add(to: router)
         RocketChatRoutes(services).add(to: router)
         GorushRoutes(services).add(to: router)
+        SIPRoutes(services).add(to: router)
         PublisherRoutes(services).add(to: router)
         WebRoutes(
             services, providers: FakeProviders { _ in FakeProvider(clock: clock) },
