@@ -74,7 +74,7 @@ package struct EncryptedContent: Sendable, Hashable {
 
     /// An empty one stands for the default.
     static func alert(_ text: String, field: String) throws(InvalidInput) -> String {
-        text.withoutBlanksAround.isEmpty ? "" : try text.asName(field: field, bytesMax: alertBytesMax)
+        text.allSatisfy(\.isWhitespace) ? "" : try text.asName(field: field, bytesMax: alertBytesMax)
     }
 }
 
