@@ -47,7 +47,7 @@ package struct EncryptedContent: Sendable, Hashable {
 
     /// Whether there is a header with a key of 65 bytes, and one record behind it.
     private static func isCoded(_ bytes: [UInt8]) -> Bool {
-        guard bytes.count >= headerBytes + 1 + tagBytes, bytes[20] == 65, bytes[21] == 4 else { return false }
+        guard bytes.count >= headerBytes + 2 + tagBytes, bytes[20] == 65, bytes[21] == 4 else { return false }
         let recordBytes = bytes[16..<20].reduce(0) { $0 << 8 | Int($1) }
         return recordBytes >= tagBytes + 2 && bytes.count - headerBytes <= recordBytes
     }

@@ -68,6 +68,8 @@ enum EncryptedSample {
         let checked = try content.check(for: [kind], receiptID: UUID())
         #expect(checked.tooLarge.isEmpty)
         #expect(try Push.Content(stored: Array(checked.stored.utf8)) == content)
+        // Amazon takes 6 KiB, more than a record has in Base64.
+        guard kind != .amazon else { return }
         let large = try EncryptedSample.content([UUID(): EncryptedSample.message(3_900)])
         #expect(throws: InvalidInput.self) { try large.check(for: [kind], receiptID: UUID()) }
     }
