@@ -72,12 +72,12 @@ extension Store {
 }
 
 enum EncryptionKeyStatements {
-    /// Looks each device up by its key, and its details by theirs.
+    /// Looks the details of each device up by their key, and then the device by its own. A condition on the device's platform would let
+    /// PostgreSQL scan all its devices.
     static let of: SQLText = """
         SELECT device.id, imported_uuid, imported_at_ms, import_stage, encryption_keys /* encryption_keys.of */
-          FROM device
-          JOIN device_detail ON device_detail.platform_id = $1 AND device_detail.device_id = device.id
-         WHERE device.id \(among: "$2") AND device.platform_id = $1 AND device.reach > 0
-         ORDER BY device.id
+          FROM device_detail JOIN device ON device.id = device_detail.device_id
+         WHERE device_detail.platform_id = $1 AND device_detail.device_id \(among: "$2") AND device.reach > 0
+         ORDER BY device_detail.device_id
         """
 }
