@@ -162,6 +162,9 @@ import Testing
                 #expect(
                     try await server.store.change(key, of: resources.application.key, .init(recurrence: daily)) != nil)
             }
+            if name == "POST apps/:app_uuid/webhooks/:webhook_uuid/resume" {
+                _ = try await server.store.set(.asked, on: resources.webhook.webhook.key)
+            }
             if name == "POST pushes/:receipt_id/update" { try await server.store.deliver { _, _ in .accepted } }
             let reply = try await server.send(route.method, path, body)
             // A location in use, a geofence of none, the first tenant, web pages of an iPhone, a draft: refused for what they are, not

@@ -186,7 +186,7 @@ enum EncryptedSample {
         (#"{"p256dh":"\#(point)"}"#, "encryption_keys.auth"),
         (#"{"p256dh":"\#(point)","auth":"\#(secret)AA"}"#, "encryption_keys.auth"),
         (#"{"p256dh":"\#(point)","auth":"AAAA"}"#, "encryption_keys.auth"),
-        (#"{"p256dh":7}"#, "encryption_keys.p256dh"), (#"{"x":"y"}"#, "encryption_keys.x"),
+        (#"{"p256dh":7}"#, "encryption_keys.p256dh"), (#"{"x":"y"}"#, "'encryption_keys.x'"),
         (#""\#(point)""#, "encryption_keys"),
     ])
     func `a wrong key is refused by its name`(json: String, field: String) {
