@@ -46,7 +46,7 @@ import Testing
                 // Paths that ask for no credentials are not there for those without the key, or at another address.
                 let isKeyed = [
                     "/acrobits/", "/pnm2", "/carma/", "/wp/", "/_matrix/", "/mattermost/", "/rocket-chat/", "/gorush/",
-                    "/ntfy/", "/gotify/", "/apprise/", "/alerts/",
+                    "/sip/", "/ntfy/", "/gotify/", "/apprise/", "/alerts/",
                 ].contains { route.path.hasPrefix($0) }
                 let isHidden = isKeyed && status == .notFound
                 let isShut = isHidden || [.unauthorized, .methodNotAllowed, .tooManyRequests].contains(status)
