@@ -18,7 +18,7 @@ struct WebhookCommand: AsyncParsableCommand {
         func run() async throws {
             try options.show(
                 try await options.webhooks(),
-                columns: ["name", "state", "url", "kinds", "pending", "retries", "dropped", "webhook_uuid"])
+                columns: ["name", "state", "url", "pending", "retries", "dropped", "webhook_uuid"])
         }
     }
 
