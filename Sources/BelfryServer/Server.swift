@@ -111,6 +111,7 @@ package struct Server: Sendable {
         services += parts.housekeeping(configuration)
         services += [try apiListener(parts, listeners)] + protocolListeners(parts, listeners)
         services += [try dashboardListener(parts, listeners)].compactMap(\.self)
+        services.append(parts.services.webPushEndpoints.readers)
         services += parts.certificates.all + [EventLoopProbe(group: MultiThreadedEventLoopGroup.singleton)]
         // Event streams do not end by themselves, so they are ended before the listeners close.
         services += [EventStreams(hub: parts.events, feeds: parts.services.webhooks), parts.shutdown]

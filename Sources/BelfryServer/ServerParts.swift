@@ -160,7 +160,9 @@ struct ServerParts: Sendable {
             services, providers: providers, verifiesCustomUserIDs: configuration.pcf.verifiesCustomUserIDs,
             eventsLateMax: configuration.pcf.eventsLateMax, address: configuration.dashboard.address
         ).add(to: router)
-        WebPushRoutes(services, address: configuration.dashboard.address).add(to: router)
+        WebPushRoutes(
+            services, address: configuration.dashboard.address, requestTimeout: configuration.timeouts.request
+        ).add(to: router)
         WebSDK(below: configuration.dashboard.address.path).add(to: router)
         Contract().add(to: router)
         readiness.add(to: router)

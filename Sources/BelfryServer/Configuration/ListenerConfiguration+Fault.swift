@@ -110,7 +110,7 @@ extension Settings {
         let standard = ShareLimit.standard[share] ?? ShareLimit(perCaller: 1, total: 1)
         // Uploads are counted in KiB.
         let unit = share == .uploads ? 1_024 : 1
-        let most = share == .streams || share == .uploads ? 1_024 : 64
+        let most = [.streams, .fetches, .uploads].contains(share) ? 1_024 : 64
         let each = int("share.\(share.settingName)", default: standard.perCaller / unit, in: 1...most)
         return ShareLimit(perCaller: each * unit, total: standard.total)
     }

@@ -157,6 +157,7 @@ extension Share {
         case .tests: "Tests at once"
         case .proofs: "Registrations that wait for a push service"
         case .verdicts: "Answers that wait for a verdict"
+        case .fetches: "Devices that wait for messages"
         case .credentials: "Credentials being opened"
         case .uploads: "KiB of request bodies"
         }

@@ -14,6 +14,8 @@ package enum Share: String, Sendable, Hashable, CaseIterable {
     case proofs
     /// Answers of gateways that wait for the verdict of a provider; those beyond do not wait.
     case verdicts
+    /// Devices that wait for messages at their endpoints; those beyond are answered at once.
+    case fetches
     /// Credentials that are being opened: a p12 file itself decides how much work its keys are.
     case credentials
     /// KiB of request bodies that are being read or worked on.
@@ -46,7 +48,7 @@ package struct ShareLimit: Sendable, Hashable {
         .streams: ShareLimit(perCaller: 32, total: 256), .searches: ShareLimit(perCaller: 2, total: 16),
         .exports: ShareLimit(perCaller: 4, total: 32), .batches: ShareLimit(perCaller: 4, total: 32),
         .tests: ShareLimit(perCaller: 4, total: 32), .proofs: ShareLimit(perCaller: 32, total: 128),
-        .verdicts: ShareLimit(perCaller: 64, total: 256),
+        .verdicts: ShareLimit(perCaller: 64, total: 256), .fetches: ShareLimit(perCaller: 64, total: 256),
         .credentials: ShareLimit(perCaller: 2, total: 8),
         .uploads: ShareLimit(perCaller: 20 << 10, total: 256 << 10),
     ]

@@ -8,6 +8,7 @@ import KeyFiles
 package struct WebPushEndpointService: Sendable {
     let store: any Store
     let pushes: PushService
+    package let readers = EndpointReaders()
 
     /// Returns the capability too: it is shown once.
     func create(
@@ -77,8 +78,29 @@ package struct WebPushEndpointService: Sendable {
                 "\(WebPushEndpoint.messagesMax) messages wait for the device, which is the limit; it has to fetch some first",
                 headers: [.retryAfter: "600"])
         }
+        readers.wake(endpoint.deviceKey)
         return id
     }
+
+    /// The messages that wait at an endpoint, the oldest first. Where there are none it waits for one, until the device waits anew or the
+    /// node stops.
+    func messages(at endpoint: WebPushEndpoint, wait: Duration) async throws -> [WaitingMessage] {
+        guard wait > .zero, endpoint.isFetched else { return try await store.messages(at: endpoint.key) }
+        let end = store.clock.now + wait
+        let signal = readers.enter(endpoint.deviceKey)
+        defer { readers.leave(endpoint.deviceKey, signal) }
+        while true {
+            let isLast = signal.isClosed
+            let found = try await store.messages(at: endpoint.key)
+            let rest = end - store.clock.now
+            guard found.isEmpty, rest > .zero, !isLast else { return found }
+            await signal.wait(atMost: min(rest, Self.pollPause), by: store.clock)
+            try Task.checkCancellation()
+        }
+    }
+
+    /// Other nodes wake no reader of this one.
+    private static let pollPause = Duration.seconds(1)
 
     /// The answer for a message: that of its push, or `pending` while it waits to be fetched; nil where there is none.
     func answer(of id: UUID, at endpoint: WebPushEndpoint) async throws -> Answer? {

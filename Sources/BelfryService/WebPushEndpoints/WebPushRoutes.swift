@@ -14,13 +14,20 @@ package struct WebPushRoutes: Sendable {
     private let authenticator: Authenticator
     private let rates = EndpointRates()
     private let verifier = VAPIDVerifier()
+    /// Requests that wait are answered before their connections are closed.
+    private let waitMax: Duration
 
     private var store: any Store { services.store }
 
-    /// - Parameter address: how application servers reach this server.
-    package init(_ services: Services, address: ServerAddress = ServerAddress()) {
+    /// - Parameters:
+    ///   - address: how application servers reach this server.
+    ///   - timeout: of a request, after which its connection is closed.
+    package init(
+        _ services: Services, address: ServerAddress = ServerAddress(), requestTimeout timeout: Duration = .seconds(60)
+    ) {
         self.services = services
         self.address = address
+        waitMax = Self.waitMax(within: timeout)
         authenticator = Authenticator(
             store: services.store, requestLimiter: services.requestLimiter, clock: services.clock, realm: "Belfry")
     }
@@ -175,10 +182,15 @@ package struct WebPushRoutes: Sendable {
     @Sendable private func fetch(
         _ request: Request, _ context: APIContext, _ device: Device, _ platform: Platform
     ) async throws -> Response {
+        let wait = min(try Self.wait(request.uri.queryParameters["wait"].map(String.init)), waitMax)
         let endpoint = try await endpoint(of: device, context)
-        let messages = try await services.shares.holding(.searches, for: try await .of(platform, in: store)) {
-            try await store.messages(at: endpoint.key)
-        }
+        let holder = try await ShareHolder.of(platform, in: store)
+        // A device that waits holds a part of a share, and no thread; without room there it is answered at once.
+        let waiting = wait > .zero && endpoint.isFetched ? try? services.shares.take(.fetches, for: holder) : nil
+        let lease = try waiting ?? services.shares.take(.searches, for: holder)
+        defer { lease.end() }
+        let messages = try await services.webPushEndpoints.messages(
+            at: endpoint, wait: waiting == nil ? .zero : wait)
         var json = JSONWriter()
         json.object { json in
             json.array("messages", messages) { json, message in
@@ -192,6 +204,19 @@ package struct WebPushRoutes: Sendable {
             }
         }
         return Response(json: json.buffer)
+    }
+
+    static func waitMax(within timeout: Duration) -> Duration { min(.seconds(waitSeconds.upperBound), timeout * 5 / 6) }
+
+    private static let waitSeconds: ClosedRange<Int64> = 0...30
+
+    private static func wait(_ text: String?) throws(InvalidInput) -> Duration {
+        guard let text else { return .zero }
+        guard let seconds = Int64(text), waitSeconds ~= seconds else {
+            throw InvalidInput(
+                field: "wait", "is '\(text.prefix(24))', it has to be 0 to \(waitSeconds.upperBound) seconds")
+        }
+        return .seconds(seconds)
     }
 
     @Sendable private func acknowledge(

@@ -13,7 +13,8 @@ import Testing
 /// The push service for application servers over a store in memory, with an application that has devices of some types.
 struct WebPushRig {
     let store: SQLiteStore
-    let clock = ManualClock()
+    let clock: ManualClock
+    let services: Services
     let application: BelfryService.Application
     private let platforms: [PlatformKind: BelfryService.Platform]
     private let responder: RouterResponder<APIContext>
@@ -24,20 +25,33 @@ struct WebPushRig {
 
     init(
         _ access: WebPushAccess = .on, kinds: [PlatformKind] = [.ios, .androidFCM, .web],
-        limits: [Principal.Kind: RateLimit] = [:]
+        limits: [Principal.Kind: RateLimit] = [:], shares: ConcurrencyLimiter.Limits = ShareLimit.standard
     ) async throws {
+        clock = ManualClock()
         store = try SQLiteStore.temporary(clock: clock)
-        application = try await store.create(.test(PlaintextVault()))
+        (application, platforms) = try await Self.application(in: store, of: Tenant.first, access, kinds)
+        let limiter = RequestLimiter(options: RequestLimiter.Options(limits: limits), clock: clock)
+        services = Services(store, clock: clock, requestLimiter: limiter, shares: ConcurrencyLimiter(shares))
+        let router = ResponseMiddleware.router(clock: clock)
+        WebPushRoutes(services, address: ServerAddress(publicURL: Self.url)).add(to: router)
+        responder = router.buildResponder()
+    }
+
+    /// Another tenant of the same server.
+    init(beside other: WebPushRig) async throws {
+        (store, clock, services, responder) = (other.store, other.clock, other.services, other.responder)
+        let tenant = try await store.create(NewTenant(uuid: UUID(), name: try Name("other")))
+        (application, platforms) = try await Self.application(in: store, of: tenant.key, .on, [.web])
+    }
+
+    private static func application(
+        in store: SQLiteStore, of tenant: Key<Tenant>, _ access: WebPushAccess, _ kinds: [PlatformKind]
+    ) async throws -> (BelfryService.Application, [PlatformKind: BelfryService.Platform]) {
+        let application = try await store.create(.test(PlaintextVault(), tenant: tenant))
         try await store.edit(application.key, ApplicationEdit(webPush: access))
         var platforms: [PlatformKind: BelfryService.Platform] = [:]
         for kind in kinds { platforms[kind] = try await store.create(.test(kind, of: application)) }
-        self.platforms = platforms
-        let limiter = RequestLimiter(options: RequestLimiter.Options(limits: limits), clock: clock)
-        let router = ResponseMiddleware.router(clock: clock)
-        WebPushRoutes(
-            Services(store, clock: clock, requestLimiter: limiter), address: ServerAddress(publicURL: Self.url)
-        ).add(to: router)
-        responder = router.buildResponder()
+        return (application, platforms)
     }
 
     func platform(_ kind: PlatformKind) throws -> BelfryService.Platform { try #require(platforms[kind]) }
