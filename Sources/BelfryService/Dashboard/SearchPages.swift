@@ -121,7 +121,7 @@ struct SearchHits {
         let names = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0.name) })
         let devices = try await store.devicePage(
             DeviceSearch(platforms: platforms.map(\.key), text: text), after: nil, limit: Self.perKind,
-            within: Self.devicesSearchedFor)
+            within: Self.devicesSearchedFor, isCounted: false)
         for device in devices.devices {
             let detail = [application.name, names[device.platformKey] ?? "", device.customUserID ?? ""]
             add(

@@ -34,7 +34,7 @@ package struct DeviceCount: Sendable, Hashable {
 /// The matching devices, and the position of the next page.
 package struct DevicePage: Sendable, Hashable {
     package let devices: [Device]
-    /// nil on later pages where no index has it.
+    /// nil on later pages where no index has it, and where it was not asked for.
     package let count: DeviceCount?
     /// The device after which the next page begins; nil at the end.
     package let next: Key<Device>?

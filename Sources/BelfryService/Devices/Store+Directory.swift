@@ -21,11 +21,14 @@ extension Store {
 
     /// The next matching devices, for a caller who waits: without an index they are searched for this long at most, in one pass
     /// with their count.
+    ///
+    /// - Parameter isCounted: whether the first page has the count; otherwise the search ends when the page is full.
     package func devicePage(
-        _ search: DeviceSearch, after: Key<Device>?, limit: Int, within time: Duration
+        _ search: DeviceSearch, after: Key<Device>?, limit: Int, within time: Duration, isCounted: Bool = true
     ) async throws -> DevicePage {
         try await look(search, isShort: search.topic == nil && search.filter.isEmpty) { directory in
-            try directory.page(after: after, limit: limit, until: ContinuousClock.now + time)
+            try directory.page(
+                after: after, limit: limit, until: ContinuousClock.now + time, isCounted: isCounted && after == nil)
         }
     }
 
@@ -123,7 +126,9 @@ private struct DeviceDirectory<Connection: SQLConnection> {
         }
     }
 
-    func page(after: Key<Device>?, limit: Int, until end: ContinuousClock.Instant) throws -> DevicePage {
+    func page(
+        after: Key<Device>?, limit: Int, until end: ContinuousClock.Instant, isCounted: Bool
+    ) throws -> DevicePage {
         guard search.text != nil || !search.filter.isEmpty else {
             let devices = try behind(after, limit: limit)
             return DevicePage(
@@ -136,14 +141,13 @@ private struct DeviceDirectory<Connection: SQLConnection> {
         try eachFiltered(after: after) { device in
             if keys.count < limit { keys.append(device) }
             matches += 1
-            // The first page tells how many there are; later ones need not look any further.
-            return after == nil || keys.count < limit
+            return isCounted || keys.count < limit
         } pause: { device in
             if ContinuousClock.now >= end { cutAt = device }
             return cutAt != nil
         }
         return DevicePage(
-            try devices(keys), count: after == nil ? DeviceCount(devices: matches, isMore: cutAt != nil) : nil,
+            try devices(keys), count: isCounted ? DeviceCount(devices: matches, isMore: cutAt != nil) : nil,
             next: keys.count == limit ? keys.last : cutAt, isCut: keys.count < limit && cutAt != nil)
     }
 
@@ -156,13 +160,15 @@ private struct DeviceDirectory<Connection: SQLConnection> {
         after: Key<Device>?, _ body: (Key<Device>) throws -> Bool, pause: (Key<Device>) -> Bool = { _ in false }
     ) throws {
         if let text = try textSearch() {
+            // Without a filter no row is read for one, so a match need not wait for others.
+            let atOnce = search.filter.isEmpty ? 1 : Self.rowsAtOnce
             var some: [Key<Device>] = []
             var isDone = false
             try text.each(after: after) { device in
                 some.append(device)
-                guard some.count == Self.rowsAtOnce else { return true }
+                guard some.count == atOnce else { return true }
                 isDone = try !filtered(some, body)
-                some = []
+                some.removeAll(keepingCapacity: true)
                 return !isDone
             } pause: {
                 pause($0)

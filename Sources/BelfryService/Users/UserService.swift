@@ -56,7 +56,7 @@ package struct UserService: Sendable {
         guard text.utf8.count >= TextGrams.partBytesMin else { return [] }
         let platforms = try await store.platforms(of: application.key).map(\.key)
         let page = try await store.devicePage(
-            DeviceSearch(platforms: platforms, text: text), after: nil, limit: limit, within: time)
+            DeviceSearch(platforms: platforms, text: text), after: nil, limit: limit, within: time, isCounted: false)
         let ids = Set(page.devices.filter(\.isActive).compactMap(\.customUserID)).filter { id in
             id.caseFolded.contains(text.caseFolded) && !id.utf8.starts(with: text.normalized.utf8)
         }

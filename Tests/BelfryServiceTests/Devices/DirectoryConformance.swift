@@ -171,6 +171,10 @@ import Testing
             let all = try await store.devicePage(
                 DeviceSearch(platforms: platforms, text: "straw"), after: nil, limit: 50, within: .seconds(60))
             #expect(all.devices.count == 50 && all.count == DeviceCount(devices: 2_599))
+            let uncounted = try await store.devicePage(
+                DeviceSearch(platforms: platforms, text: "straw"), after: nil, limit: 50, within: .seconds(60),
+                isCounted: false)
+            #expect(uncounted == DevicePage(all.devices, count: nil, next: all.next))
             let second = try await store.devicePage(
                 DeviceSearch(platforms: platforms, text: "straw"), after: all.next, limit: 50, within: .seconds(60))
             #expect(second.devices.count == 50 && second.count == nil)
