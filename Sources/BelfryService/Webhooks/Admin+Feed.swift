@@ -105,7 +105,9 @@ extension Admin {
             }
             after = try number("after", 0...Int64.max, 0)
             limit = Int(try number("limit", 1...Int64(WebhookFeedPage.limitMax), 100))
-            wait = .seconds(try number("wait", 0...WebhookFeedPage.waitMax.components.seconds, 0))
+            let asked = try number("wait", 0...WebhookFeedPage.waitMax.components.seconds, 0)
+            // A connection is closed whose request takes 30 s (`http.request.seconds`).
+            wait = min(.seconds(asked), .seconds(25))
             let names = query.text("kinds")?.split(separator: ",").map(String.init)
             kinds = try names.map { names throws(InvalidInput) in try WebhookKinds(names, field: "kinds") }
         }
