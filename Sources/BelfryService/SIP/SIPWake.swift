@@ -31,14 +31,14 @@ struct SIPWake: Sendable {
 
     init(query: String, body: [UInt8]) throws(InvalidInput) {
         read(query)
-        guard body.contains(UInt8(ascii: "{")) else {
+        guard body.first(where: { !" \r\n\t".utf8.contains($0) }) == UInt8(ascii: "{") else {
             read(String(decoding: body, as: UTF8.self))
             return
         }
         var own = self
         try JSONReader.document(body) { reader, name throws(InvalidInput) in
             guard let known = Name(rawValue: name) else { return try reader.skip() }
-            own.values[known] = try reader.string(name)
+            own.take(try reader.string(name) ?? "", as: known)
         }
         self = own
     }
@@ -49,8 +49,13 @@ struct SIPWake: Sendable {
             guard parts.count == 2, let name = Name(rawValue: String(percentDecoding: parts[0], plusIsSpace: false))
             else { continue }
             // A `+` is one of a token or of a number.
-            values[name] = String(percentDecoding: parts[1], plusIsSpace: false)
+            take(String(percentDecoding: parts[1], plusIsSpace: false), as: name)
         }
+    }
+
+    /// A proxy writes nothing where it has no value: the same as a parameter that is not there.
+    private mutating func take(_ text: String, as name: Name) {
+        if !text.isEmpty { values[name] = text }
     }
 
     private var isCall: Bool { (values[.event] ?? "call") == "call" }
@@ -118,7 +123,5 @@ struct SIPWake: Sendable {
         return content
     }
 
-    private func text(_ name: Name) -> String? {
-        values[name].flatMap { $0.isEmpty ? nil : $0.cut(toBytes: Self.textBytesMax) }
-    }
+    private func text(_ name: Name) -> String? { values[name]?.cut(toBytes: Self.textBytesMax) }
 }

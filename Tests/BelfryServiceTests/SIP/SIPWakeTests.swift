@@ -29,6 +29,23 @@ import Testing
     }
 
     @Test(arguments: [
+        "pn-provider=apns&pn-param=b.voip&pn-prid=TOKEN&event=&call-id=&from={Ada}",
+        #" {"pn-provider":"apns","pn-param":"b.voip","pn-prid":"TOKEN","event":"","call-id":"","from":"{Ada}"}"#,
+    ])
+    func `values that a proxy lacks are not there`(body: String) async throws {
+        try await GatewayServer.with(.sip) { server in
+            for _ in 0..<2 {
+                let answer = try await server.post(Self.path, body.replacing("TOKEN", with: Self.apple))
+                #expect(answer.status == 200, "\(answer)")
+            }
+            // Calls without an id are not the same call.
+            #expect(try await server.pushes.count == 2)
+            #expect(try await server.payload["event"] == .string("call"))
+            #expect(try await server.payload["caller"] == .string("{Ada}"))
+        }
+    }
+
+    @Test(arguments: [
         (#"{"pn-provider":"fcm","pn-param":"project","pn-prid":"TOKEN","event":"message"}"#, PlatformKind.androidFCM),
         ("pn-provider=firebase&pn-param=project&pn-prid=TOKEN", .androidFCM),
         (#"{"contact":"<sip:ada@example.org;pn-provider=fcm;pn-param=project;pn-prid=TOKEN>"}"#, .androidFCM),
