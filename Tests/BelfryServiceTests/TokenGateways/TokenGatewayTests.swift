@@ -124,8 +124,10 @@ import Testing
         }
         let (longest, clock) = (Longest(), ManualClock())
         try await withDirectory { directory in
+            // Without upkeep, whose writes would wait beside them.
             let store = try SQLiteStore.open(
-                at: directory + "/belfry.sqlite", clock: clock, logger: .strict, migrate: true, observer: longest)
+                at: directory + "/belfry.sqlite", clock: clock, logger: .strict, migrate: true, for: .copyingFrom,
+                observer: longest)
             let application = try await store.create(.test(PlaintextVault()))
             let platform = try await store.create(.test(.androidFCM, of: application))
             let gateway = TokenGateway(Services(store, clock: clock))
