@@ -73,7 +73,7 @@ let providers = [
     Provider(
         name: "FCM",
         needs: ["HTTP2Client", "KeyFiles", "Outbound", nioCore, nioPosix, nioSSL, logging, cryptoExtras],
-        client: ["Client", "ExternalAccount", "Message", "Answer"],
+        client: ["Client", "ExternalAccount", "Message", "OtherSystems", "Audience", "Answer"],
         simulator: ["Simulator", "SimulatorMessage", "SimulatorIdentities"]),
     Provider(
         name: "WebPush", needs: outbound + ["KeyFiles", "MessageEncryption", nioCore, nioPosix, nioHTTP1, crypto],
@@ -305,7 +305,7 @@ if fuzzing != nil {
             dependencies: [
                 "Allocations",
                 "BelfryServer", "BelfryGateway", "BelfryService", "BelfryTesting", "APNs", "KeyFiles",
-                "Outbound",
+                "MessageEncryption", "Outbound",
                 "WebPush", "WNS",
                 "MPNS", "ADM", "PAP", "Webhook", "FCM", "GCM", "HMS", "Tunnel", nioCore, nioHTTP1, nioEmbedded,
                 httpTypes, hummingbird, logging, crypto,

@@ -16,3 +16,16 @@ func fcmAnswers(_ bytes: [UInt8]) {
         }
     }
 }
+
+/// Whatever is given for a topic or condition of FCM, it is one or is refused with a reason.
+func fcmAudiences(_ bytes: [UInt8]) {
+    let text = String(decoding: bytes, as: UTF8.self)
+    do throws(FCMAudienceError) {
+        switch try FCMAudience(text) {
+        case .topic(let name): precondition(text == "/topics/\(name)" && !name.isEmpty)
+        case .condition(let condition): precondition(condition == text && text.contains("in topics"))
+        }
+    } catch {
+        precondition(!error.description.isEmpty)
+    }
+}

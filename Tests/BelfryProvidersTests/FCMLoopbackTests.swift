@@ -125,6 +125,71 @@ import Testing
         }
     }
 
+    @Test func `Apple's devices get their payload by way of FCM`() async throws {
+        try await Self.with(.iosFCM) { simulator, fixture in
+            var content = Push.Content(
+                body: "Fresh bread", shared: SharedFields([.title: "Dairy", .collapseKey: "oven"]))
+            content.badge = .set(2)
+            #expect(await fixture.send(["t"], content: content, expiresIn: .seconds(90)) == [.accepted])
+            let payload = try #require(simulator.ledger.token(Array("t".utf8))?.lastRequest?.payload)
+            #expect(
+                payload == #"{"message":{"token":"t","apns":{"headers":{"apns-collapse-id":"oven","apns-expiration":"#
+                    + #""1700000090","apns-priority":"10","apns-push-type":"alert"},"payload":{"aps":{"alert":"#
+                    + #"{"title":"Dairy","body":"Fresh bread"},"badge":2},"#
+                    + #""receiptId":"00000000-0000-0003-0000-000000000001"}}}}"#)
+            let hidden = Push.Content.silent(["n": .integer(1)])
+            #expect(await fixture.send(["t"], content: hidden) == [.accepted])
+            let data = try #require(simulator.ledger.token(Array("t".utf8))?.lastRequest?.payload)
+            #expect(data.contains(#""apns-priority":"5","apns-push-type":"background""#), "\(data)")
+        }
+    }
+
+    @Test func `browsers get a notification, their workers data`() async throws {
+        try await Self.with(.webFCM) { simulator, fixture in
+            let shared = SharedFields(
+                [.title: "Dairy", .link: "https://example.org/cheese"], data: ["n": .integer(7)])
+            let content = Push.Content(body: "Fresh cheese", shared: shared)
+            #expect(await fixture.send(["t"], content: content, expiresIn: .seconds(90)) == [.accepted])
+            let payload = try #require(simulator.ledger.token(Array("t".utf8))?.lastRequest?.payload)
+            #expect(
+                payload
+                    == #"{"message":{"token":"t","data":{"n":"7","receiptId":"00000000-0000-0003-0000-000000000001"},"#
+                    + #""webpush":{"fcm_options":{"link":"https://example.org/cheese"},"headers":{"TTL":"90","Topic":"#
+                    + #""AAAAAAAAAAMAAAAAAAAAAQ","Urgency":"normal"},"notification":{"title":"Dairy","body":"#
+                    + #""Fresh cheese","tag":"00000000-0000-0003-0000-000000000001"}}}}"#)
+            let own = Push.Content(body: "b", custom: ["web": .object(["m": .object(["a": .integer(1)])])])
+            #expect(await fixture.send(["t"], content: own) == [.accepted])
+            let data = try #require(simulator.ledger.token(Array("t".utf8))?.lastRequest?.payload)
+            #expect(!data.contains("notification") && data.contains(#""m":"{\"a\":1}""#), "\(data)")
+        }
+    }
+
+    @Test func `topics and conditions get one message each`() async throws {
+        try await Self.with(.fcmTopic) { simulator, fixture in
+            let content = Push.Content(body: "Fresh bread", shared: SharedFields([:], data: ["n": .integer(7)]))
+            let condition = "'a' in topics && !('b' in topics)"
+            let outcomes = await fixture.send(["/topics/news", condition, "no topic"], content: content)
+            #expect(outcomes == [.accepted, .accepted, .refused(.badToken)])
+            let payload = try #require(simulator.ledger.token(Array("/topics/news".utf8))?.lastRequest?.payload)
+            #expect(
+                payload == #"{"message":{"topic":"news","android":{"priority":"HIGH"},"data":{"n":"7"},"notification":"#
+                    + #"{"body":"Fresh bread"}}}"#)
+            #expect(simulator.ledger.token(Array("condition:\(condition)".utf8))?.lastRequest != nil)
+        }
+    }
+
+    @Test(arguments: [PlatformKind.iosFCM, .webFCM])
+    func `a project without its other key parks`(kind: PlatformKind) async throws {
+        try await Self.with(kind) { simulator, fixture in
+            simulator.script.answer(ScriptedAnswer("THIRD_PARTY_AUTH_ERROR"), for: ["t"])
+            guard case .credentialsRefused(let words, _, _)? = await fixture.send(["t"]).first else {
+                Issue.record("it goes on")
+                return
+            }
+            #expect(words.contains("key in the Firebase project is missing or wrong"), "\(words)")
+        }
+    }
+
     @Test func `an installation is addressed by ID, a dead one gone`() async throws {
         try await Self.with { simulator, fixture in
             let (alive, dead) = ("fEk9VyTYRuq8_J-Pz3Hl0a", "cEk9VyTYRuq8_J-Pz3Hl0b")

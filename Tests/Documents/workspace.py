@@ -100,7 +100,8 @@ class Workspace:
         for kind, credentials in {
             "ios": self.apple, "ios-voip": self.apple,
             "ios-broadcast": {**self.apple, "channels_endpoint": f"https://localhost:{apns['channels-port']}"},
-            "web": {}, "android-fcm": {"service_account": json.loads((self.home / "key.json").read_text())},
+            "web": {}, "fcm-topic": {"service_account": json.loads((self.home / "key.json").read_text())},
+            "android-fcm": {"service_account": json.loads((self.home / "key.json").read_text())},
             "webhook": {"url": "https://hook.example/", "secret": "s" * 32},
         }.items():
             more = {"mode": "development"} if kind.startswith("ios") else {}

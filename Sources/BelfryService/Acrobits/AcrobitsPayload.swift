@@ -21,7 +21,7 @@ package struct AcrobitsPayload: Sendable {
 
     package func content(for kind: PlatformKind) throws(InvalidInput) -> Push.Content {
         var content: Push.Content
-        if case .apple(let use) = kind {
+        if let use = kind.appleUse {
             let (type, payload) = try apple(for: use)
             content = Push.Content(
                 body: nil, apple: try ApplePush(type: type, priority: nil, payload: payload, field: call.verb.name))

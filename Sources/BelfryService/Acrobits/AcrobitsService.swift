@@ -121,7 +121,8 @@ extension AcrobitsService {
     func places(_ appIDs: [AcrobitsAppID], for token: AcrobitsToken) async throws -> [Place] {
         var places: [Place] = []
         for appID in appIDs {
-            guard let platform = try await store.platform(appID.platformKey), platform.kind.isApple == token.isApple
+            guard let platform = try await store.platform(appID.platformKey),
+                platform.kind.isReachedByAPNs == token.isApple
             else { continue }
             places.append(Place(platform: platform, appID: appID.name, payload: appID.payload))
         }

@@ -11,7 +11,8 @@ extension AdminService {
                 "the application has \(all.count) app ids, the limit is \(AcrobitsAppID.countMax)")
         }
         for other in all where other.name == name && other.platformKey != platform.key {
-            guard let known = try await store.platform(other.platformKey), known.kind.isApple == platform.kind.isApple
+            guard let known = try await store.platform(other.platformKey),
+                known.kind.isReachedByAPNs == platform.kind.isReachedByAPNs
             else { continue }
             throw StoreError.conflict("the app id stands for the platform \(known.uuid.lowercased) already")
         }

@@ -3,11 +3,10 @@ import FoundationEssentials
 // Resolves a target: the platforms it selects, and on each of them an audience.
 
 extension Target {
-    /// The platforms the target selects.
+    /// The platforms the target selects. Subscribers of a topic have tokens as well, most of them: so it gets only what names it.
     package func platforms(of all: [Platform]) -> [Platform] {
-        guard let platforms else { return all }
-        let kinds = Set(platforms.flatMap(\.meaning))
-        return all.filter { kinds.contains($0.kind) }
+        let kinds = platforms.map { Set($0.flatMap(\.meaning)) }
+        return all.filter { kinds?.contains($0.kind) ?? ($0.kind != .fcmTopic || devices != nil) }
     }
 
     /// The targets that are named one by one, where these are devices, or a few users alone.

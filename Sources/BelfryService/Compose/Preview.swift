@@ -221,7 +221,7 @@ private struct PreviewMaker {
         let most = (try? AndroidPayload(longest, kind: kind, receiptID: receiptID, sentAt: .distantFuture)) ?? payload
         var preview = Preview(.android, kind.title, name)
         // An app of GCM's time shows what it likes of its data.
-        let notice = kind == .androidFCM ? payload.notice : nil
+        let notice = kind == .androidFCM || kind == .fcmTopic ? payload.notice : nil
         if let notice {
             (preview.title, preview.body, preview.picture) = (notice.title ?? "", notice.body ?? "", notice.image)
             preview.badge = notice.badge?.json.flat

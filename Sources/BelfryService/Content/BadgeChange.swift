@@ -62,7 +62,7 @@ extension Push.Content {
     ///
     /// Badges of a sender of Apple's own protocol are left alone: such a sender counts by itself.
     package func badgeChange(on kind: PlatformKind) -> BadgeChange? {
-        guard kind.isApple else { return (kind == .web ? web?.appBadge : nil) ?? badge }
+        guard kind.isApple else { return (kind.isWeb ? web?.appBadge : nil) ?? badge }
         guard let apple else { return BadgeChange(stored: custom["ios"]?["badge"]) ?? badge }
         guard apple.tokenUses == [.app], !apple.isVerbatim else { return nil }
         return BadgeChange(stored: apple.payload["aps"]?["badge"]) ?? (apple.type == .alert ? badge : nil)

@@ -21,9 +21,9 @@ extension Push.Content {
         }
         let placeholders = try placeholders()
         try checkValues(placeholders, areNeeded: needsValues)
-        guard placeholders.isEmpty && !countsBadges || !kinds.contains(.apple(.broadcast)) else {
+        guard placeholders.isEmpty && !countsBadges || !kinds.contains(where: \.isChannel) else {
             throw InvalidInput(
-                field: "message", "differs by device, and a broadcast channel is the same for all that listen to it")
+                field: "message", "differs by device, and a channel or topic is the same for all that listen to it")
         }
         if !kinds.contains(where: \.isApple) { try IOSPayload.checkTypes(of: self) }
         return Checked(stored: stored, tooLarge: try longest().checkRendered(for: kinds, receiptID: receiptID))
@@ -64,8 +64,9 @@ extension Push.Content {
                 field: "message.apns",
                 "is of type \(apple.type.rawValue), and no platform that is meant is of type \(known)")
         }
-        guard web == nil || kinds.contains(.web) else {
-            throw InvalidInput(field: "message.web", "is given, and no platform that is meant is of type web")
+        guard web == nil || kinds.contains(where: \.isWeb) else {
+            throw InvalidInput(
+                field: "message.web", "is given, and no platform that is meant is of type web or web-fcm")
         }
         if !kinds.contains(where: \.isApple) { try IOSPayload.checkTypes(of: self) }
         var tooLarge: [InvalidInput] = []
@@ -101,10 +102,10 @@ extension Push.Content {
     package func isMeant(for kind: PlatformKind) -> Bool {
         let isForOneKindAlone = (apple != nil || web != nil) && body == nil && custom.isEmpty && !shared.isMessage
         if encrypted != nil { return kind.takesEncryption }
-        if case .apple(let use) = kind {
+        if let use = kind.appleUse {
             return apple.map { $0.tokenUses.contains(use) } ?? (use == .app && !isForOneKindAlone)
         }
-        return !isForOneKindAlone || kind == .web && web != nil
+        return !isForOneKindAlone || kind.isWeb && web != nil
     }
 
     /// Wakes the app without its user seeing anything: the app gets the data and nothing is shown.

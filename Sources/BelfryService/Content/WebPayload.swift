@@ -4,6 +4,8 @@ package import FoundationEssentials
 /// for the web; otherwise a JSON object of the sender's own members with `body`. Both have the `receiptId`.
 package struct WebPayload: Sendable, Hashable {
     package let bytes: [UInt8]
+    /// The part that is shown, for a worker that knows only notifications; nil where the sender wrote for a worker of the site.
+    package let notification: JSONObject?
 
     /// The rest of 4,096 bytes after encryption. Source: RFC 8291 §4.
     package static let bytesMax = 3_993
@@ -15,6 +17,10 @@ package struct WebPayload: Sendable, Hashable {
     package init(_ content: Push.Content, receiptID: UUID?) throws(InvalidInput) {
         let declared = try content.declaredWeb()
         var members = if let declared { Self.declarative(declared, content) } else { try Self.own(content) }
+        notification =
+            if declared != nil, case .object(let shown)? = members["notification"] { shown } else {
+                try content.members("web") == nil ? members : nil
+            }
         if let receiptID {
             let id = JSONValue.string(receiptID.lowercased)
             members["receiptId"] = id

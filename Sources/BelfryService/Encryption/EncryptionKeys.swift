@@ -71,7 +71,8 @@ extension PlatformKind {
     package var takesEncryption: Bool {
         switch traits.payload {
         case .apple(let use): use == .app
-        case .android, .web: true
+        case .android: self != .fcmTopic
+        case .web: self == .web
         case .windows8, .windowsPhone, .bb10, .webhook: false
         }
     }

@@ -115,7 +115,7 @@ struct GorushNotification: Sendable {
 
     func content(for kind: PlatformKind) throws(InvalidInput) -> Push.Content {
         var content: Push.Content
-        if case .apple(let use) = kind {
+        if let use = kind.appleUse {
             content = Push.Content(apple: try apple(for: use))
         } else {
             content = try other()

@@ -149,7 +149,7 @@ extension MatrixNotification {
         for device: Device, on kind: PlatformKind, textBytes: Int
     ) throws(InvalidInput) -> Push.Content? {
         var content: Push.Content
-        if case .apple(let use) = kind {
+        if let use = kind.appleUse {
             guard let payload = apple(device, textBytes) else { return nil }
             content = Push.Content(
                 apple: ApplePush(verbatim: payload, for: use, isConsiderate: isLow, isStored: true))

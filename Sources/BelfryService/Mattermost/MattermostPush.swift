@@ -56,7 +56,7 @@ struct MattermostPush: Sendable {
 
     func content(for kind: PlatformKind) -> Push.Content {
         var content: Push.Content
-        if case .apple(let use) = kind {
+        if let use = kind.appleUse {
             let payload = use == .voip ? call : apple
             content = Push.Content(
                 apple: ApplePush(verbatim: payload, for: use, isConsiderate: false, isStored: use != .voip))

@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
 /// Creates and deletes broadcast channels, which the provider stores, and registers each as a device, so that pushes
-/// reach it the usual way.
+/// reach it the usual way. So it does with topics and conditions of FCM, which nobody creates.
 package struct ChannelService: Sendable {
     private let store: any Store
     private let provider: any BroadcastChannels
@@ -45,12 +45,12 @@ package struct ChannelService: Sendable {
     /// The device that stands for a channel; one that was unknown or inactive is registered.
     private func device(of channel: String, on platform: Platform) async throws -> Device {
         let registration = try Registration(
-            token: try DeviceToken(channel, for: .apple(.broadcast)), about: Device.About(), customUserID: .keep,
+            token: try DeviceToken(channel, for: platform.kind), about: Device.About(), customUserID: .keep,
             topics: .keep)
         return try await store.registerAlone(registration, as: nil, on: platform)
     }
 
-    /// The devices that stand for the channels, on the application's one platform for broadcasts.
+    /// The devices that stand for the channels and topics, on the application's one platform of their type.
     ///
     /// Throws `InvalidInput` when there is no such platform, or more than one: a channel of one is unknown to the
     /// other.
@@ -59,16 +59,19 @@ package struct ChannelService: Sendable {
         guard channels.count <= Self.channelsMax else {
             throw InvalidInput(field: field, "has \(channels.count) channels, the limit is \(Self.channelsMax)")
         }
-        let platforms = try await store.platforms(of: application).filter { $0.kind == .apple(.broadcast) }
-        guard let platform = platforms.first, platforms.count == 1 else {
-            throw InvalidInput(
-                field: field,
-                "are those of a platform of type ios-broadcast, of which the app has \(platforms.count); "
-                    + "with more than one, name channels by their device_uuid in target.devices")
-        }
+        let known = try await store.platforms(of: application)
         var devices: [UUID] = []
         for (index, channel) in channels.enumerated() {
+            let kind: PlatformKind = channel.isTopic ? .fcmTopic : .apple(.broadcast)
+            let platforms = known.filter { $0.kind == kind }
+            guard let platform = platforms.first, platforms.count == 1 else {
+                throw InvalidInput(
+                    field: field,
+                    "are those of a platform of type \(kind.rawValue), of which the app has \(platforms.count); "
+                        + "with more than one, name them by their device_uuid in target.devices")
+            }
             do {
+                if channel.isTopic { try provider.checkTopic(channel) }
                 devices.append(try await device(of: channel, on: platform).uuid)
             } catch let error as InvalidInput {
                 throw InvalidInput(field: "\(field)[\(index)]", error.problem)
@@ -76,6 +79,11 @@ package struct ChannelService: Sendable {
         }
         return devices
     }
+}
+
+extension String {
+    /// Whether it is a topic or condition of FCM, and no channel of APNs, which is Base64 of 16 bytes.
+    fileprivate var isTopic: Bool { hasPrefix("/topics/") || contains(" in topics") }
 }
 
 /// The broadcast channels of a platform, which its provider stores.
@@ -86,6 +94,12 @@ package protocol BroadcastChannels: Sendable {
     func deleteChannel(_ id: String, on platform: Platform) async throws(BroadcastChannelError)
     /// The ids of all channels.
     func channels(on platform: Platform) async throws(BroadcastChannelError) -> [String]
+    /// Throws where FCM knows no such topic or condition.
+    func checkTopic(_ text: String) throws(InvalidInput)
+}
+
+extension BroadcastChannels {
+    package func checkTopic(_ text: String) {}
 }
 
 /// The error of an operation, with a human-readable reason.

@@ -12,6 +12,11 @@ package enum PlatformKind: Sendable, Hashable {
     case huawei
     case amazon
     case webhook
+    /// Apple's devices and browsers whose app uses Firebase's SDK, by tokens of FCM.
+    case iosFCM
+    case webFCM
+    /// Not a device: a topic or condition of FCM, whose subscribers FCM alone knows.
+    case fcmTopic
 
     /// The one iOS type that PCF knows.
     package static let ios = PlatformKind.apple(.app)
@@ -44,7 +49,20 @@ package enum PlatformKind: Sendable, Hashable {
     /// services mean these alone. Source: PCF Push API, "Push a message"; its newer pages have names for the services.
     package var meaning: Set<PlatformKind> { self == .android ? [.android, .androidFCM, .androidBaidu] : [self] }
 
-    package var isApple: Bool {
+    /// The use of its tokens where its devices take Apple's payload; nil for all others.
+    package var appleUse: AppleTokenUse? {
+        if case .apple(let use) = traits.payload { use } else { nil }
+    }
+
+    package var isApple: Bool { appleUse != nil }
+
+    var isWeb: Bool { self == .web || self == .webFCM }
+
+    /// Whether it stands for subscribers whom its provider alone knows: only a push that names it goes there.
+    var isChannel: Bool { self == .apple(.broadcast) || self == .fcmTopic }
+
+    /// Whether APNs itself reaches it.
+    package var isReachedByAPNs: Bool {
         if case .apple = self { true } else { false }
     }
 
@@ -53,7 +71,7 @@ package enum PlatformKind: Sendable, Hashable {
     package var hasFleetingTokens: Bool { self == .apple(.liveActivity) || self == .apple(.pushToTalk) }
 
     /// Whether its tokens are bytes that apps and back ends spell as hex digits.
-    package var spellsTokensInHex: Bool { isApple && self != .apple(.broadcast) }
+    package var spellsTokensInHex: Bool { isReachedByAPNs && self != .apple(.broadcast) }
 }
 
 /// In the order of `allCases`. By default, Swift compares and hashes types with raw values by these, and they are texts.
@@ -88,6 +106,9 @@ extension PlatformKind: Comparable {
         case .apple(.widgets): 19
         case .apple(.controls): 20
         case .apple(.broadcast): 21
+        case .iosFCM: 22
+        case .webFCM: 23
+        case .fcmTopic: 24
         }
     }
 }
@@ -97,7 +118,7 @@ extension PlatformKind: RawRepresentable, CaseIterable, Codable {
         [
             .ios, .android, .androidFCM, .androidBaidu, .windows8, .windowsPhone, .bb10, .web, .huawei, .amazon,
             .webhook,
-        ] + AppleTokenUse.allCases.filter { $0 != .app }.map(PlatformKind.apple)
+        ] + AppleTokenUse.allCases.filter { $0 != .app }.map(PlatformKind.apple) + [.iosFCM, .webFCM, .fcmTopic]
 
     private static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue, $0) })
 
@@ -129,6 +150,9 @@ extension PlatformKind {
         case .huawei: .hms
         case .amazon: .adm
         case .webhook: .webhook
+        case .iosFCM: .fcmForApple
+        case .webFCM: .fcmForWeb
+        case .fcmTopic: .fcmTopic
         }
     }
 
@@ -138,7 +162,7 @@ extension PlatformKind {
 
     /// The other types that one may add.
     static let offeredLater: [PlatformKind] = [
-        .huawei, .amazon, .windows8, .android, .androidBaidu, .windowsPhone, .bb10,
+        .webFCM, .fcmTopic, .huawei, .amazon, .windows8, .android, .androidBaidu, .windowsPhone, .bb10,
     ]
 
     /// The name that people use.

@@ -47,7 +47,7 @@ struct RocketChatPush: Sendable {
 
     func content(for kind: PlatformKind) -> Push.Content {
         var content: Push.Content
-        if case .apple(let use) = kind {
+        if let use = kind.appleUse {
             content = Push.Content(
                 apple: ApplePush(verbatim: apple, for: use, isConsiderate: false, isStored: use != .voip))
         } else {

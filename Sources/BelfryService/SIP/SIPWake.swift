@@ -101,7 +101,7 @@ struct SIPWake: Sendable {
             data[key] = text(name).map(JSONValue.string)
         }
         var content: Push.Content
-        if case .apple(let use) = kind {
+        if let use = kind.appleUse {
             var aps: JSONObject = [:]
             if use == .app, let alert = text(.alert) {
                 aps = [

@@ -30,7 +30,8 @@ package struct WebPushEndpoint: Sendable, Hashable {
     static func isPushed(to kind: PlatformKind) -> Bool {
         switch kind.traits.payload {
         case .apple(let use): use == .app
-        case .android, .web, .windows8, .webhook: true
+        case .android, .web: kind != .fcmTopic && kind != .webFCM
+        case .windows8, .webhook: true
         case .windowsPhone, .bb10: false
         }
     }

@@ -14,6 +14,8 @@ public struct FCMMessage: Sendable, Hashable {
 
     /// The limit on all keys and values that a device gets.
     public static let bytesMax = 4_096
+    /// The limit where a message goes to a topic or condition.
+    public static let audienceBytesMax = 2_048
     /// Four weeks, the longest that FCM stores a message, and its default without a ttl.
     public static let secondsMax: Int64 = 2_419_200
 
@@ -23,21 +25,24 @@ public struct FCMMessage: Sendable, Hashable {
     ///   - isValidatedOnly: FCM validates the message and does not deliver it.
     public init(
         notification: FCMNotification? = nil, data: [String: String] = [:], android: FCMAndroid = FCMAndroid(),
-        isValidatedOnly: Bool = false
+        apple: FCMApple? = nil, web: FCMWeb? = nil, isValidatedOnly: Bool = false
     ) throws(FCMMessageError) {
         try self.init(
             notification: notification, data: data.sorted { $0.key < $1.key }.map { ($0.key, $0.value) },
-            android: android, isValidatedOnly: isValidatedOnly)
+            android: android, apple: apple, web: web, isValidatedOnly: isValidatedOnly)
     }
 
     /// Creates a message from data in a given order. Keys may look the same and differ in their bytes.
     package init(
         notification: FCMNotification? = nil, data: [(key: String, text: String)], android: FCMAndroid,
-        isValidatedOnly: Bool = false
+        apple: FCMApple? = nil, web: FCMWeb? = nil, isValidatedOnly: Bool = false
     ) throws(FCMMessageError) {
         for (key, _) in data where Self.isReserved(key) { throw .reservedKey(key) }
         if let seconds = android.timeToLive, !(0...Self.secondsMax ~= seconds) { throw .timeToLive(seconds) }
-        let shown = (notification?.bytes ?? 0) + android.notificationBytes
+        try apple?.check()
+        try web?.check()
+        let shown =
+            (notification?.bytes ?? 0) + android.notificationBytes + (apple?.bytes ?? 0) + (web?.bytes ?? 0)
         let bytes = data.reduce(shown) { $0 + $1.key.utf8.count + $1.text.utf8.count }
         guard bytes <= Self.bytesMax else { throw .tooLarge(bytes: bytes) }
         dataBytes = bytes
@@ -46,8 +51,10 @@ public struct FCMMessage: Sendable, Hashable {
         var tail: [UInt8] = []
         do {
             if !android.isEmpty { tail += Array(#","android":"#.utf8) + (try encoder.encode(android)) }
+            if let apple { tail += Array(#","apns":"#.utf8) + apple.json }
             if !data.isEmpty { tail += Array(#","data":"#.utf8) + JSONText.object(data) }
             if let notification { tail += Array(#","notification":"#.utf8) + (try encoder.encode(notification)) }
+            if let web { tail += Array(#","webpush":"#.utf8) + web.json }
         } catch { throw .unwritable }
         self.tail = tail + Array((isValidatedOnly ? #"},"validate_only":true}"# : "}}").utf8)
     }
@@ -185,6 +192,8 @@ public enum FCMMessageError: Error, Sendable, Hashable, CustomStringConvertible 
     case reservedKey(String)
     case timeToLive(Int64)
     case tooLarge(bytes: Int)
+    case fieldTooLong(String, bytes: Int, max: Int)
+    case link
     case unwritable
 
     public var description: String {
@@ -192,6 +201,8 @@ public enum FCMMessageError: Error, Sendable, Hashable, CustomStringConvertible 
         case .reservedKey(let key): "data key \(key) belongs to Google"
         case .timeToLive(let seconds): "ttl is \(seconds) s, FCM takes 0 to \(FCMMessage.secondsMax)"
         case .tooLarge(let bytes): "message is \(bytes) bytes, FCM takes \(FCMMessage.bytesMax)"
+        case .fieldTooLong(let field, let bytes, let max): "\(field) is \(bytes) bytes, FCM takes \(max)"
+        case .link: "webpush.fcm_options.link has to be an https URL"
         case .unwritable: "message cannot be written as JSON"
         }
     }
@@ -204,6 +215,18 @@ public struct FCMBatch: Sendable {
     public let tokens: [[UInt8]]
     /// The JSON after each token, where it differs by device.
     let tails: [[UInt8]]?
+    /// Where it goes to audiences, the JSON before each token.
+    private(set) var heads: [[UInt8]]?
+
+    /// A message to the subscribers of topics. Source: Firebase, "Topic messaging", for the smaller limit.
+    public init(message: FCMMessage, audiences: [FCMAudience]) throws(FCMMessageError) {
+        guard message.dataBytes <= FCMMessage.audienceBytesMax else {
+            throw .fieldTooLong("message to a topic", bytes: message.dataBytes, max: FCMMessage.audienceBytesMax)
+        }
+        let members = audiences.map(\.member)
+        self.init(message: message, tokens: members.map(\.value), tails: nil)
+        heads = members.map(\.head)
+    }
 
     public init(message: FCMMessage, tokens: [[UInt8]]) {
         self.init(message: message, tokens: tokens, tails: nil)
@@ -241,6 +264,8 @@ struct FCMBurst {
     private struct Request {
         let message: Int
         let token: [UInt8]
+        /// nil for that of a device.
+        let head: [UInt8]?
         /// nil for that of the message.
         let tail: [UInt8]?
     }
@@ -248,7 +273,9 @@ struct FCMBurst {
     init(_ batches: [FCMBatch]) {
         messages = batches.map(\.message)
         requests = batches.enumerated().flatMap { message, batch in
-            batch.tokens.enumerated().map { Request(message: message, token: $1, tail: batch.tails?[$0]) }
+            batch.tokens.enumerated().map {
+                Request(message: message, token: $1, head: batch.heads?[$0], tail: batch.tails?[$0])
+            }
         }
     }
 
@@ -272,7 +299,8 @@ struct FCMBurst {
             batch.append { fields in
                 fields.write(path)
                 fields.end()
-                fields.write(request.token.isFCMInstallationID ? Self.installationHead : Self.tokenHead)
+                let isInstallation = request.head == nil && request.token.isFCMInstallationID
+                fields.write(request.head ?? (isInstallation ? Self.installationHead : Self.tokenHead))
                 fields.write(JSONText.quoted(request.token))
                 fields.write(request.tail ?? messages[request.message].tail)
                 fields.end()

@@ -6,7 +6,7 @@ import Logging
 import Outbound
 import Synchronization
 
-/// Sends the pushes of one Android platform through FCM.
+/// Sends the pushes of one platform through FCM.
 struct FCMProvider: MessageTestedProvider {
     private let client: FCMClient
     private let kind: PlatformKind
@@ -17,8 +17,10 @@ struct FCMProvider: MessageTestedProvider {
 
     init(_ platform: Platform, _ credentials: FCMPlatformCredentials, with dependencies: ProviderDependencies) throws {
         options = dependencies.options.fcm
-        sendsReceiptID = dependencies.options.sendsAndroidReceiptID
         kind = platform.kind
+        sendsReceiptID =
+            kind.isApple
+            ? dependencies.options.apns.sendsReceiptID : kind == .webFCM || dependencies.options.sendsAndroidReceiptID
         clock = dependencies.clock
         logger = dependencies.logger
         let account = try credentials.open()
@@ -41,6 +43,7 @@ struct FCMProvider: MessageTestedProvider {
     func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome] { await send([(push, recipients)])[0] }
 
     func send(_ pushes: [(push: Push, recipients: [Recipient])]) async -> [[Outcome]] {
+        guard kind != .fcmTopic else { return await sendToTopics(pushes) }
         let now = clock.now
         var outcomes = [[Outcome]](repeating: [], count: pushes.count)
         var batches: [FCMBatch] = []
@@ -60,6 +63,26 @@ struct FCMProvider: MessageTestedProvider {
         let answers = await client.send(batches, urgent: isUrgent, deadline: options.deadline)
         for (index, place) in places.enumerated() {
             outcomes[place] = fitting[index].outcomes(self.outcomes(answers[index], sentAt: now))
+        }
+        return outcomes
+    }
+
+    private func sendToTopics(_ pushes: [(push: Push, recipients: [Recipient])]) async -> [[Outcome]] {
+        var outcomes: [[Outcome]] = []
+        for (push, recipients) in pushes {
+            let now = clock.now
+            let topics = ParsedRecipients(recipients) {
+                try FCMAudience(String(decoding: $0.token.bytes, as: UTF8.self))
+            }
+            do {
+                let message = try FCMMessage(toTopics: push, on: kind, now: now)
+                let batch = try FCMBatch(message: message, audiences: topics.addresses)
+                let answers = await client.send(
+                    [batch], urgent: push.lane == .urgent, deadline: options.deadline)[0]
+                outcomes.append(topics.outcomes(self.outcomes(answers, sentAt: now)))
+            } catch {
+                outcomes.append(Outcome.refusals(of: push, recipients, error, logger))
+            }
         }
         return outcomes
     }
@@ -94,7 +117,7 @@ struct FCMProvider: MessageTestedProvider {
 
     private func outcomes(_ answers: [FCMAnswer], sentAt: Instant) -> [Outcome] {
         let fault = answers.contains(where: \.isUnsent) ? client.snapshot.lastFailure.map { ConnectionFault($0) } : nil
-        return answers.map { Outcome($0, sentAt: sentAt, fault: fault) }
+        return answers.map { Outcome($0, for: kind, sentAt: sentAt, fault: fault) }
     }
 
     /// Uses a token that no device has, and a message that is only validated: FCM checks the credentials first.
@@ -154,8 +177,16 @@ extension FCMMessage {
         _ push: Push, _ content: Push.Content, on kind: PlatformKind, now: Instant, sendsReceiptID: Bool,
         isNotifying: Bool
     ) throws {
-        let payload = try AndroidPayload(
-            content, kind: kind, receiptID: sendsReceiptID ? push.receiptID : nil, sentAt: now)
+        let receiptID = sendsReceiptID ? push.receiptID : nil
+        if kind.isApple {
+            try self.init(data: [], android: FCMAndroid(), apple: FCMApple(push, content, receiptID, now: now))
+            return
+        }
+        if kind == .webFCM {
+            try self.init(forBrowsers: push, content, receiptID, now: now)
+            return
+        }
+        let payload = try AndroidPayload(content, kind: kind, receiptID: receiptID, sentAt: now)
         let notice = kind == .android || !isNotifying ? nil : payload.notice
         var android = FCMAndroid(
             collapseKey: payload.collapseKey, priority: payload.isHighPriority ? .high : .normal,
@@ -168,6 +199,58 @@ extension FCMMessage {
         try self.init(
             notification: notice.map { FCMNotification(title: $0.title, body: $0.body, image: $0.image) },
             data: payload.data.texts, android: android)
+    }
+}
+
+extension FCMMessage {
+    /// The notification that the worker of Firebase's SDK shows, with the data of all platforms; a part that the sender wrote for a worker
+    /// goes to the site's own as data.
+    fileprivate init(forBrowsers push: Push, _ content: Push.Content, _ receiptID: UUID?, now: Instant) throws {
+        let payload = try WebPayload(content, receiptID: nil)
+        var data = content.shared.data
+        if payload.notification == nil, case .object(let members) = try JSONValue(json: payload.bytes) {
+            data = members
+        }
+        data["receiptId"] = receiptID.map { .string($0.lowercased) }
+        var shown = payload.notification
+        let page = shown?.removeValue(forKey: "navigate")?.stringValue
+        shown?["data"] = nil
+        // A second copy, and an update, replace the first.
+        if shown != nil, shown?["tag"] == nil { shown?["tag"] = .string(push.shownID.lowercased) }
+        let web = FCMWeb(
+            notification: shown.map { JSONValue.object($0).encoded },
+            timeToLive: push.webLifetime(at: now).map { min(Self.secondsMax, Int64($0)) },
+            urgency: FCMWeb.Urgency(rawValue: push.webUrgency.rawValue), topic: push.webTopic,
+            link: page.flatMap { $0.hasPrefix("https://") ? $0 : nil })
+        try self.init(data: data.texts, android: FCMAndroid(), web: web)
+    }
+
+    /// The notification, which FCM translates for each system, and the data for all platforms. No receipt id: the server knows none of
+    /// the devices.
+    fileprivate init(toTopics push: Push, on kind: PlatformKind, now: Instant) throws {
+        let payload = try AndroidPayload(push.content, kind: kind, receiptID: nil, sentAt: now)
+        var android = FCMAndroid(
+            collapseKey: payload.collapseKey, priority: payload.isHighPriority ? .high : .normal,
+            timeToLive: push.secondsToLive(at: now, max: Self.secondsMax))
+        if let notice = payload.notice { android.show(notice) }
+        try self.init(
+            notification: payload.notice.map { FCMNotification(title: $0.title, body: $0.body, image: $0.image) },
+            data: (payload.notice == nil ? payload.data : push.content.shared.data).texts, android: android)
+    }
+}
+
+extension FCMApple {
+    /// The payload and headers that APNs would get from Belfry itself.
+    fileprivate init(_ push: Push, _ content: Push.Content, _ receiptID: UUID?, now: Instant) throws {
+        let payload = try IOSPayload(content, receiptID: receiptID, sentAt: now)
+        let apple = push.content.apple
+        let priority =
+            payload.isBackground || push.content.pacing.isPassive ? 5 : apple?.priority.map { Int($0.rawValue) } ?? 10
+        self.init(
+            payload: payload.bytes, pushType: payload.isBackground ? .background : .alert, priority: priority,
+            expiration: apple?.isStored == false ? 0 : push.expiresAt.map { max(0, $0.milliseconds / 1_000) },
+            collapseID: push.content.follows?.id(on: .ios) ?? apple?.collapseID ?? push.content.shared.collapseKey
+                ?? push.receiptID.lowercased)
     }
 }
 
@@ -243,14 +326,15 @@ package final class FCMQuotas: Sendable {
 
 extension Outcome {
     /// - Parameters:
+    ///   - kind: Apple's devices and browsers are reached with a key that the Firebase project has for them.
     ///   - sentAt: when sending began. FCM names no time for a dead token: a device that registered since did so with another
     ///     token.
     ///   - fault: why the last connection could not be opened, if it could not.
-    init(_ answer: FCMAnswer, sentAt: Instant, fault: ConnectionFault? = nil) {
+    init(_ answer: FCMAnswer, for kind: PlatformKind = .androidFCM, sentAt: Instant, fault: ConnectionFault? = nil) {
         switch answer {
         case .accepted: self = .accepted
         case .rejected(let rejection):
-            self.init(rejection, sentAt)
+            self.init(rejection, for: kind, sentAt)
             self = saying("\(rejection.status) \(rejection.code)", rejection.words)
         case .held(let retryAfter):
             self = .throttled(retryAfter: retryAfter).saying("not asked: the project's quota is used up")
@@ -263,13 +347,17 @@ extension Outcome {
         }
     }
 
-    private init(_ rejection: FCMRejection, _ sentAt: Instant) {
+    private init(_ rejection: FCMRejection, for kind: PlatformKind, _ sentAt: Instant) {
         switch rejection.code {
         case .unregistered: self = .gone(since: sentAt)
         // FCM reports this for a malformed token, and for an invalid message: never a reason to deactivate.
         case .invalidArgument: self = .refused(rejection.isAboutToken ? .badToken : .other)
         case .senderIDMismatch: self = .refused(.tokenOfAnotherApplication)
         // Firebase's key for another service is wrong: it concerns only this device, which is not an Android device.
+        case .thirdPartyAuthError where kind.isApple || kind == .webFCM, .apnsAuthError where kind.isApple:
+            self = .credentialsRefused(
+                "FCM answered \(rejection.status) \(rejection.code): the \(kind.isApple ? "APNs key" : "Web Push key") in the "
+                    + "Firebase project is missing or wrong; see its Project settings, Cloud Messaging")
         case .thirdPartyAuthError, .apnsAuthError: self = .refused(.forbidden)
         case .quotaExceeded, .resourceExhausted: self = .throttled(retryAfter: rejection.retryAfter ?? .seconds(60))
         case .unavailable, .internal, .unspecified: self = .failed(retryAfter: rejection.retryAfter)
@@ -387,5 +475,12 @@ package struct FCMPlatformCredentials: PlatformCredentials {
         }
         address.trustRoots = trustRootsPEM
         return address
+    }
+}
+
+extension APNsBroadcastChannels {
+    /// Topics come to be when a device follows them: nothing is asked of FCM.
+    func checkTopic(_ text: String) throws(InvalidInput) {
+        do { _ = try FCMAudience(text) } catch { throw InvalidInput(field: "registration_token", "\(error)") }
     }
 }

@@ -35,7 +35,8 @@ struct FCMMessage {
             return FCMAnswers.badArgument(
                 "message", targets.isEmpty ? "Recipient of the message is not set." : "Multiple recipients are set.")
         }
-        return complaint(aboutTarget: only) ?? complaintAboutData() ?? complaintAboutAndroid() ?? complaintAboutSize()
+        return complaint(aboutTarget: only) ?? complaintAboutData() ?? complaintAboutAndroid() ?? complaintAboutApple()
+            ?? complaintAboutWeb() ?? complaintAboutSize()
     }
 
     private func complaint(aboutTarget name: String) -> ServiceAnswer? {
@@ -45,11 +46,8 @@ struct FCMMessage {
         case "topic":
             return Self.isTopic(value) ? nil : FCMAnswers.badArgument("message.topic", "Malformed topic name")
         default:
-            let topics = value.split(separator: "'", omittingEmptySubsequences: false).count / 2
-            guard value.contains("in topics"), (1...Self.conditionTopicsMax).contains(topics) else {
-                return FCMAnswers.badArgument("message.condition", "Invalid condition expression provided.")
-            }
-            return nil
+            return Self.isCondition(value)
+                ? nil : FCMAnswers.badArgument("message.condition", "Invalid condition expression provided.")
         }
     }
 
@@ -72,6 +70,50 @@ struct FCMMessage {
         }
         if let color = android["notification"]?["color"]?.string, !Self.isColor(color) {
             return FCMAnswers.badArgument("message.android.notification.color", "Invalid color: \(color)")
+        }
+        return nil
+    }
+
+    /// The headers that APNs would refuse. Source: Apple, "Sending notification requests to APNs".
+    private func complaintAboutApple() -> ServiceAnswer? {
+        guard let apns = message["apns"] else { return nil }
+        let headers = apns["headers"]
+        if let priority = headers?["apns-priority"]?.string, !["1", "5", "10"].contains(priority) {
+            return FCMAnswers.badArgument("message.apns.headers", "Invalid apns-priority: \(priority)")
+        }
+        if let expiration = headers?["apns-expiration"]?.string, UInt64(expiration) == nil {
+            return FCMAnswers.badArgument("message.apns.headers", "Invalid apns-expiration: \(expiration)")
+        }
+        if let id = headers?["apns-collapse-id"]?.string, id.utf8.count > 64 {
+            return FCMAnswers.badArgument("message.apns.headers", "apns-collapse-id is too long")
+        }
+        if let type = headers?["apns-push-type"]?.string, !["alert", "background", "liveactivity"].contains(type) {
+            return FCMAnswers.badArgument("message.apns.headers", "Invalid apns-push-type: \(type)")
+        }
+        if let payload = apns["payload"], let aps = payload["aps"], aps.members == nil {
+            return FCMAnswers.badArgument("message.apns.payload", "aps is not an object")
+        }
+        return nil
+    }
+
+    /// Source: FCM HTTP v1 reference, options of web push: a link has to be HTTPS; RFC 8030 §5.2 to §5.4.
+    private func complaintAboutWeb() -> ServiceAnswer? {
+        guard let web = message["webpush"] else { return nil }
+        if let link = web["fcm_options"]?["link"]?.string, !link.hasPrefix("https://") {
+            return FCMAnswers.badArgument("message.webpush.fcm_options.link", "Link must be a valid HTTPS URL.")
+        }
+        for header in web["headers"]?.members ?? [] {
+            let value = header.value.string ?? ""
+            let isGood =
+                switch header.key.lowercased() {
+                case "ttl": UInt32(value).map { Double($0) <= Self.ttlSecondsMax } ?? false
+                case "urgency": ["very-low", "low", "normal", "high"].contains(value)
+                case "topic": (1...32).contains(value.utf8.count)
+                default: true
+                }
+            guard isGood else {
+                return FCMAnswers.badArgument("message.webpush.headers", "Invalid \(header.key): \(value)")
+            }
         }
         return nil
     }
@@ -110,6 +152,34 @@ struct FCMMessage {
 
     private static func isTopic(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { isLetterOrDigit($0) || "-_.~%".utf8.contains($0) }
+    }
+
+    /// Splits the text into words and lets an operand and an operator take turns.
+    private static func isCondition(_ text: String) -> Bool {
+        var spaced = ""
+        var isName = false
+        for character in text {
+            if character == "'" { isName.toggle() }
+            spaced += !isName && "()!".contains(character) ? " \(character) " : String(character)
+        }
+        var (depth, topics, wantsTopic) = (0, 0, true)
+        var words = spaced.split(separator: " ")[...]
+        while let word = words.popFirst() {
+            switch (word, wantsTopic) {
+            case ("(", true): depth += 1
+            case ("!", true): break
+            case (")", false) where depth > 0: depth -= 1
+            case ("&&", false), ("||", false): wantsTopic = true
+            case (_, true):
+                guard word.utf8.count > 2, word.first == "'", word.last == "'",
+                    isTopic(String(word.dropFirst().dropLast())), words.popFirst() == "in", words.popFirst() == "topics"
+                else { return false }
+                topics += 1
+                wantsTopic = false
+            default: return false
+            }
+        }
+        return !wantsTopic && depth == 0 && topics <= conditionTopicsMax
     }
 
     private static func isReserved(_ key: String) -> Bool {

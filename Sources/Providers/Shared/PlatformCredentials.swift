@@ -136,7 +136,7 @@ extension PlatformKind {
         switch self {
         case .apple: APNsPlatformCredentials.self
         case .android: AndroidPlatformCredentials.self
-        case .androidFCM: FCMPlatformCredentials.self
+        case .androidFCM, .iosFCM, .webFCM, .fcmTopic: FCMPlatformCredentials.self
         case .androidBaidu: nil
         case .windows8: WNSPlatformCredentials.self
         case .windowsPhone: MPNSPlatformCredentials.self

@@ -39,16 +39,14 @@ struct WebPushProvider: PostingProvider {
         let template = try ContentTemplate(push.content)
         let payload = try WebPayload(template?.content ?? push.content, receiptID: push.receiptID)
         let ttl = push.webLifetime(at: sentAt) ?? Self.lifetime
-        let topic =
-            (push.content.follows?.key(on: .web) ?? push.content.web?.topic ?? push.content.shared.collapseKey)?
-            .asKey(of: 32, takingSigns: true) ?? push.topic
+        let (topic, urgency) = (push.webTopic, WebPushUrgency(rawValue: push.webUrgency.rawValue) ?? .normal)
         let message =
             if let ciphertext = push.content.ciphertext {
                 try WebPushMessage(
-                    relaying: ciphertext.sealed, ttl: ciphertext.isStored ? ttl : 0, urgency: push.urgency, topic: topic
+                    relaying: ciphertext.sealed, ttl: ciphertext.isStored ? ttl : 0, urgency: urgency, topic: topic
                 )
             } else {
-                try WebPushMessage(payload: payload.bytes, ttl: ttl, urgency: push.urgency, topic: topic)
+                try WebPushMessage(payload: payload.bytes, ttl: ttl, urgency: urgency, topic: topic)
             }
         let own = template.map { PayloadTemplate(payload.bytes, $0) }.flatMap { $0.isConstant ? nil : $0 }
         let fitting = RenderedRecipients(recipients, own) {
@@ -98,14 +96,14 @@ extension Ciphertext {
 
 extension Push {
     /// The sender's time to live, unless the push expires before.
-    fileprivate func webLifetime(at now: Instant) -> Int? {
+    func webLifetime(at now: Instant) -> Int? {
         guard let own = content.web?.ttl.map(Int.init) else { return lifetime(at: now) }
         return lifetime(at: now).map { min($0, own) } ?? own
     }
 
-    fileprivate var urgency: WebPushUrgency {
+    var webUrgency: WebMessage.Urgency {
         if content.pacing.isPassive { return .low }
-        if let own = content.web?.urgency.flatMap({ WebPushUrgency(rawValue: $0.rawValue) }) { return own }
+        if let own = content.web?.urgency { return own }
         return switch lane {
         case .urgent: .high
         case .normal: .normal
@@ -114,8 +112,9 @@ extension Push {
     }
 
     /// If a message was sent twice and still waits, the second replaces the first.
-    fileprivate var topic: String {
-        withUnsafeBytes(of: shownID.uuid) { Base64.encode($0) }
+    var webTopic: String {
+        let key = content.follows?.key(on: .web) ?? content.web?.topic ?? content.shared.collapseKey
+        return key?.asKey(of: 32, takingSigns: true) ?? withUnsafeBytes(of: shownID.uuid) { Base64.encode($0) }
     }
 }
 

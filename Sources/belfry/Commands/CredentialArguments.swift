@@ -45,7 +45,7 @@ struct CredentialArguments: ParsableArguments {
     /// The options that a platform of the type takes, for a command that was given none.
     private static func wanted(of kind: PlatformKind) -> String {
         let staying = "what is left out stays, but for secrets, which have to be given again"
-        if kind.isApple {
+        if kind.isReachedByAPNs {
             return "give --apns-key with --key-id and --team-id, or --apns-certificate, and --topic if it changes; "
                 + staying
         }
@@ -152,7 +152,7 @@ struct APNsArguments: ParsableArguments {
 
     /// Throws `ValidationError` when one was given for a platform that is not Apple's.
     func refuse(for kind: PlatformKind) throws {
-        guard !kind.isApple, let option = given.first else { return }
+        guard !kind.isReachedByAPNs, let option = given.first else { return }
         throw ValidationError(
             "\(option) is for Apple's platforms and has no meaning for type \(kind.rawValue): "
                 + advice(instead: option))

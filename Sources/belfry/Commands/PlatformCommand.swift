@@ -62,7 +62,7 @@ struct PlatformCommand: AsyncParsableCommand {
 
         /// A platform of Apple's needs credentials; of the other types some need none, and all refuse APNs' options.
         private func entered(for kind: PlatformKind) throws -> [String: JSONValue] {
-            if kind.isApple { return try credentials.read() }
+            if kind.isReachedByAPNs { return try credentials.read() }
             try credentials.apns.refuse(for: kind)
             return try credentials.readIfAny()
         }

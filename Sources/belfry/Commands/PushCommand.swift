@@ -28,7 +28,9 @@ struct PushCommand: AsyncParsableCommand {
     @Option(help: "To the devices of a custom user id; may be given several times.") var user: [String] = []
     @Option(help: "To a device, by its UUID; may be given several times.", transform: UUID.parse) var device: [UUID] =
         []
-    @Option(help: "To a broadcast channel, by its id; may be given several times.") var channel: [String] = []
+    @Option(
+        help: "To a broadcast channel, by its id, or a topic of Firebase, as /topics/news; may be given several times.")
+    var channel: [String] = []
     @Option(
         name: .customLong("where"),
         help: ArgumentHelp("To the devices that an expression means; see docs/Audiences.md.", valueName: "expression"))

@@ -175,6 +175,38 @@ import Testing
             try await Self.push(Self.goal, target: target, resources, server).text.contains("of which the app has 2"))
     }
 
+    @Test func `a topic of Firebase gets only what names it`() async throws {
+        let server = try await TestAdminServer()
+        let resources = try await server.resources("own")
+        _ = try await server.admin.createPlatform(
+            of: resources.application, kind: .fcmTopic, mode: .production, name: try Name("topics"),
+            credentials: [:], by: TestAdminServer.author)
+        let path = "apps/\(resources.application.uuid.lowercased)/pushes"
+        func push(_ message: String, _ target: String) async throws -> (status: Int, text: String) {
+            let reply = try await server.send(.post, path, #"{"message":\#(message),"target":\#(target)}"#)
+            return (reply.status, reply.text)
+        }
+        let target = #"{"channels":["/topics/news","'a' in topics && !('b' in topics)"]}"#
+        let told = try await push(#"{"body":"hello"}"#, target)
+        #expect(told.status == 201, "\(told)")
+        let kept = try #require(try await server.store.allPushes().first)
+        guard case .all(let parts) = kept.audience, case .list(.devices(let keys))? = parts.first else {
+            Issue.record("\(kept.audience)")
+            return
+        }
+        #expect(keys.count == 2)
+        let everyone = try PushRequest(content: Push.Content(body: "hello"), target: .everyone)
+        #expect(
+            try await PushService(store: server.store).preview(everyone, for: resources.application.key).platformKeys
+                == [resources.platform.key])
+        for target in [#"{"platforms":["fcm-topic"],"everyone":true}"#, #"{"channels":["/topics/news"]}"#] {
+            let personal = try await push(#"{"body":"hello {{tags.name|you}}"}"#, target)
+            #expect(personal.status == 400 && personal.text.contains("the same for all"), "\(personal)")
+        }
+        let large = try await push(#"{"body":"\#(String(repeating: "x", count: 2_048))"}"#, target)
+        #expect(large.text.contains("2048"), "\(large)")
+    }
+
     @Test func `a new channel says what it stores`() async throws {
         let server = try await TestAdminServer()
         let resources = try await server.resources("own")

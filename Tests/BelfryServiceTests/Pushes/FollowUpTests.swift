@@ -116,13 +116,16 @@ import Testing
             let content = try Self.content(json)
             return PlatformKind.allCases.filter { can(FollowedPush(Self.first, content), content, $0) }.map(\.rawValue)
         }
-        #expect(try kinds(#"{"body":"b"}"#) { $0.isReplaced($1, on: $2) } == ["ios", "android-fcm", "web"])
+        #expect(
+            try kinds(#"{"body":"b"}"#) { $0.isReplaced($1, on: $2) } == [
+                "ios", "android-fcm", "web", "ios-fcm", "web-fcm",
+            ])
         #expect(
             try kinds(#"{"body":"b","collapse_key":"k"}"#) { $0.isReplaced($1, on: $2) }
-                == ["ios", "android-fcm", "windows8", "web", "huawei"])
+                == ["ios", "android-fcm", "windows8", "web", "huawei", "ios-fcm", "web-fcm"])
         #expect(
             try kinds(#"{"body":"b","collapse_key":"k"}"#) { $0.isRemoved($1, on: $2) } == [
-                "ios", "android-fcm", "web",
+                "ios", "android-fcm", "web", "ios-fcm", "web-fcm",
             ])
         let background = #"{"apns":{"type":"background","payload":{"aps":{"content-available":1}}},"data":{"a":1}}"#
         #expect(try kinds(background) { $0.isRemoved($1, on: $2) } == ["android-fcm", "web"])

@@ -48,6 +48,21 @@ import Testing
         (#"{"message":{"token":"a","android":{"tll":"3s"}}}"#, "message.android", "Cannot find field."),
         (#"{"message":{"topic":"/topics/a"}}"#, "message.topic", "Malformed topic name"),
         (#"{"message":{"condition":"a"}}"#, "message.condition", "Invalid condition"),
+        (#"{"message":{"condition":"'a' in topics || 'b'"}}"#, "message.condition", "Invalid condition"),
+        (#"{"message":{"condition":"('a' in topics"}}"#, "message.condition", "Invalid condition"),
+        (
+            #"{"message":{"topic":"a","apns":{"headers":{"apns-priority":"7"}}}}"#, "message.apns.headers",
+            "Invalid apns-priority: 7"
+        ),
+        (#"{"message":{"token":"a","apns":{"payload":{"aps":1}}}}"#, "message.apns.payload", "aps is not an object"),
+        (
+            #"{"message":{"token":"a","webpush":{"fcm_options":{"link":"http://a"}}}}"#,
+            "message.webpush.fcm_options.link", "HTTPS"
+        ),
+        (
+            #"{"message":{"token":"a","webpush":{"headers":{"TTL":"-1"}}}}"#, "message.webpush.headers",
+            "Invalid TTL: -1"
+        ),
         (
             #"{"message":{"token":"a","android":{"notification":{"color":"red"}}}}"#,
             "message.android.notification.color", "Invalid color"
