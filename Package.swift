@@ -170,7 +170,7 @@ let package = Package(
         module("PostgreSQL", ["CPostgreSQL"]),
         // Apps and back ends have it too, so it is in their package.
         .target(
-            name: "MessageEncryption", dependencies: [crypto], path: "BelfryKit/Sources/MessageEncryption",
+            name: "MessageEncryption", dependencies: [crypto, nioSSL], path: "BelfryKit/Sources/MessageEncryption",
             swiftSettings: settings),
 
         // Layer 2: the service, which is below, and the adapters.

@@ -51,13 +51,14 @@ public struct MessageCipher {
     }
 
     /// Source: RFC 8291 §3.4.
-    static func key(_ agreed: SharedSecret, secret: [UInt8], receiver: [UInt8], sender: [UInt8]) -> SymmetricKey {
+    static func key(_ agreed: SharedSecret, secret: [UInt8], receiver: [UInt8], sender: [UInt8]) -> [UInt8] {
         var info = infoPrefix
-        info.reserveCapacity(info.count + receiver.count + sender.count)
+        info.reserveCapacity(info.count + receiver.count + sender.count + 1)
         info += receiver
         info += sender
-        return agreed.hkdfDerivedSymmetricKey(
-            using: SHA256.self, salt: secret, sharedInfo: info, outputByteCount: 32)
+        info.append(1)
+        let extracted = Primitives.code(of: agreed.withUnsafeBytes { Array($0) }, key: secret)
+        return Primitives.code(of: info, key: extracted)
     }
 
     private static let infoPrefix = Array("WebPush: info\0".utf8)
@@ -87,21 +88,20 @@ struct ContentCoding {
     /// With the sender's key as the key id.
     static let headerBytes = saltBytes + 4 + 1 + pointBytes
 
-    private let key: SymmetricKey
+    private let key: [UInt8]
     private let nonce: [UInt8]
     private let salt: [UInt8]
 
     /// Source: RFC 8188 §2.2, §2.3.
-    init(secret: SymmetricKey, salt: [UInt8]) {
-        let pseudorandom = HKDF<SHA256>.extract(inputKeyMaterial: secret, salt: salt)
-        key = HKDF<SHA256>.expand(pseudoRandomKey: pseudorandom, info: Self.keyInfo, outputByteCount: 16)
-        nonce = HKDF<SHA256>.expand(pseudoRandomKey: pseudorandom, info: Self.nonceInfo, outputByteCount: 12)
-            .withUnsafeBytes { Array($0) }
+    init(secret: [UInt8], salt: [UInt8]) {
+        let pseudorandom = Primitives.code(of: secret, key: salt)
+        key = Array(Primitives.code(of: Self.keyInfo, key: pseudorandom).prefix(16))
+        nonce = Array(Primitives.code(of: Self.nonceInfo, key: pseudorandom).prefix(12))
         self.salt = salt
     }
 
-    private static let keyInfo = Array("Content-Encoding: aes128gcm\0".utf8)
-    private static let nonceInfo = Array("Content-Encoding: nonce\0".utf8)
+    private static let keyInfo = Array("Content-Encoding: aes128gcm\0\u{1}".utf8)
+    private static let nonceInfo = Array("Content-Encoding: nonce\0\u{1}".utf8)
 
     /// Source: RFC 8188 §2.1.
     func writeHeader(recordBytes: UInt32, keyID: [UInt8], to body: inout [UInt8]) {
@@ -121,9 +121,7 @@ struct ContentCoding {
         record += plaintext
         record.append(isLast ? 2 : 1)
         record.append(contentsOf: repeatElement(0, count: padding))
-        let sealed = try AES.GCM.seal(record, using: key, nonce: AES.GCM.Nonce(data: nonce(of: sequence)))
-        body.append(contentsOf: sealed.ciphertext)
-        body.append(contentsOf: sealed.tag)
+        body += try Primitives.seal(record, key: key, nonce: nonce(of: sequence))
     }
 
     /// The text of the one record of a message; nil where that has no delimiter. Throws where it was changed, or is for somebody else.
@@ -131,7 +129,7 @@ struct ContentCoding {
         let box = try AES.GCM.SealedBox(
             nonce: AES.GCM.Nonce(data: nonce), ciphertext: record.dropLast(Self.tagBytes),
             tag: record.suffix(Self.tagBytes))
-        let text = Array(try AES.GCM.open(box, using: key))
+        let text = Array(try AES.GCM.open(box, using: SymmetricKey(data: key)))
         guard let end = text.lastIndex(where: { $0 != 0 }), text[end] == 2 else { return nil }
         return Array(text[..<end])
     }
