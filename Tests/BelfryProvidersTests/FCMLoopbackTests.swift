@@ -135,7 +135,7 @@ import Testing
             #expect(
                 payload == #"{"message":{"token":"t","apns":{"headers":{"apns-collapse-id":"oven","apns-expiration":"#
                     + #""1700000090","apns-priority":"10","apns-push-type":"alert"},"payload":{"aps":{"alert":"#
-                    + #"{"title":"Dairy","body":"Fresh bread"},"badge":2},"#
+                    + #"{"body":"Fresh bread","title":"Dairy"},"badge":2},"#
                     + #""receiptId":"00000000-0000-0003-0000-000000000001"}}}}"#)
             let hidden = Push.Content.silent(["n": .integer(1)])
             #expect(await fixture.send(["t"], content: hidden) == [.accepted])
@@ -155,8 +155,8 @@ import Testing
                 payload
                     == #"{"message":{"token":"t","data":{"n":"7","receiptId":"00000000-0000-0003-0000-000000000001"},"#
                     + #""webpush":{"fcm_options":{"link":"https://example.org/cheese"},"headers":{"TTL":"90","Topic":"#
-                    + #""AAAAAAAAAAMAAAAAAAAAAQ","Urgency":"normal"},"notification":{"title":"Dairy","body":"#
-                    + #""Fresh cheese","tag":"00000000-0000-0003-0000-000000000001"}}}}"#)
+                    + #""AAAAAAAAAAMAAAAAAAAAAQ","Urgency":"normal"},"notification":{"body":"#
+                    + #""Fresh cheese","tag":"00000000-0000-0003-0000-000000000001","title":"Dairy"}}}}"#)
             let own = Push.Content(body: "b", custom: ["web": .object(["m": .object(["a": .integer(1)])])])
             #expect(await fixture.send(["t"], content: own) == [.accepted])
             let data = try #require(simulator.ledger.token(Array("t".utf8))?.lastRequest?.payload)

@@ -180,7 +180,7 @@ import Testing
         let resources = try await server.resources("own")
         _ = try await server.admin.createPlatform(
             of: resources.application, kind: .fcmTopic, mode: .production, name: try Name("topics"),
-            credentials: [:], by: TestAdminServer.author)
+            credentials: ["topic": .string("org.example.own")], by: TestAdminServer.author)
         let path = "apps/\(resources.application.uuid.lowercased)/pushes"
         func push(_ message: String, _ target: String) async throws -> (status: Int, text: String) {
             let reply = try await server.send(.post, path, #"{"message":\#(message),"target":\#(target)}"#)
@@ -195,7 +195,7 @@ import Testing
             return
         }
         #expect(keys.count == 2)
-        let everyone = try PushRequest(content: Push.Content(body: "hello"), target: .everyone)
+        let everyone = PushRequest(content: Push.Content(body: "hello"), target: .everyone)
         #expect(
             try await PushService(store: server.store).preview(everyone, for: resources.application.key).platformKeys
                 == [resources.platform.key])

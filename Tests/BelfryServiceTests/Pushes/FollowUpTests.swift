@@ -128,6 +128,6 @@ import Testing
                 "ios", "android-fcm", "web", "ios-fcm", "web-fcm",
             ])
         let background = #"{"apns":{"type":"background","payload":{"aps":{"content-available":1}}},"data":{"a":1}}"#
-        #expect(try kinds(background) { $0.isRemoved($1, on: $2) } == ["android-fcm", "web"])
+        #expect(try kinds(background) { $0.isRemoved($1, on: $2) } == ["android-fcm", "web", "web-fcm"])
     }
 }
