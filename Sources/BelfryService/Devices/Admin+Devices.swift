@@ -44,20 +44,25 @@ extension Admin {
             let search = DeviceSearch(
                 platforms: platforms.map(\.key), text: query.text("q"), topic: topic, filter: filter)
             let after = try query.cursor().map { Key<Device>($0[0]) }
-            let devices = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
-                try await factory.store.devices(search, after: after, limit: limit)
+            let page = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
+                try await factory.store.devicePage(
+                    search, after: after, limit: limit, within: Self.searchedFor, isCounted: false)
             }
             let byKey = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
             var json = JSONWriter()
             json.object { json in
-                json.array("devices", devices) { json, device in
+                json.array("devices", page.devices) { json, device in
                     guard let platform = byKey[device.platformKey] else { return }
                     json.object { $0.device(device, on: platform) }
                 }
-                json.next(devices.count == limit ? devices.last.map { Cursor($0.key.rawValue) } : nil)
+                if page.isCut { json.bool("partial", true) }
+                json.next(page.next.map { Cursor($0.rawValue) })
             }
             return Response(json: json.buffer)
         }
+
+        /// How long devices are searched that no index has; the next page goes on from there.
+        private static let searchedFor = Duration.milliseconds(100)
 
         /// Registers a device as its app would; a token that is known is the device it was.
         private func create(_ call: Call, _ application: Application) async throws -> Response {

@@ -20,7 +20,7 @@ extension Store {
     }
 
     /// The next matching devices, for a caller who waits: without an index they are searched for this long at most, in one pass
-    /// with their count.
+    /// with their count. A search for a text finds the newest first.
     ///
     /// - Parameter isCounted: whether the first page has the count; otherwise the search ends when the page is full.
     package func devicePage(
@@ -96,7 +96,7 @@ private struct DeviceDirectory<Connection: SQLConnection> {
         if let text = try textSearch() {
             var found: [Key<Device>] = []
             var total = 0
-            try text.each(after: nil) { device in
+            try text.each(before: nil) { device in
                 if total >= skip, found.count < limit { found.append(device) }
                 total += 1
                 return true
@@ -132,7 +132,7 @@ private struct DeviceDirectory<Connection: SQLConnection> {
         guard search.text != nil || !search.filter.isEmpty else {
             let devices = try behind(after, limit: limit)
             return DevicePage(
-                devices, count: DeviceCount(devices: try count()),
+                devices, count: isCounted ? DeviceCount(devices: try count()) : nil,
                 next: devices.count == limit ? devices.last?.key : nil)
         }
         var (keys, matches): ([Key<Device>], Int) = ([], 0)
@@ -164,7 +164,7 @@ private struct DeviceDirectory<Connection: SQLConnection> {
             let atOnce = search.filter.isEmpty ? 1 : Self.rowsAtOnce
             var some: [Key<Device>] = []
             var isDone = false
-            try text.each(after: after) { device in
+            try text.each(before: after) { device in
                 some.append(device)
                 guard some.count == atOnce else { return true }
                 isDone = try !filtered(some, body)
@@ -207,7 +207,8 @@ private struct DeviceDirectory<Connection: SQLConnection> {
                 isUnseen: row.integerIfAny(5) == 0)
             return isMatch ? Key(row.integer(0)) : nil
         }
-        return try found.allSatisfy { device in try device.map(body) ?? true }
+        let matches = Set(found.compactMap(\.self))
+        return try keys.allSatisfy { device in try !matches.contains(device) || body(device) }
     }
 
     /// The shortest list that has all devices that the filter may find.
@@ -232,7 +233,7 @@ private struct DeviceDirectory<Connection: SQLConnection> {
             return try run.next(limit)
         }
         var found: [Key<Device>] = []
-        try text.each(after: after) { device in
+        try text.each(before: after) { device in
             found.append(device)
             return found.count < limit
         }

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// Finds the devices whose texts contain a text, ascending, from one snapshot.
+/// Finds the devices whose texts contain a text, the newest first, from one snapshot.
 ///
 /// The search index names candidates; each is verified. A text too short for the search index, or one with too many
 /// candidates, is searched for in all devices of the platforms, one by one, as long as the budget allows, so other
@@ -20,18 +20,18 @@ struct TextSearch<Connection: SQLConnection> {
     private static var rowsAtOnce: Int { 1_024 }
     private static var segmentsAtOnce: Int { 64 }
 
-    /// Calls `body` with each device found after `after`, until it returns false.
+    /// Calls `body` with each device found that is older than one, until it returns false.
     ///
     /// - Parameter pause: called after each few rows with the last that was looked at; true ends the search.
     func each(
-        after: Key<Device>?, _ body: (Key<Device>) throws -> Bool, pause: (Key<Device>) -> Bool = { _ in false }
+        before: Key<Device>?, _ body: (Key<Device>) throws -> Bool, pause: (Key<Device>) -> Bool = { _ in false }
     ) throws {
-        let after = after?.rawValue ?? 0
+        let before = before?.rawValue ?? .max
         guard !platforms.isEmpty else { return }
         if let candidates = try candidates() ?? whole() {
-            _ = try lookUp(candidates.filter { $0 > after }.sorted(), body, pause)
+            _ = try lookUp(candidates.filter { $0 < before }.sorted(by: >), body, pause)
         } else {
-            try passOver(after: after, body, pause)
+            try passOver(before: before, body, pause)
         }
     }
 
@@ -45,7 +45,7 @@ struct TextSearch<Connection: SQLConnection> {
         for start in stride(from: 0, to: candidates.count, by: Self.rowsAtOnce) {
             try budget.check()
             let some = candidates[start..<min(start + Self.rowsAtOnce, candidates.count)]
-            for device in try statement.all(SQLKeys(some), as: found) {
+            for device in try statement.all(SQLKeys(some), as: found).reversed() {
                 if let device, try !body(device) { return false }
             }
             if let last = some.last, pause(Key(last)) { return false }
@@ -54,11 +54,16 @@ struct TextSearch<Connection: SQLConnection> {
     }
 
     private func passOver(
-        after: Int64, _ body: (Key<Device>) throws -> Bool, _ pause: (Key<Device>) -> Bool
+        before: Int64, _ body: (Key<Device>) throws -> Bool, _ pause: (Key<Device>) -> Bool
     ) throws {
-        var run = DeviceRun(.registered, on: platforms, after: Key(after), now: now, db)
-        while case let devices = try run.next(Self.rowsAtOnce), !devices.isEmpty {
-            guard try lookUp(devices.map(\.rawValue), body, pause) else { return }
+        let statement = try db.prepared(TextSearchStatements.newest)
+        var before = before
+        while true {
+            let some = try platforms.flatMap {
+                try statement.all($0.key, before, Self.rowsAtOnce) { $0.integer(0) }
+            }.sorted(by: >).prefix(Self.rowsAtOnce)
+            guard let last = some.last, try lookUp(Array(some), body, pause) else { return }
+            before = last
         }
     }
 
@@ -138,6 +143,17 @@ enum TextSearchStatements {
          ORDER BY id
         """
 
+    /// Merges three ranges of `device_reach`.
+    static let newest: SQLText = """
+        \(newestOfReach: 0) /* search.newest */
+        UNION ALL
+        \(newestOfReach: 1)
+        UNION ALL
+        \(newestOfReach: 2)
+         ORDER BY id DESC
+         LIMIT $3
+        """
+
     static let segments: SQLText = "SELECT id /* search.segments */ FROM search_index_segment ORDER BY id"
 
     static let postings: SQLText =
@@ -157,6 +173,14 @@ enum TextSearchStatements {
         SELECT device_id FROM search_index_stale
          LIMIT $1
         """
+}
+
+extension SQLText.StringInterpolation {
+    /// The devices `$1` of a reach before `$2`. SQLite merges such ranges by itself; PostgreSQL needs a limit for each.
+    fileprivate mutating func appendInterpolation(newestOfReach reach: Int) {
+        let range = "SELECT id FROM device WHERE platform_id = $1 AND reach = \(reach) AND id < $2"
+        appendInterpolation(sqlite: range, postgres: "(\(range) ORDER BY id DESC LIMIT $3)")
+    }
 }
 
 /// Numbers by which a text is found from any sufficiently long part of it.

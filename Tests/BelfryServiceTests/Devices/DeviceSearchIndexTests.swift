@@ -40,7 +40,7 @@ import Testing
                 if dice.chance(0.3) {
                     let part = String(user.prefix(Int.random(in: 5...7, using: &dice)))
                     let expected = devices.values.filter { $0.customUserID?.contains(part) ?? false }.map(\.key)
-                        .sorted()
+                        .sorted(by: >)
                     let search = DeviceSearch(platforms: [fixture.platform.key], text: part)
                     let found = try await store.devices(search, skip: 0, limit: 1_000)
                     #expect(found.elements.map(\.key) == expected && found.total == expected.count, "\(part)")

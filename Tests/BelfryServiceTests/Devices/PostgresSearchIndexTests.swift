@@ -24,7 +24,8 @@ import Testing
                 editions += try await store.searchIndex(Self.sizes).isBeingWrittenAnew ? 1 : 0
                 guard dice.chance(0.3) else { continue }
                 let part = String(user.prefix(Int.random(in: 5...7, using: &dice)))
-                let expected = devices.values.filter { $0.customUserID?.contains(part) ?? false }.map(\.key).sorted()
+                let expected = devices.values.filter { $0.customUserID?.contains(part) ?? false }.map(\.key)
+                    .sorted(by: >)
                 let search = DeviceSearch(platforms: [fixture.platform.key], text: part)
                 let found = try await store.devices(search, skip: 0, limit: 1_000)
                 #expect(found.elements.map(\.key) == expected && found.total == expected.count, "\(part)")

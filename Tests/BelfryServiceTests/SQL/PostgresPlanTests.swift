@@ -62,6 +62,9 @@ import Testing
         Plan(TopicListStatements.behind, "bigint, text, bigint, bigint", "using topic_name"),
         Plan(TopicDeletionStatements.expired, "bigint, bigint", "using topic_expiry"),
         Plan(TextSearchStatements.byKeys, "bigint[]", "using device_pkey"),
+        Plan(
+            TextSearchStatements.newest, "bigint, bigint, bigint", "Index Only Scan Backward using device_reach",
+            sorts: true),
         Plan(TextSearchStatements.segments, "", "Index Only Scan using search_index_segment_pkey"),
         Plan(TextSearchStatements.postings, "bigint[]", "using search_index_posting_pkey"),
         Plan(TextSearchStatements.devices, "bigint[]", "using search_index_segment_pkey"),

@@ -95,7 +95,7 @@ import Testing
         for text in ["jürgen", "JU\u{308}RGEN", "ömer straße"] {
             let found = try await store.devices(
                 DeviceSearch(platforms: [platform.key], text: text), after: nil, limit: 100)
-            #expect(found.map(\.key.rawValue) == (text.hasPrefix("ö") ? [9] : [1, 2]), "\(text)")
+            #expect(found.map(\.key.rawValue) == (text.hasPrefix("ö") ? [9] : [2, 1]), "\(text)")
         }
         let keyword = GeoListQuery(keyword: "STRASSE ZU\u{308}RICH")
         #expect(try await store.locations(of: application.key, keyword).total == 1)
