@@ -39,13 +39,19 @@ struct DeliveryWorkerPool: Sendable {
                     guard let claim = nextClaim(pace) else { continue }
                     for burst in try await store.claimBursts(claim) {
                         inFlight.take(burst)
-                        group.addTask { await deliver(burst) }
+                        group.addTask(priority: Self.priority(of: burst)) { await deliver(burst) }
                         hasFound = true
                     }
                 }
                 return hasFound
             }
         }
+    }
+
+    /// Each priority has threads of its own: what is urgent, and the requests beside it, wait for no broadcast's turn of some
+    /// milliseconds, and the system shares the cores among them.
+    private static func priority(of burst: [Batch]) -> TaskPriority {
+        burst.first?.lane == .urgent ? .high : .low
     }
 
     private func deliver(_ burst: [Batch]) async {
