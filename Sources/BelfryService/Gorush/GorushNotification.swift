@@ -77,10 +77,12 @@ struct GorushNotification: Sendable {
     /// Whether nothing is to be sent.
     var isTrial: Bool { isSet("dry_run") }
 
-    /// Whether it is for a topic of Firebase's, whose subscribers nobody here knows.
-    var isForTopic: Bool {
-        device != .ios
-            && (text("topic") != nil || text("condition") != nil || text("to")?.hasPrefix("/topics/") == true)
+    /// The topic or condition of Firebase's that it is for beside its tokens.
+    var firebaseTopic: String? {
+        guard device == .android else { return nil }
+        if let condition = text("condition") { return condition }
+        if let to = text("to"), to.hasPrefix("/topics/") { return to }
+        return text("topic").map { $0.hasPrefix("/topics/") ? $0 : "/topics/\($0)" }
     }
 
     private func text(_ name: String) -> String? { fields[name]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } }

@@ -59,7 +59,8 @@ package struct GorushRoutes: Sendable {
     private static func answer(_ notifications: [GorushNotification], _ logs: [GorushLog]) -> Response {
         var members: JSONObject = [:]
         members["success"] = .string("ok")
-        members["counts"] = .integer(Int64(notifications.reduce(0) { $0 + $1.tokens.count }))
+        members["counts"] = .integer(
+            Int64(notifications.reduce(0) { $0 + $1.tokens.count + ($1.firebaseTopic == nil ? 0 : 1) }))
         members["logs"] = .array(logs.map(\.json))
         return Response(json: ByteBuffer(bytes: JSONValue.object(members).encoded))
     }
@@ -83,9 +84,9 @@ package struct GorushRoutes: Sendable {
             let tokens = notification.tokens.isEmpty ? [""] : notification.tokens
             return tokens.map { GorushLog(notification: notification, token: $0, error: words) }
         }
-        if notification.isForTopic { return failed("topics and conditions of Firebase are not served: give tokens") }
-        guard !notification.tokens.isEmpty else { return failed("tokens must not be nil or empty") }
         do {
+            let ofTopic = try await logs(ofTopicOf: notification, caller, waits: waits)
+            guard !notification.tokens.isEmpty else { return ofTopic ?? failed("tokens must not be nil or empty") }
             guard let platform = try notification.platform(among: caller.platforms) else {
                 return failed("topic names no platform: its option, or a single platform of its type, is missing")
             }
@@ -98,14 +99,37 @@ package struct GorushRoutes: Sendable {
             if !known.isEmpty, !notification.isTrial {
                 answers = try await gateway.send(message, to: known, on: platform, waits: waits)
             }
-            return zip(notification.tokens, tokens).compactMap { text, token in
+            let ofTokens = zip(notification.tokens, tokens).compactMap { text, token in
                 let answer = token.map { answers[$0] ?? .pending } ?? .refused(.badToken)
                 return answer.gorushError(on: notification.device).map {
                     GorushLog(notification: notification, token: text, error: $0)
                 }
             }
+            return (ofTopic ?? []) + ofTokens
         } catch let error as InvalidInput {
             return failed(error.description)
+        }
+    }
+
+    /// Sends it to the topic or condition of Firebase that it names; nil where it names none.
+    private func logs(
+        ofTopicOf notification: GorushNotification, _ caller: TokenGatewayDoor.Caller, waits: Bool
+    ) async throws -> [GorushLog]? {
+        guard let topic = notification.firebaseTopic else { return nil }
+        func log(_ words: String) -> GorushLog { GorushLog(notification: notification, token: topic, error: words) }
+        do {
+            guard let platform = caller.platforms.only(.fcmTopic) else {
+                return [log("topics and conditions need a single platform of type fcm-topic")]
+            }
+            let message = TokenGateway.Message(
+                content: try notification.content(for: .fcmTopic),
+                expiresAt: try notification.expiry(at: services.clock.now))
+            let token = try services.channels.topic(topic)
+            guard !notification.isTrial else { return [] }
+            let answers = try await gateway.send(message, to: [token], on: platform, waits: waits)
+            return (answers[token] ?? .pending).gorushError(on: notification.device).map { [log($0)] } ?? []
+        } catch let error as InvalidInput {
+            return [log(error.description)]
         }
     }
 }

@@ -42,11 +42,17 @@ package struct ChannelService: Sendable {
         }
     }
 
+    /// The token of a topic or condition of FCM.
+    func topic(_ text: String) throws(InvalidInput) -> DeviceToken {
+        try provider.checkTopic(text)
+        return try DeviceToken(text, for: .fcmTopic)
+    }
+
     /// The device that stands for a channel; one that was unknown or inactive is registered.
     private func device(of channel: String, on platform: Platform) async throws -> Device {
         let registration = try Registration(
-            token: try DeviceToken(channel, for: channel.kind), about: Device.About(), customUserID: .keep,
-            topics: .keep)
+            token: try channel.isTopic ? topic(channel) : DeviceToken(channel, for: .apple(.broadcast)),
+            about: Device.About(), customUserID: .keep, topics: .keep)
         return try await store.registerAlone(registration, as: nil, on: platform)
     }
 
@@ -62,15 +68,15 @@ package struct ChannelService: Sendable {
         let known = try await store.platforms(of: application)
         var devices: [UUID] = []
         for (index, channel) in channels.enumerated() {
-            let platforms = known.filter { $0.kind == channel.kind }
+            let kind: PlatformKind = channel.isTopic ? .fcmTopic : .apple(.broadcast)
+            let platforms = known.filter { $0.kind == kind }
             guard let platform = platforms.first, platforms.count == 1 else {
                 throw InvalidInput(
                     field: field,
-                    "are those of a platform of type \(channel.kind.rawValue), of which the app has \(platforms.count); "
+                    "are those of a platform of type \(kind.rawValue), of which the app has \(platforms.count); "
                         + "with more than one, name them by their device_uuid in target.devices")
             }
             do {
-                if channel.kind == .fcmTopic { try provider.checkTopic(channel) }
                 devices.append(try await device(of: channel, on: platform).uuid)
             } catch let error as InvalidInput {
                 throw InvalidInput(field: "\(field)[\(index)]", error.problem)
@@ -82,9 +88,7 @@ package struct ChannelService: Sendable {
 
 extension String {
     /// Tells a topic or condition of FCM from a channel of APNs, which is Base64 of 16 bytes.
-    fileprivate var kind: PlatformKind {
-        hasPrefix("/topics/") || contains(" in topics") ? .fcmTopic : .apple(.broadcast)
-    }
+    fileprivate var isTopic: Bool { hasPrefix("/topics/") || contains(" in topics") }
 }
 
 /// The broadcast channels of a platform, which its provider stores.
