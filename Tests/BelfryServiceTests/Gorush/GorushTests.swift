@@ -133,8 +133,28 @@ import Testing
     }
 
     @Test(arguments: [
-        (#""topic":"news","message":"a""#, "topics and conditions"),
-        (#""condition":"a","message":"a""#, "topics and conditions"),
+        (#""topic":"news""#, "/topics/news"), (#""to":"/topics/news""#, "/topics/news"),
+        (#""condition":"'a' in topics""#, "'a' in topics"),
+    ])
+    func `a topic goes to Firebase where a platform is for it`(target: String, topic: String) async throws {
+        try await GatewayServer.with(.gorush) { server in
+            let body = Self.request(#"{"platform":2,"message":"Hi",\#(target)}"#)
+            let refused = try await server.post(Self.path, body)
+            guard case .array(let logs)? = refused.json["logs"] else { throw StoreError.unknown("logs") }
+            #expect(logs.map { $0["token"]?.stringValue } == [topic], "\(refused)")
+            let platform = try await server.store.create(.test(.fcmTopic, of: server.application))
+            #expect(try await server.post(Self.path, body).json == Self.answer(1))
+            let devices = try await server.store.allDevices().filter { $0.platformKey == platform.key }
+            #expect(devices.map { $0.token?.text(for: .fcmTopic) } == [topic])
+            #expect(try await server.pushes.count == 1)
+            // Beside tokens, each gets it.
+            let both = Self.request(Self.android(#""message":"Hi","topic":"news""#))
+            #expect(try await server.post(Self.path, both).json == Self.answer(2))
+            #expect(try await server.pushes.count == 3)
+        }
+    }
+
+    @Test(arguments: [
         (#""message":"a","time_to_live":2419201"#, "time_to_live"), (#""message":"a","data":{"from":"x"}"#, "reserved"),
     ])
     func `refusals for Firebase stand in the logs`(more: String, words: String) async throws {
