@@ -19,6 +19,8 @@ package struct PublisherRoutes: Sendable {
             try NtfyMessage.publication(call, now: services.clock.now)
         }
         router.serve("ntfy/:key", [.post: ntfy, .put: ntfy])
+        // Clients such as Apprise post JSON to the root of a server, with the key as their token or password.
+        for method in [HTTPRequest.Method.post, .put] { router.on("/", method: method, use: ntfy) }
         router.serve("ntfy/:key/:topic", [.post: ntfy, .put: ntfy])
         for verb in ["publish", "send", "trigger"] {
             router.serve(RouterPath("ntfy/:key/:topic/\(verb)"), isSafe: false, [.get: ntfy, .post: ntfy, .put: ntfy])
@@ -51,7 +53,7 @@ package struct PublisherRoutes: Sendable {
     ) -> Router<APIContext>.Handler {
         { request, context in
             let (endpoint, application) = try await check.endpoint(
-                kind, key: context.parameters.get("key") ?? "", of: request, context)
+                kind, key: try context.parameters.get("key") ?? Self.key(in: request), of: request, context)
             return try await services.shares.uploading(
                 request, atMost: Publication.bytesMax, for: ShareHolder(application)
             ) {
@@ -65,6 +67,20 @@ package struct PublisherRoutes: Sendable {
                 return Self.answer(publication, id, kind, at: services.clock.now)
             }
         }
+    }
+
+    /// The key as a bearer token, or as a password beside any user. Source: ntfy, "Authentication".
+    private static func key(in request: Request) throws -> String {
+        let header = try request.headers.authorization() ?? ""
+        let words = header.split(separator: " ")
+        let isBearer = words.count == 2 && words[0].lowercased() == "bearer"
+        let secret = isBearer ? Array(words[1].utf8) : BasicCredentials.parts(of: header)?.secret
+        guard let secret else {
+            throw APIError(
+                .unauthorized, "This path takes the key of an ntfy publisher, as a bearer token or a password",
+                headers: [.wwwAuthenticate: #"Basic realm="Belfry""#])
+        }
+        return String(decoding: secret, as: UTF8.self)
     }
 
     static func parameters(_ query: String) -> [String: String] {

@@ -1,4 +1,5 @@
 import BelfryTesting
+import FoundationEssentials
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -67,6 +68,22 @@ import Testing
             #expect(push.content.shared.link == "https://nas.example/log")
             #expect(push.content.shared.data["tags"] == .array([.string("nas")]))
             #expect(push.content.shared.sound == "default" && push.lane == .urgent)
+        }
+    }
+
+    @Test func `the root takes JSON with the key as a credential`() async throws {
+        try await Self.with(.ntfy, options: [:]) { server, _ in
+            let body = #"{"topic":"door","message":"Open"}"#
+            let basic = "Basic " + Data("any:\(Self.key)".utf8).base64EncodedString()
+            for credential in ["Bearer \(Self.key)", basic] {
+                let push = try await server.push("/", body, [.authorization: credential])
+                #expect(push.content.body == "Open")
+            }
+            for (credential, status) in [("", 401), ("Bearer x", 404), ("Basic eDp5", 404), ("Digest a", 401)] {
+                let answer = try await server.post("/", body, credential.isEmpty ? [:] : [.authorization: credential])
+                #expect(answer.status.code == status, "\(credential)")
+            }
+            #expect(try await server.store.allPushes().count == 2)
         }
     }
 

@@ -48,9 +48,9 @@ def call(method, url, body=None, token=None):
 
 
 class Recorder:
-    """Hands requests on to Belfry, with a prefix before the path as a proxy can put it there, and keeps both sides."""
+    """Hands requests on to Belfry and keeps both sides."""
 
-    def __init__(self, url, prefix=""):
+    def __init__(self, url):
         self.exchanges = []
         recorder, target = self, url.removeprefix("http://")
 
@@ -60,7 +60,7 @@ class Recorder:
             def forward(self):
                 body = self.rfile.read(int(self.headers.get("content-length", 0)))
                 onward = http.client.HTTPConnection(target, timeout=60)
-                onward.request(self.command, prefix + self.path, body, dict(self.headers.items()))
+                onward.request(self.command, self.path, body, dict(self.headers.items()))
                 answer = onward.getresponse()
                 text = answer.read()
                 onward.close()
