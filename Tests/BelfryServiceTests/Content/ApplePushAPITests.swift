@@ -189,7 +189,7 @@ import Testing
         let target = #"{"channels":["/topics/news","'a' in topics && !('b' in topics)"]}"#
         let told = try await push(#"{"body":"hello"}"#, target)
         #expect(told.status == 201, "\(told)")
-        let kept = try #require(try await server.store.allPushes().first)
+        let kept = try #require(try await server.store.allPushes().max { $0.key < $1.key })
         guard case .all(let parts) = kept.audience, case .list(.devices(let keys))? = parts.first else {
             Issue.record("\(kept.audience)")
             return
