@@ -2,6 +2,7 @@ package import BelfryProviders
 package import BelfryService
 import Foundation
 package import Logging
+import NIOCore
 import NIOPosix
 import SystemPackage
 
@@ -70,12 +71,16 @@ package struct ServerResources: Sendable {
         self.keyRing = keyRing
         let scrypt = ScryptPasswords()
         passwords = configuration.dashboard.leakedPasswords.map { UnleakedPasswords(scrypt, besides: $0) } ?? scrypt
-        let group = MultiThreadedEventLoopGroup.singleton
+        let group = Self.outbound
         dependencies = ProviderDependencies(
             vault: keyRing, clock: SystemClock(), options: configuration.providers, eventLoopGroup: group,
             routes: .open(configuration.providers, clock: SystemClock(), on: group, logger: logger),
             logger: logger, tenant: { [store] in try? await store.application($0)?.tenantKey })
     }
+
+    /// The event loops of connections to providers. A burst to one holds its loop for some milliseconds, and the callers of a server's own
+    /// would wait behind it.
+    private static let outbound = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
 
     /// Why nothing is sent at present; nil while a server runs on the database.
     package func serverAbsence() async throws -> String? {

@@ -19,6 +19,9 @@ struct DeliveryWorker: Sendable {
     let pushObserver: any PushObserver
     let linkKeys: any LinkKeys
     let logger: Logger
+    /// The turns of loads that are not urgent. A full batch holds one of the store's few readers for some milliseconds, and requests and
+    /// urgent pushes have to find one free.
+    private let loads = FairQueue(FairTurns<Key<Platform>>(places: 3, waitingMax: .max))
 
     /// Never throws: a batch whose settlement cannot be written lapses and is sent again.
     func deliver(_ burst: [Batch]) async {
@@ -78,7 +81,8 @@ struct DeliveryWorker: Sendable {
     /// that.
     private func load(_ batches: [Batch]) async throws -> [BatchLoad?] {
         do {
-            return try await store.load(batches)
+            guard let first = batches.first, first.lane != .urgent else { return try await store.load(batches) }
+            return try await loads.run(for: first.platformKey) { try await store.load(batches) }
         } catch let error as CancellationError {
             try await handBack(batches)
             throw error
