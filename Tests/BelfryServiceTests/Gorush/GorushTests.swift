@@ -136,7 +136,7 @@ import Testing
         (#""topic":"news""#, "/topics/news"), (#""to":"/topics/news""#, "/topics/news"),
         (#""condition":"'a' in topics""#, "'a' in topics"),
     ])
-    func `a topic goes to Firebase where a platform is for it`(target: String, topic: String) async throws {
+    func `a topic goes to Firebase's own platform`(target: String, topic: String) async throws {
         try await GatewayServer.with(.gorush) { server in
             let body = Self.request(#"{"platform":2,"message":"Hi",\#(target)}"#)
             let refused = try await server.post(Self.path, body)

@@ -5,7 +5,7 @@ import Testing
 
 /// Requests of a real homeserver, and the answers that it got then: `Tests/Clients/peers/recorded`.
 @Suite struct PeerExamplesTests {
-    private struct Exchange: Decodable {
+    private struct RecordedRequest: Decodable {
         let path: String
         let body: String
         let status: Int
@@ -14,7 +14,7 @@ import Testing
 
     @Test func `a real homeserver gets the recorded answers`() async throws {
         let file = URL(filePath: #filePath).appending(path: "../../../Clients/peers/recorded/synapse.json").standardized
-        let exchanges = try JSONDecoder().decode([Exchange].self, from: Data(contentsOf: file))
+        let exchanges = try JSONDecoder().decode([RecordedRequest].self, from: Data(contentsOf: file))
         #expect(exchanges.count > 5)
         try await GatewayServer.with(.matrix, ["org.example.chat.ios": .ios], wait: .seconds(60)) { server in
             for exchange in exchanges {
