@@ -23,7 +23,7 @@ func fcmAudiences(_ bytes: [UInt8]) {
     do throws(FCMAudienceError) {
         switch try FCMAudience(text) {
         case .topic(let name): precondition(text == "/topics/\(name)" && !name.isEmpty)
-        case .condition(let condition): precondition(condition == text && text.contains("in topics"))
+        case .condition(let condition): precondition(condition == text && text.contains("' in"))
         }
     } catch {
         precondition(!error.description.isEmpty)

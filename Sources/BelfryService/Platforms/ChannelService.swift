@@ -88,7 +88,7 @@ package struct ChannelService: Sendable {
 
 extension String {
     /// Tells a topic or condition of FCM from a channel of APNs, which is Base64 of 16 bytes.
-    fileprivate var isTopic: Bool { hasPrefix("/topics/") || contains(" in topics") }
+    fileprivate var isTopic: Bool { hasPrefix("/topics/") || contains("'") }
 }
 
 /// The broadcast channels of a platform, which its provider stores.
