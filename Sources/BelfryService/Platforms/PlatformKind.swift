@@ -158,11 +158,12 @@ extension PlatformKind {
 
     /// The types that most new apps need, in the order in which pages offer them.
     static let offeredFirst: [PlatformKind] =
-        [.ios, .androidFCM, .web, .webhook] + allCases.filter { $0.isApple && $0 != .ios }
+        [.ios, .androidFCM, .web, .webhook, .iosFCM, .webFCM, .fcmTopic]
+        + allCases.filter { $0.isReachedByAPNs && $0 != .ios }
 
     /// The other types that one may add.
     static let offeredLater: [PlatformKind] = [
-        .webFCM, .fcmTopic, .huawei, .amazon, .windows8, .android, .androidBaidu, .windowsPhone, .bb10,
+        .huawei, .amazon, .windows8, .android, .androidBaidu, .windowsPhone, .bb10,
     ]
 
     /// The name that people use.

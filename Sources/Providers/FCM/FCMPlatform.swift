@@ -19,7 +19,7 @@ extension PlatformTraits {
 
     /// Half the size of other messages. Source: Firebase, "Topic messaging".
     static let fcmTopic = PlatformTraits(
-        name: "fcm-topic", title: "Topics and conditions of Firebase", otherNames: ["firebasetopic", "topic"],
+        name: "fcm-topic", title: "Firebase topics", otherNames: ["firebasetopic", "topic"],
         tokens: .printable, payload: .android(AndroidForm(bytesMax: 2_048, hasGoogleKeys: true)),
         credentialsHelp: fcmHelp, credentials: fcmCredentials, hasEndpoint: true)
 
