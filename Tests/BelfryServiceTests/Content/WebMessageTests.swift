@@ -78,7 +78,7 @@ import Testing
     @Test func `a message for the web alone goes to browsers alone`() throws {
         let web = try Self.message(#"{"title":"t"}"#)
         let alone = Push.Content(body: nil, web: web)
-        #expect(PlatformKind.allCases.filter(alone.isMeant) == [.web])
+        #expect(PlatformKind.allCases.filter(alone.isMeant) == [.web, .webFCM])
         let beside = Push.Content(body: "text", web: web)
         #expect(beside.isMeant(for: .web) && beside.isMeant(for: .ios) && beside.isMeant(for: .android))
         #expect(throws: InvalidInput.self) { try alone.check(for: [.ios], receiptID: UUID()) }
