@@ -15,12 +15,22 @@ package struct PublisherRoutes: Sendable {
     }
 
     package func add(to router: Router<APIContext>) {
-        let ntfy = serving(.ntfy) { (call) throws(InvalidInput) in
+        let read: @Sendable (Call) throws(InvalidInput) -> Publication = { (call) throws(InvalidInput) in
             try NtfyMessage.publication(call, now: services.clock.now)
         }
+        let ntfy = serving(.ntfy, read)
         router.serve("ntfy/:key", [.post: ntfy, .put: ntfy])
         // Clients such as Apprise post JSON to the root of a server, with the key as their token or password.
-        for method in [HTTPRequest.Method.post, .put] { router.on("/", method: method, use: ntfy) }
+        let root = serving(.ntfy, read) { request, _ in try Self.key(in: request) }
+        for method in [HTTPRequest.Method.post, .put] {
+            router.on("/", method: method) { request, context in
+                do { return try await root(request, context) } catch let error as APIError where error.isMissing {
+                    throw APIError(
+                        .unauthorized, "This path takes the key of an ntfy publisher, as a bearer token or a password",
+                        headers: [.wwwAuthenticate: #"Basic realm="Belfry""#])
+                }
+            }
+        }
         router.serve("ntfy/:key/:topic", [.post: ntfy, .put: ntfy])
         for verb in ["publish", "send", "trigger"] {
             router.serve(RouterPath("ntfy/:key/:topic/\(verb)"), isSafe: false, [.get: ntfy, .post: ntfy, .put: ntfy])
@@ -49,11 +59,12 @@ package struct PublisherRoutes: Sendable {
     }
 
     private func serving(
-        _ kind: OpenEndpoint.Kind, _ read: @escaping @Sendable (Call) throws(InvalidInput) -> Publication
+        _ kind: OpenEndpoint.Kind, _ read: @escaping @Sendable (Call) throws(InvalidInput) -> Publication,
+        key: @escaping @Sendable (Request, APIContext) throws -> String = { $1.parameters.get("key") ?? "" }
     ) -> Router<APIContext>.Handler {
         { request, context in
             let (endpoint, application) = try await check.endpoint(
-                kind, key: try context.parameters.get("key") ?? Self.key(in: request), of: request, context)
+                kind, key: try key(request, context), of: request, context)
             return try await services.shares.uploading(
                 request, atMost: Publication.bytesMax, for: ShareHolder(application)
             ) {
@@ -73,14 +84,8 @@ package struct PublisherRoutes: Sendable {
     private static func key(in request: Request) throws -> String {
         let header = try request.headers.authorization() ?? ""
         let words = header.split(separator: " ")
-        let isBearer = words.count == 2 && words[0].lowercased() == "bearer"
-        let secret = isBearer ? Array(words[1].utf8) : BasicCredentials.parts(of: header)?.secret
-        guard let secret else {
-            throw APIError(
-                .unauthorized, "This path takes the key of an ntfy publisher, as a bearer token or a password",
-                headers: [.wwwAuthenticate: #"Basic realm="Belfry""#])
-        }
-        return String(decoding: secret, as: UTF8.self)
+        if words.count == 2, words[0].lowercased() == "bearer" { return String(words[1]) }
+        return String(decoding: BasicCredentials.parts(of: header)?.secret ?? [], as: UTF8.self)
     }
 
     static func parameters(_ query: String) -> [String: String] {

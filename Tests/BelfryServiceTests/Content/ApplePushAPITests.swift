@@ -200,7 +200,7 @@ import Testing
             try await PushService(store: server.store).preview(everyone, for: resources.application.key).platformKeys
                 == [resources.platform.key])
         for target in [#"{"platforms":["fcm-topic"],"everyone":true}"#, #"{"channels":["/topics/news"]}"#] {
-            let personal = try await push(#"{"body":"hello {{tags.name|you}}"}"#, target)
+            let personal = try await push(#"{"body":"hello","badge":"+1"}"#, target)
             #expect(personal.status == 400 && personal.text.contains("the same for all"), "\(personal)")
         }
         let large = try await push(#"{"body":"\#(String(repeating: "x", count: 2_048))"}"#, target)

@@ -79,7 +79,7 @@ import Testing
                 let push = try await server.push("/", body, [.authorization: credential])
                 #expect(push.content.body == "Open")
             }
-            for (credential, status) in [("", 401), ("Bearer x", 404), ("Basic eDp5", 404), ("Digest a", 401)] {
+            for (credential, status) in [("", 401), ("Bearer x", 401), ("Basic eDp5", 401), ("Digest a", 401)] {
                 let answer = try await server.post("/", body, credential.isEmpty ? [:] : [.authorization: credential])
                 #expect(answer.status.code == status, "\(credential)")
             }
