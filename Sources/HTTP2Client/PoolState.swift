@@ -50,7 +50,7 @@ struct PoolState {
     /// Asks for a connection to send `waiter.count` requests on.
     mutating func ask(_ waiter: Waiter, at now: Duration) -> (Answer, [Action]) {
         guard !isShut else { return (.refuse(HTTP2Fault(.closing)), []) }
-        if let best = leastLoaded() {
+        if let best = leastLoaded(for: waiter) {
             let wouldWait = members[best].assigned + waiter.count > members[best].streams
             let growth = wouldWait ? openAnother(at: now) : []
             return (assign(waiter, to: best, at: now), growth)
@@ -170,12 +170,21 @@ struct PoolState {
 
     /// True while work waits: for a connection, or for streams on every one there is.
     private var needsMore: Bool {
-        let open = members.filter { $0.phase == .open }
-        return !waiters.isEmpty || !open.isEmpty && open.allSatisfy { $0.assigned > $0.streams }
+        let open = usable(urgently: false)
+        return !waiters.isEmpty || !open.isEmpty && open.allSatisfy { members[$0].assigned > members[$0].streams }
     }
 
-    private func leastLoaded() -> Int? {
-        members.indices.filter { members[$0].phase == .open }.min { fill(members[$0]) < fill(members[$1]) }
+    /// The open connections that requests may take. Where several are proven, the first is for urgent ones alone: what was written before them
+    /// on a connection, up to a thousand requests, the server reads before them.
+    private func usable(urgently isUrgent: Bool) -> ArraySlice<Int> {
+        let open = members.indices.filter { members[$0].phase == .open }
+        let others = open.dropFirst()
+        let isSpared = configuration.connectionsMax > 2 && others.contains { members[$0].isProven }
+        return isSpared && !isUrgent ? others : open[...]
+    }
+
+    private func leastLoaded(for waiter: Waiter) -> Int? {
+        usable(urgently: waiter.isUrgent).min { fill(members[$0]) < fill(members[$1]) }
     }
 
     /// How full a connection is; one that has not proven itself still has its initial limit.
@@ -212,7 +221,7 @@ struct PoolState {
         let placed = waiters.filter(\.isUrgent) + waiters.filter { !$0.isUrgent }
         waiters = []
         return placed.compactMap { waiter in
-            guard let best = leastLoaded() else { return nil }
+            guard let best = leastLoaded(for: waiter) else { return nil }
             return .resume(waiter: waiter.number, with: assign(waiter, to: best, at: now))
         }
     }

@@ -89,6 +89,21 @@ import Testing
         #expect(state.ask(waiter(4, count: 10), at: .seconds(1)).0 == .use(id(2)))
     }
 
+    @Test func `the first of several connections is for urgent work`() {
+        var state = warm()
+        _ = state.ask(waiter(1, count: 150), at: .seconds(1))
+        #expect(state.ask(waiter(2, urgent: true), at: .seconds(1)).0 == .use(id(1)), "there is no other")
+        _ = state.opened(id(2), at: .seconds(1))
+        state.proven(id(2))
+        state.limited(id(2), to: 100)
+        state.gaveBack(id(1), count: 160, at: .seconds(1))
+        for number in 3...5 {
+            #expect(state.ask(waiter(number, count: 40), at: .seconds(1)).0 == .use(id(2)))
+        }
+        #expect(state.ask(waiter(6, urgent: true), at: .seconds(1)).0 == .use(id(1)))
+        #expect(state.tick(at: .seconds(2)) == [.open(id(3))], "the others are full")
+    }
+
     @Test func `room is one window in flight and one waiting`() {
         var state = PoolState(configuration: configuration)
         #expect(state.room(at: .zero) == 1_000)
