@@ -181,10 +181,10 @@ struct TemplatePages {
     private func preview(
         of content: Push.Content, _ visit: DashboardRequest, _ application: Application
     ) async throws -> Section {
-        let platforms = try await visit.services.store.platforms(of: application.key)
-            .filter { content.isMeant(for: $0.kind) }
         let text = visit.form["where"]
         let target = try text.isEmpty ? Target.everyone : Target(AudienceExpression(text: text, field: "where"))
+        let platforms = target.platforms(of: try await visit.services.store.platforms(of: application.key))
+            .filter { content.isMeant(for: $0.kind) }
         let draft = try await visit.services.pushes.audience(of: target, for: application.key)
         let device = try await visit.searching(application) {
             try await visit.services.store.sample(of: draft, atMost: 1).first

@@ -65,7 +65,8 @@ package struct TemplateService: Sendable {
         _ content: Push.Content, to target: Target, of application: Application, atMost limit: Int
     ) async throws -> [Shown] {
         let content = try await pushes.resolved(content, of: application.key)
-        let platforms = try await store.platforms(of: application.key).filter { content.isMeant(for: $0.kind) }
+        let meant = target.platforms(of: try await store.platforms(of: application.key))
+        let platforms = meant.filter { content.isMeant(for: $0.kind) }
         try content.check(for: Set(platforms.map(\.kind)), receiptID: UUID())
         let draft = try await pushes.audience(of: target, for: application.key)
         var shown: [Shown] = []
@@ -83,7 +84,8 @@ package struct TemplateService: Sendable {
             throw InvalidInput(field: "message.encrypted", "is for its devices, and a template is for any")
         }
         try await store.checkPlainText("message", in: application.key)
-        let platforms = try await store.platforms(of: application.key).filter { content.isMeant(for: $0.kind) }
+        let meant = Target.everyone.platforms(of: try await store.platforms(of: application.key))
+        let platforms = meant.filter { content.isMeant(for: $0.kind) }
         try content.check(for: Set(platforms.map(\.kind)), receiptID: UUID(), needsValues: false)
     }
 }

@@ -203,6 +203,10 @@ import Testing
             let personal = try await push(#"{"body":"hello","badge":"+1"}"#, target)
             #expect(personal.status == 400 && personal.text.contains("the same for all"), "\(personal)")
         }
+        let template = try await server.send(
+            .post, "apps/\(resources.application.uuid.lowercased)/templates",
+            #"{"name":"w","message":{"body":"hello","badge":"+1"}}"#)
+        #expect(template.status == 201, "\(template)")
         let large = try await push(#"{"body":"\#(String(repeating: "x", count: 2_048))"}"#, target)
         #expect(large.text.contains("2048"), "\(large)")
     }
