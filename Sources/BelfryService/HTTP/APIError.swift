@@ -48,6 +48,14 @@ extension Router<APIContext> {
         for method in Self.methods { on(path, method: method, use: handlers[method] ?? Self.refusal(allowed: allowed)) }
     }
 
+    /// Serves a path whose GET and HEAD another part serves.
+    func serveBesideGet(_ path: RouterPath, _ handlers: [HTTPRequest.Method: Handler]) {
+        let allowed = (handlers.keys.map(\.rawValue) + ["GET", "HEAD"]).sorted().joined(separator: ", ")
+        for method in Self.methods where method != .get && method != .head {
+            on(path, method: method, use: handlers[method] ?? Self.refusal(allowed: allowed))
+        }
+    }
+
     private static var methods: [HTTPRequest.Method] {
         [.get, .head, .post, .put, .delete, .patch, .options, .trace, .connect, HTTPRequest.Method("QUERY")]
             .compactMap(\.self)

@@ -21,16 +21,15 @@ package struct PublisherRoutes: Sendable {
         let ntfy = serving(.ntfy, read)
         router.serve("ntfy/:key", [.post: ntfy, .put: ntfy])
         // Clients such as Apprise post JSON to the root of a server, with the key as their token or password.
-        let root = serving(.ntfy, read) { request, _ in try Self.key(in: request) }
-        for method in [HTTPRequest.Method.post, .put] {
-            router.on("/", method: method) { request, context in
-                do { return try await root(request, context) } catch let error as APIError where error.isMissing {
-                    throw APIError(
-                        .unauthorized, "This path takes the key of an ntfy publisher, as a bearer token or a password",
-                        headers: [.wwwAuthenticate: #"Basic realm="Belfry""#])
-                }
+        let keyed = serving(.ntfy, read) { request, _ in try Self.key(in: request) }
+        let root: Router<APIContext>.Handler = { request, context in
+            do { return try await keyed(request, context) } catch let error as APIError where error.isMissing {
+                throw APIError(
+                    .unauthorized, "This path takes the key of an ntfy publisher, as a bearer token or a password",
+                    headers: [.wwwAuthenticate: #"Basic realm="Belfry""#])
             }
         }
+        router.serveBesideGet("/", [.post: root, .put: root])
         router.serve("ntfy/:key/:topic", [.post: ntfy, .put: ntfy])
         for verb in ["publish", "send", "trigger"] {
             router.serve(RouterPath("ntfy/:key/:topic/\(verb)"), isSafe: false, [.get: ntfy, .post: ntfy, .put: ntfy])
