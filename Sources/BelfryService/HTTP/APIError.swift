@@ -48,9 +48,9 @@ extension Router<APIContext> {
         for method in Self.methods { on(path, method: method, use: handlers[method] ?? Self.refusal(allowed: allowed)) }
     }
 
-    /// Serves a path whose GET and HEAD another part serves.
+    /// Serves a path whose GET and HEAD another part serves, for people.
     func serveBesideGet(_ path: RouterPath, _ handlers: [HTTPRequest.Method: Handler]) {
-        let allowed = (handlers.keys.map(\.rawValue) + ["GET", "HEAD"]).sorted().joined(separator: ", ")
+        let allowed = handlers.keys.map(\.rawValue).sorted().joined(separator: ", ")
         for method in Self.methods where method != .get && method != .head {
             on(path, method: method, use: handlers[method] ?? Self.refusal(allowed: allowed))
         }
