@@ -11,30 +11,29 @@ public struct SymmetricKey: Sendable, ContiguousBytes {
         public static let bits256 = Size()
     }
     public init(size: Size) {}
+    public init<D: ContiguousBytes>(data: D) {}
     public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
         try body(UnsafeRawBufferPointer(start: nil, count: 0))
     }
 }
 
-public struct SharedSecret: Sendable {
-    public func hkdfDerivedSymmetricKey<H: HashFunction, Salt: DataProtocol, Info: DataProtocol>(
-        using: H.Type, salt: Salt, sharedInfo: Info, outputByteCount: Int
-    ) -> SymmetricKey { SymmetricKey(size: .bits256) }
-}
-
-public struct HashedAuthenticationCode<H: HashFunction>: ContiguousBytes {
+public struct SharedSecret: Sendable, ContiguousBytes {
     public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
         try body(UnsafeRawBufferPointer(start: nil, count: 0))
     }
 }
 
-public enum HKDF<H: HashFunction> {
-    public static func extract<Salt: DataProtocol>(
-        inputKeyMaterial: SymmetricKey, salt: Salt?
+public struct HashedAuthenticationCode<H: HashFunction>: ContiguousBytes, Sequence {
+    public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+        try body(UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+    public func makeIterator() -> IndexingIterator<[UInt8]> { [].makeIterator() }
+}
+
+public enum HMAC<H: HashFunction> {
+    public static func authenticationCode<D: DataProtocol>(
+        for data: D, using key: SymmetricKey
     ) -> HashedAuthenticationCode<H> { HashedAuthenticationCode() }
-    public static func expand<Key: ContiguousBytes, Info: DataProtocol>(
-        pseudoRandomKey: Key, info: Info?, outputByteCount: Int
-    ) -> SymmetricKey { SymmetricKey(size: .bits256) }
 }
 
 public enum AES {
