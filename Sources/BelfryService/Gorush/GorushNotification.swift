@@ -78,8 +78,11 @@ struct GorushNotification: Sendable {
     var isTrial: Bool { isSet("dry_run") }
 
     /// The topic or condition of Firebase's that it is for beside its tokens.
-    var firebaseTopic: String? {
-        guard device == .android else { return nil }
+    var firebaseTopic: String? { device == .android ? topic : nil }
+    /// Whether it is for a topic of Huawei's, whose subscribers nobody here knows.
+    var isForHuaweiTopic: Bool { device == .huawei && topic != nil }
+
+    private var topic: String? {
         if let condition = text("condition") { return condition }
         if let to = text("to"), to.hasPrefix("/topics/") { return to }
         return text("topic").map { $0.hasPrefix("/topics/") ? $0 : "/topics/\($0)" }

@@ -84,6 +84,9 @@ package struct GorushRoutes: Sendable {
             let tokens = notification.tokens.isEmpty ? [""] : notification.tokens
             return tokens.map { GorushLog(notification: notification, token: $0, error: words) }
         }
+        if notification.isForHuaweiTopic {
+            return failed("topics and conditions of Huawei are not served: give tokens")
+        }
         do {
             let ofTopic = try await logs(ofTopicOf: notification, caller, waits: waits)
             guard !notification.tokens.isEmpty else { return ofTopic ?? failed("tokens must not be nil or empty") }

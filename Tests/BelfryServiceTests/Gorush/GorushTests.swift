@@ -147,6 +147,9 @@ import Testing
             let devices = try await server.store.allDevices().filter { $0.platformKey == platform.key }
             #expect(devices.map { $0.token?.text(for: .fcmTopic) } == [topic])
             #expect(try await server.pushes.count == 1)
+            let huawei = try await server.post(Self.path, body.replacing(#""platform":2"#, with: #""platform":3"#))
+            guard case .array(let refusals)? = huawei.json["logs"] else { throw StoreError.unknown("logs") }
+            #expect(refusals.map { $0["error"]?.stringValue?.contains("Huawei") } == [true], "\(huawei)")
             // Beside tokens, each gets it.
             let both = Self.request(Self.android(#""message":"Hi","topic":"news""#))
             #expect(try await server.post(Self.path, both).json == Self.answer(2))
