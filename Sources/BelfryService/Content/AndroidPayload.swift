@@ -118,8 +118,12 @@ package struct AndroidPayload: Sendable, Hashable {
 
     private static func isReserved(_ key: String, in form: AndroidForm) -> Bool {
         if key == "receiptId" { return true }
-        guard form.hasGoogleKeys else { return false }
-        return key == "from" || key == "message_type" || key.hasPrefix("google.") || key.hasPrefix("gcm.")
+        return form.hasGoogleKeys && isOfGoogle(key)
+    }
+
+    /// Whether FCM refuses it as a key of data. Source: Firebase, REST reference, `data`.
+    static func isOfGoogle(_ key: String) -> Bool {
+        key == "from" || key == "message_type" || key.hasPrefix("google.") || key.hasPrefix("gcm.")
     }
 }
 

@@ -91,10 +91,22 @@ extension Push.Content {
         case .windows8: return try Windows8Payload(self) != nil
         case .windowsPhone: return try WindowsPhonePayload(self) != nil
         case .bb10: return try BB10Payload(self) != nil
-        case .web: _ = try WebPayload(self, receiptID: receiptID)
+        case .web:
+            _ = try WebPayload(self, receiptID: receiptID)
+            if kind == .webFCM { try checkGoogleKeys() }
         case .webhook: break
         }
         return true
+    }
+
+    /// Throws where a browser with Firebase's SDK would get data that FCM refuses.
+    private func checkGoogleKeys() throws(InvalidInput) {
+        for (field, members) in [("message.data", shared.data), ("message.custom.web", try self.members("web") ?? [:])]
+        {
+            for (key, _) in members where AndroidPayload.isOfGoogle(key) {
+                throw InvalidInput(field: "\(field).\(key)", "is reserved: the provider writes it")
+            }
+        }
     }
 
     /// Whether the content has anything for devices of a type. Content for Apple's devices or browsers only goes to no other type,

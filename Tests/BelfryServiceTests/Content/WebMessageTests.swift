@@ -83,6 +83,14 @@ import Testing
         #expect(beside.isMeant(for: .web) && beside.isMeant(for: .ios) && beside.isMeant(for: .android))
         #expect(throws: InvalidInput.self) { try alone.check(for: [.ios], receiptID: UUID()) }
         try beside.check(for: [.web, .ios, .android], receiptID: UUID())
+        // FCM refuses its own keys in data, and a browser's push service does not.
+        for content in [
+            Push.Content(body: "text", shared: SharedFields([.title: "t"], data: ["from": .string("x")])),
+            Push.Content(body: "text", custom: ["web": .object(["google.x": .string("x")])]),
+        ] {
+            try content.check(for: [.web], receiptID: UUID())
+            #expect(throws: InvalidInput.self) { try content.check(for: [.webFCM], receiptID: UUID()) }
+        }
     }
 
     @Test func `one that is too large is refused at acceptance`() throws {
