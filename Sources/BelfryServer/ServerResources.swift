@@ -80,7 +80,7 @@ package struct ServerResources: Sendable {
 
     /// The event loops of connections to providers. A burst to one holds its loop for some milliseconds, and the callers of a server's own
     /// would wait behind it.
-    private static let outbound = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
+    static let outbound = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
 
     /// Why nothing is sent at present; nil while a server runs on the database.
     package func serverAbsence() async throws -> String? {

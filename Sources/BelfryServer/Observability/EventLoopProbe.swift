@@ -4,10 +4,10 @@ import ServiceLifecycle
 
 /// Measures once a second how late each event loop runs a due task: everything on the loop waits that long.
 struct EventLoopProbe: Service {
-    let group: any EventLoopGroup
+    let groups: [any EventLoopGroup]
 
     func run() async {
-        let probes = group.makeIterator().enumerated().map { LoopProbe(of: $1, number: $0) }
+        let probes = groups.flatMap { Array($0.makeIterator()) }.enumerated().map { LoopProbe(of: $1, number: $0) }
         for probe in probes { probe.start() }
         try? await gracefulShutdown()
         for probe in probes { probe.stop() }
