@@ -16,9 +16,8 @@ enum Primitives {
         #if canImport(CNIOBoringSSL)
         [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in
             var length: UInt32 = 0
-            // It fails where there is no memory.
-            precondition(
-                HMAC(EVP_sha256(), key, key.count, data, data.count, buffer.baseAddress, &length) != nil)
+            let code = HMAC(EVP_sha256(), key, key.count, data, data.count, buffer.baseAddress, &length)
+            precondition(code != nil, "there is no memory")
             count = Int(length)
         }
         #else

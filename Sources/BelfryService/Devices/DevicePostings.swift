@@ -296,10 +296,11 @@ enum PostingStatements {
 }
 
 extension SQLText.StringInterpolation {
-    /// The devices `$1` of a reach after `$2`. SQLite merges such ranges by itself; PostgreSQL needs a limit for each.
-    fileprivate mutating func appendInterpolation(reach: Int) {
-        let range = "SELECT id FROM device WHERE platform_id = $1 AND reach = \(reach) AND id > $2"
-        appendInterpolation(sqlite: range, postgres: "(\(range) ORDER BY id LIMIT $3)")
+    /// The devices `$1` of a reach after `$2`, or before it. SQLite merges such ranges by itself; PostgreSQL needs a limit for each.
+    mutating func appendInterpolation(reach: Int, newestFirst: Bool = false) {
+        let (sign, order) = newestFirst ? ("<", " DESC") : (">", "")
+        let range = "SELECT id FROM device WHERE platform_id = $1 AND reach = \(reach) AND id \(sign) $2"
+        appendInterpolation(sqlite: range, postgres: "(\(range) ORDER BY id\(order) LIMIT $3)")
     }
 }
 

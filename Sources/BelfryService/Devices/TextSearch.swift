@@ -145,11 +145,11 @@ enum TextSearchStatements {
 
     /// Merges three ranges of `device_reach`.
     static let newest: SQLText = """
-        \(newestOfReach: 0) /* search.newest */
+        \(reach: 0, newestFirst: true) /* search.newest */
         UNION ALL
-        \(newestOfReach: 1)
+        \(reach: 1, newestFirst: true)
         UNION ALL
-        \(newestOfReach: 2)
+        \(reach: 2, newestFirst: true)
          ORDER BY id DESC
          LIMIT $3
         """
@@ -173,14 +173,6 @@ enum TextSearchStatements {
         SELECT device_id FROM search_index_stale
          LIMIT $1
         """
-}
-
-extension SQLText.StringInterpolation {
-    /// The devices `$1` of a reach before `$2`. SQLite merges such ranges by itself; PostgreSQL needs a limit for each.
-    fileprivate mutating func appendInterpolation(newestOfReach reach: Int) {
-        let range = "SELECT id FROM device WHERE platform_id = $1 AND reach = \(reach) AND id < $2"
-        appendInterpolation(sqlite: range, postgres: "(\(range) ORDER BY id DESC LIMIT $3)")
-    }
 }
 
 /// Numbers by which a text is found from any sufficiently long part of it.

@@ -58,7 +58,7 @@ package enum PlatformKind: Sendable, Hashable {
 
     var isWeb: Bool { self == .web || self == .webFCM }
 
-    /// Whether it stands for subscribers whom its provider alone knows: only a push that names it goes there.
+    /// Whether it stands for subscribers whom its provider alone knows.
     var isChannel: Bool { self == .apple(.broadcast) || self == .fcmTopic }
 
     /// Whether APNs itself reaches it.

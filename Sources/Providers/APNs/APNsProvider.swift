@@ -110,8 +110,7 @@ struct APNsProvider: MessageTestedProvider {
             priority: push.content.pacing.isPassive && payload.type == .alert
                 ? .considerate : apple?.priority.map(APNsPriority.init),
             expiration: apple?.isStored == false ? 0 : Self.seconds(push.expiresAt) ?? Self.farFuture,
-            collapseID: push.content.follows?.id(on: .ios) ?? apple?.collapseID ?? push.content.shared.collapseKey
-                ?? push.receiptID.lowercased,
+            collapseID: push.appleCollapseID,
             payload: payload.bytes)
         let ids = MessageID(push: push.receiptID)
         let own = template.map { PayloadTemplate(payload.bytes, $0) }.flatMap { $0.isConstant ? nil : $0 }
@@ -137,6 +136,13 @@ struct APNsProvider: MessageTestedProvider {
     }
 
     private static func seconds(_ moment: Instant?) -> Int64? { moment.map { $0.milliseconds / 1_000 } }
+}
+
+extension Push {
+    /// The id under which Apple's devices show it.
+    var appleCollapseID: String {
+        content.follows?.id(on: .ios) ?? content.apple?.collapseID ?? content.shared.collapseKey ?? receiptID.lowercased
+    }
 }
 
 extension APNsAnswer {

@@ -74,14 +74,10 @@ public enum FCMAudience: Sendable, Hashable {
     }
 
     private static func isTopic(_ name: some Collection<UInt8>) -> Bool {
-        1...topicBytesMax ~= name.count
-            && name.allSatisfy { byte in
-                switch byte {
-                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-                default: "-_.~%".utf8.contains(byte)
-                }
-            }
+        1...topicBytesMax ~= name.count && name.allSatisfy(nameBytes.contains)
     }
+
+    private static let nameBytes = Set("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_.~%".utf8)
 
     /// The member of the message, and its value.
     var member: (head: [UInt8], value: [UInt8]) {

@@ -40,10 +40,22 @@ struct FCMProvider: MessageTestedProvider {
 
     var room: Int { client.room }
 
-    func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome] { await send([(push, recipients)])[0] }
+    func send(_ push: Push, to recipients: [Recipient]) async -> [Outcome] {
+        guard kind == .fcmTopic else { return await send([(push, recipients)])[0] }
+        let now = clock.now
+        let topics = ParsedRecipients(recipients) { try FCMAudience(String(decoding: $0.token.bytes, as: UTF8.self)) }
+        do {
+            let batch = try FCMBatch(
+                message: FCMMessage(toTopics: push, on: kind, now: now), audiences: topics.addresses)
+            let answers = await client.send([batch], urgent: push.lane == .urgent, deadline: options.deadline)[0]
+            return topics.outcomes(outcomes(answers, sentAt: now))
+        } catch {
+            return Outcome.refusals(of: push, recipients, error, logger)
+        }
+    }
 
     func send(_ pushes: [(push: Push, recipients: [Recipient])]) async -> [[Outcome]] {
-        guard kind != .fcmTopic else { return await sendToTopics(pushes) }
+        guard kind != .fcmTopic else { return await sendEach(pushes) }
         let now = clock.now
         var outcomes = [[Outcome]](repeating: [], count: pushes.count)
         var batches: [FCMBatch] = []
@@ -67,26 +79,6 @@ struct FCMProvider: MessageTestedProvider {
         return outcomes
     }
 
-    private func sendToTopics(_ pushes: [(push: Push, recipients: [Recipient])]) async -> [[Outcome]] {
-        var outcomes: [[Outcome]] = []
-        for (push, recipients) in pushes {
-            let now = clock.now
-            let topics = ParsedRecipients(recipients) {
-                try FCMAudience(String(decoding: $0.token.bytes, as: UTF8.self))
-            }
-            do {
-                let message = try FCMMessage(toTopics: push, on: kind, now: now)
-                let batch = try FCMBatch(message: message, audiences: topics.addresses)
-                let answers = await client.send(
-                    [batch], urgent: push.lane == .urgent, deadline: options.deadline)[0]
-                outcomes.append(topics.outcomes(self.outcomes(answers, sentAt: now)))
-            } catch {
-                outcomes.append(Outcome.refusals(of: push, recipients, error, logger))
-            }
-        }
-        return outcomes
-    }
-
     /// Makes the batch. The part that is the same for all devices is encoded once. Where a message is too large with its notification,
     /// the app gets the data alone and shows them.
     private func makeBatch(
@@ -94,9 +86,14 @@ struct FCMProvider: MessageTestedProvider {
     ) throws -> (batch: FCMBatch, fitting: RenderedRecipients) {
         let template = try ContentTemplate(push.content)
         let content = template?.content ?? push.content
+        let receiptID = sendsReceiptID ? push.receiptID : nil
         func message(isNotifying: Bool) throws -> FCMMessage {
-            try FCMMessage(
-                push, content, on: kind, now: now, sendsReceiptID: sendsReceiptID, isNotifying: isNotifying)
+            if kind.isApple {
+                return try FCMMessage(
+                    data: [], android: FCMAndroid(), apple: FCMApple(push, content, receiptID, now: now))
+            }
+            if kind == .webFCM { return try FCMMessage(forBrowsers: push, content, receiptID, now: now) }
+            return try FCMMessage(push, content, on: kind, now: now, receiptID: receiptID, isNotifying: isNotifying)
         }
         let whole = try? message(isNotifying: true)
         let usual = try whole ?? message(isNotifying: false)
@@ -174,18 +171,9 @@ extension FCMMessage {
     ///
     /// Apps of type `android` have an SDK of GCM's time, which is given its data only when there is nothing for the system to show.
     init(
-        _ push: Push, _ content: Push.Content, on kind: PlatformKind, now: Instant, sendsReceiptID: Bool,
+        _ push: Push, _ content: Push.Content, on kind: PlatformKind, now: Instant, receiptID: UUID?,
         isNotifying: Bool
     ) throws {
-        let receiptID = sendsReceiptID ? push.receiptID : nil
-        if kind.isApple {
-            try self.init(data: [], android: FCMAndroid(), apple: FCMApple(push, content, receiptID, now: now))
-            return
-        }
-        if kind == .webFCM {
-            try self.init(forBrowsers: push, content, receiptID, now: now)
-            return
-        }
         let payload = try AndroidPayload(content, kind: kind, receiptID: receiptID, sentAt: now)
         let notice = kind == .android || !isNotifying ? nil : payload.notice
         var android = FCMAndroid(
@@ -249,8 +237,7 @@ extension FCMApple {
         self.init(
             payload: payload.bytes, pushType: payload.isBackground ? .background : .alert, priority: priority,
             expiration: apple?.isStored == false ? 0 : push.expiresAt.map { max(0, $0.milliseconds / 1_000) },
-            collapseID: push.content.follows?.id(on: .ios) ?? apple?.collapseID ?? push.content.shared.collapseKey
-                ?? push.receiptID.lowercased)
+            collapseID: push.appleCollapseID)
     }
 }
 
