@@ -67,7 +67,9 @@ struct SQLiteRegistrar {
         if let evicted { try session.evict(evicted, on: platform.key) }
         let isChanged = !row.isSame(as: old)
         if row.importMark != old.importMark { try session.mark(row) }
-        if !isChanged {
+        if !isChanged, imported == nil, session.comebacks.take(old, at: session.now) {
+            row.registeredAt = old.registeredAt
+        } else if !isChanged {
             try session.prepared(SQLiteDeviceStatements.touch).run(row.registeredAt, row.key)
         } else {
             try session.prepared(DeviceStatements.update).run(
@@ -166,7 +168,7 @@ extension SQLiteWriteSession {
         for deadToken in deadTokens {
             guard
                 let row = try device(deadToken.device, on: platform), row.reach != .inactive,
-                row.registeredAt < deadToken.since
+                comebacks.lastRegistration(of: row) < deadToken.since
             else { continue }
             try deactivate(row, on: platform, as: loss)
         }

@@ -87,7 +87,8 @@ struct SQLiteRelocation {
         guard let row = try readable({ try session.device(move.device, on: platform) }) ?? nil else { return }
         let tokenHash = session.secrets.hash(of: move.to)
         let holder = try TokenIndex(session: session).holder(of: move.to, tokenHash, on: platform)
-        switch TokenMove(of: row.party, from: move.from, holder: holder?.party) {
+        let comebacks = session.comebacks
+        switch TokenMove(of: comebacks.party(row), from: move.from, holder: holder.map(comebacks.party)) {
         case .stale: return
         case .superseded: try session.deactivate(row, on: platform, as: .lost)
         case .taken(let evicted):

@@ -23,6 +23,8 @@ package final class SQLiteWriteSession: WriteSession, @unchecked Sendable {
     var gains: PostingAdditions?
     /// See `TokenIndex`.
     var unindexedTokens: UnindexedTokens?
+    /// Devices that registered again unchanged, which writes nothing.
+    var comebacks = Comebacks()
     /// The newest device that this process has written.
     var newest: Int64?
     /// The newest device at the last round of `SQLiteMaintenance`.

@@ -80,6 +80,11 @@ enum DeviceDetailStatements {
                time_zone = coalesce($6, device_detail.time_zone),
                encryption_keys = coalesce($8, device_detail.encryption_keys)
          WHERE NOT $7
+           AND (coalesce($3, device_detail.badge) <> device_detail.badge
+             OR coalesce($4, device_detail.spelling, '') <> coalesce(device_detail.spelling, '')
+             OR coalesce($5, device_detail.language, '') <> coalesce(device_detail.language, '')
+             OR coalesce($6, device_detail.time_zone, '') <> coalesce(device_detail.time_zone, '')
+             OR ($8 IS NOT NULL AND (device_detail.encryption_keys IS NULL OR device_detail.encryption_keys <> $8)))
         """
 }
 
