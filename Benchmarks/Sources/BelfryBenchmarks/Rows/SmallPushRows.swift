@@ -8,6 +8,7 @@ struct SmallPushRows {
     func measure() async throws -> [Row] {
         let (server, crowd) = try await environment.serverWithCrowd()
         let (embedded, alone) = try await embeddedRow(server, crowd)
+        if environment.options.scale { return [embedded] }
         let users = try await userRow(server, crowd, alone: alone)
         let load = try await SmallPushLoadRows(environment: environment, alone: alone).measure()
         let database = try await Postgres.start()
