@@ -12,7 +12,7 @@ struct Measure: AsyncParsableCommand {
         case fcm, webPush = "web-push", posting, mixed, isolation
         case dashboard
         case postgres
-        case httpIdle = "http-idle"
+        case httpIdle = "http-idle", nodes
         case world, topics
 
         /// The rows of a run without a choice.
@@ -85,6 +85,7 @@ struct Measure: AsyncParsableCommand {
         case .dashboard: try await DashboardRows(environment: environment).measure()
         case .postgres: try await PostgresRows(environment: environment).measure()
         case .httpIdle: try await HTTPIdleRow(environment: environment).measure()
+        case .nodes: try await NodeRows(environment: environment).measure()
         case .world: try await WorldRow(environment: environment).measure()
         case .topics: try await TopicsRow(environment: environment).measure()
         }
