@@ -12,7 +12,7 @@ struct Measure: AsyncParsableCommand {
         case fcm, webPush = "web-push", posting, mixed, isolation
         case dashboard
         case postgres
-        case httpIdle = "http-idle", nodes
+        case httpIdle = "http-idle", nodes, peers
         case world, topics
 
         /// The rows of a run without a choice.
@@ -86,6 +86,7 @@ struct Measure: AsyncParsableCommand {
         case .postgres: try await PostgresRows(environment: environment).measure()
         case .httpIdle: try await HTTPIdleRow(environment: environment).measure()
         case .nodes: try await NodeRows(environment: environment).measure()
+        case .peers: try await PeerRows(environment: environment).measure()
         case .world: try await WorldRow(environment: environment).measure()
         case .topics: try await TopicsRow(environment: environment).measure()
         }
