@@ -1,6 +1,6 @@
 import Foundation
 
-/// Our clients of APNs and FCM beside those that are used from Python, over one connection each, against the same simulators.
+/// Our clients of APNs and FCM on one connection, beside those that are used from Python, against the same simulators.
 struct PeerRows {
     let environment: BenchmarkEnvironment
 
@@ -68,7 +68,8 @@ struct PeerRows {
         let cost = zip(our, their).map { $1.effort.cpuPerThousand / $0.effort.cpuPerThousand }.median
         return Row(
             what: "\(what), beside \(name)", ours: our.map(\.effort.rate).median.perSecond,
-            reference: "\(name) \(their.map(\.effort.rate).median.perSecond)",
+            reference: "\(name) \(their.map(\.effort.rate).median.perSecond), "
+                + "connections: \(their.compactMap(\.connections).max() ?? 0)",
             ratio: "\(ratio.fixed(1)); CPU 1 / \(cost.fixed(1))", target: "told",
             cpu: "\(our.map(\.effort.cpuPerThousand).median.fixed(1)), "
                 + "\(their.map(\.effort.cpuPerThousand).median.fixed(1))",
@@ -78,11 +79,17 @@ struct PeerRows {
     private struct Ended {
         let effort: Effort
         let peakMiB: Double
+        /// The most that were open at once, as the others tell it.
+        let connections: Int?
     }
 
     /// What a process says of its sending; its start does not count.
     private func run(_ command: [String], _ requests: Int) async throws -> Ended {
         let ended = try await Child.run(command, log: "\(environment.directory)/peer")
-        return Ended(effort: try Effort(told: ended.output), peakMiB: ended.peakMiB)
+        struct Told: Decodable { let connections: Int? }
+        let line = ended.output.split(separator: "\n").last ?? ""
+        let told = try JSONDecoder().decode(Told.self, from: Data(line.utf8))
+        return Ended(
+            effort: try Effort(told: ended.output), peakMiB: ended.peakMiB, connections: told.connections)
     }
 }
