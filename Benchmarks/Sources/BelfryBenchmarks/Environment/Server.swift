@@ -204,9 +204,12 @@ struct Server: Sendable {
 
     var databaseFile: String { "\(directory)/data/belfry.sqlite" }
 
+    /// With its log.
     var databaseBytes: Int {
-        let attributes = try? FileManager.default.attributesOfItem(atPath: databaseFile)
-        return attributes?[.size] as? Int ?? 0
+        ["", "-wal"].reduce(0) { sum, end in
+            let attributes = try? FileManager.default.attributesOfItem(atPath: databaseFile + end)
+            return sum + (attributes?[.size] as? Int ?? 0)
+        }
     }
 
     /// How many rows were deleted by age.

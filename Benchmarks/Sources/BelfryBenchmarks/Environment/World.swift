@@ -39,15 +39,19 @@ enum World {
     struct Arrival: Codable, Sendable {
         let count: Int
         let seconds: Double
-        /// The size of the database afterwards.
+        /// The size of the database with its log, once the devices are indexed.
         let bytes: Int
+        /// Whether the figures are of an earlier run.
+        var isKept = false
     }
 
     /// Imports the devices by one command, which reads them while another process writes them, unless an earlier run did.
     static func arrive(count: Int, at server: Server, in directory: String) async throws -> Arrival {
         let file = "\(directory)/arrival-\(count).json"
         if let known = FileManager.default.contents(atPath: file) {
-            return try JSONDecoder().decode(Arrival.self, from: known)
+            var arrival = try JSONDecoder().decode(Arrival.self, from: known)
+            arrival.isKept = true
+            return arrival
         }
         note("importing \(count.grouped) devices")
         let start = ContinuousClock.now
@@ -57,9 +61,9 @@ enum World {
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         guard new == count else { throw BenchmarkFault("\(new) of \(count) devices were imported") }
         try? FileManager.default.removeItem(atPath: "\(directory)/world.csv")
-        let arrival = Arrival(count: count, seconds: seconds, bytes: server.databaseBytes)
         note("imported at \((Double(count) / seconds).perSecond)")
         try await server.waitUntilIdle()
+        let arrival = Arrival(count: count, seconds: seconds, bytes: server.databaseBytes)
         try JSONEncoder().encode(arrival).write(to: URL(fileURLWithPath: file))
         return arrival
     }

@@ -40,18 +40,19 @@ struct SearchRow {
             Kind(name: "3 characters that no device has", isFound: false) { "z\($0 % 10)y" },
         ]
         var rows: [Row] = []
-        var all: [SearchClient.Answer] = []
+        var (all, worst): ([SearchClient.Answer], Double) = ([], 0)
         for kind in kinds {
             let answers = try await client.answers(count, isFound: kind.isFound) { "q=\(kind.text($0 &* 7_919))" }
             rows.append(told("\(door.rawValue) by \(kind.name)", answers))
             all += answers
+            // A slow kind has fewer answers, and would be lost among those of all.
+            worst = max(worst, answers.map(\.milliseconds).quantile(0.99))
         }
-        let worst = all.map(\.milliseconds).quantile(0.99)
         rows.append(
             Row(
-                what: "\(door.rawValue) by 3 characters or more, on \(crowd.count.grouped) devices, p99",
-                ours: "\(worst.fixed(1)) ms\(Self.exceptions(all))", target: "≤ 50 ms, all answered",
-                isReached: worst <= 50 && all.allSatisfy { $0.status == 200 }))
+                what: "\(door.rawValue) by 3 characters or more, on \(crowd.count.grouped) devices, the worst p99",
+                ours: "\(worst.fixed(1)) ms\(Self.exceptions(all))", target: "≤ 50 ms, all answered in whole",
+                isReached: worst <= 50 && all.allSatisfy { $0.status == 200 && !$0.isPartial }))
         return rows
     }
 

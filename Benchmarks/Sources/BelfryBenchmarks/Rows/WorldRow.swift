@@ -8,9 +8,10 @@ struct WorldRow {
         let size = Double(arrival.bytes) / Double(arrival.count)
         return [
             Row(
-                what: "\(arrival.count.grouped) devices with ten tags and six values, imported by one command",
+                what: "\(arrival.count.grouped) devices with ten tags and six values, imported by one command"
+                    + (arrival.isKept ? ", by an earlier run" : ""),
                 ours: "\((Double(arrival.count) / arrival.seconds).perSecond), \((arrival.seconds / 60).fixed(1)) min; "
-                    + "\(size.whole) bytes of the database for each",
+                    + "\(size.whole) bytes in the database for each",
                 target: "told")
         ]
     }
