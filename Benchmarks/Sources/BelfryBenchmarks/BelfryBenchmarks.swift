@@ -6,7 +6,7 @@ struct BelfryBenchmarks: AsyncParsableCommand {
         abstract: "Measure Belfry against references within one run, and print one table.",
         subcommands: [
             Measure.self, Soak.self, ClientRole.self, FCMClientRole.self, WebPushRole.self,
-            PostingRole.self, DecoderRole.self,
+            PostingRole.self, DecoderRole.self, DeviceLinesRole.self,
         ],
         defaultSubcommand: Measure.self)
 }

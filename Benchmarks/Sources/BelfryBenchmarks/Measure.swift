@@ -12,9 +12,17 @@ struct Measure: AsyncParsableCommand {
         case fcm, webPush = "web-push", posting, mixed, isolation
         case dashboard
         case postgres
+        case httpIdle = "http-idle", nodes, peers
+        case world, topics
+
+        /// The rows of a run without a choice.
+        static let usual = allCases.filter { ![.world, .topics].contains($0) }
+        /// The rows of a run with `--scale`: those whose figures the number of devices may change.
+        static let scaled: [Self] = [.world, .wholePath, .urgent, .topics, .registrations, .search, .smallPushes]
     }
 
     @Flag(help: "100,000 devices instead of 1,000,000, and fewer rounds.") var quick = false
+    @Flag(help: "10,000,000 devices, which one import brings, and the rows that they may change.") var scale = false
     @Option(help: "So many devices instead of 1,000,000.") var devices: Int?
     @Option(help: "Measure this row alone; may be given several times.") var only: [Name] = []
     @Option(help: "The program to measure.") var belfry = ".build-release/release/belfry"
@@ -27,7 +35,7 @@ struct Measure: AsyncParsableCommand {
         let machine = Machine.description
         let environment = try await BenchmarkEnvironment(
             options: BenchmarkEnvironment.Options(
-                belfry: belfry, quick: quick, keeps: keep, count: devices),
+                belfry: belfry, quick: quick, scale: scale, keeps: keep, count: devices),
             directory: directory)
         do {
             let table = try await measure(environment)
@@ -42,7 +50,7 @@ struct Measure: AsyncParsableCommand {
 
     private func measure(_ environment: BenchmarkEnvironment) async throws -> Table {
         var table = Table(heads: Row.heads)
-        for name in only.isEmpty ? Name.allCases : only {
+        for name in !only.isEmpty ? only : scale ? Name.scaled : Name.usual {
             note("→ \(name.rawValue)")
             let rows = try await measure(name, environment)
             for row in rows { note("  " + row.cells.joined(separator: " | ")) }
@@ -76,6 +84,11 @@ struct Measure: AsyncParsableCommand {
         case .schedules: try await ScheduleRow(environment: environment).measure()
         case .dashboard: try await DashboardRows(environment: environment).measure()
         case .postgres: try await PostgresRows(environment: environment).measure()
+        case .httpIdle: try await HTTPIdleRow(environment: environment).measure()
+        case .nodes: try await NodeRows(environment: environment).measure()
+        case .peers: try await PeerRows(environment: environment).measure()
+        case .world: try await WorldRow(environment: environment).measure()
+        case .topics: try await TopicsRow(environment: environment).measure()
         }
     }
 }

@@ -26,7 +26,13 @@ struct Crowd: Sendable {
     static func single(_ place: Int) -> Int { firstSingle + place }
 
     /// Registers everybody through the API, or reads who was registered by an earlier run.
-    static func register(count: Int, at server: Server, in directory: String) async throws -> (Crowd, rate: Double?) {
+    ///
+    /// - Parameters:
+    ///   - singleCount: how many are notified one by one.
+    ///   - isThere: whether the others came in another way.
+    static func register(
+        count: Int, singleCount: Int = Self.singleCount, isThere: Bool = false, at server: Server, in directory: String
+    ) async throws -> (Crowd, rate: Double?) {
         let file = "\(directory)/crowd-\(count).json"
         if let known = FileManager.default.contents(atPath: file) {
             return (Crowd(count: count, singles: try JSONDecoder().decode([String].self, from: known)), nil)
@@ -34,7 +40,8 @@ struct Crowd: Sendable {
         let requests = RegistrationRequests(
             path: "/v1/registration", port: server.port, credentials: server.identity.app
         ) { $0 >= firstSingle ? ["single"] : marks(of: $0, among: count) }
-        let rate = try await HTTPLoad(port: server.port, connections: 64, write: requests.write).run(0..<count)
+        let load = HTTPLoad(port: server.port, connections: 64, write: requests.write)
+        let rate = isThere ? nil : try await load.run(0..<count)
         let uuids = Mutex([String](repeating: "", count: singleCount))
         let singles = HTTPLoad(port: server.port, connections: 8, write: requests.write) { number, reply in
             uuids.withLock { $0[number - firstSingle] = reply.string("device_uuid") ?? "" }

@@ -38,6 +38,9 @@ struct Postgres: Sendable {
         return Postgres(child: child, directory: directory, tools: tools)
     }
 
+    /// Its first process, which starts the others.
+    var pid: pid_t { child.pid }
+
     var url: String {
         "postgres://postgres@\(directory.replacingOccurrences(of: "/", with: "%2F"))/postgres"
     }
@@ -57,6 +60,17 @@ struct Postgres: Sendable {
             throw BenchmarkFault("pgbench failed:\n\(ended.output)")
         }
         return rate
+    }
+
+    /// The bytes of its log so far.
+    func logBytes() async throws -> Double {
+        let ended = try await Child.run(
+            ["\(tools)/psql", "-q", "-t", "-A", "-h", directory, "-U", "postgres"]
+                + ["-c", "SELECT pg_current_wal_insert_lsn() - '0/0'", "postgres"], log: "\(directory)/psql")
+        guard let bytes = Double(ended.output.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+            throw BenchmarkFault("psql failed:\n\(ended.output)")
+        }
+        return bytes
     }
 
     func stop() async throws {

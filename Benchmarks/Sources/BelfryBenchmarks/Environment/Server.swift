@@ -176,6 +176,45 @@ struct Server: Sendable {
             ] + Self.storage(directory, database), log: "\(directory)/import")
     }
 
+    /// Imports the list that a command writes, beside the running server. Returns how many devices were new.
+    func importDevices(from writer: [String], verdicts: String) async throws -> Int {
+        struct Report: Decodable { let new: Int }
+        let command = [
+            belfry, "import", "devices", "--app", identity.app_uuid, "--platform", identity.platform_uuid,
+            "--format", "jsonl", "--json", "--verdicts", verdicts, "-",
+        ]
+        let ended = try await Child.run(
+            ["sh", "-c", "\(Self.quoted(writer)) | \(Self.quoted(command + Self.storage(directory, database)))"],
+            log: "\(directory)/import")
+        guard let start = ended.output.lastIndex(of: "{") else {
+            throw BenchmarkFault("the import said:\n\(ended.output)")
+        }
+        return try JSONDecoder().decode(Report.self, from: Data(ended.output[start...].utf8)).new
+    }
+
+    /// The words of a command for a shell.
+    private static func quoted(_ words: [String]) -> String {
+        words.map { "'\($0.replacing("'", with: #"'\''"#))'" }.joined(separator: " ")
+    }
+
+    /// Copies the database beside the running server; the process may be stopped.
+    func backUp(to folder: String) throws -> Child {
+        try Child([belfry, "backup", "--to", folder] + Self.storage(directory, database), log: "\(directory)/backup")
+    }
+
+    var databaseFile: String { "\(directory)/data/belfry.sqlite" }
+
+    /// With its log.
+    var databaseBytes: Int {
+        ["", "-wal"].reduce(0) { sum, end in
+            let attributes = try? FileManager.default.attributesOfItem(atPath: databaseFile + end)
+            return sum + (attributes?[.size] as? Int ?? 0)
+        }
+    }
+
+    /// How many rows were deleted by age.
+    func deletedRows() async throws -> Int { try await total("belfry_rows_deleted_total") }
+
     func stop() async throws {
         try await metrics.close()
         try await child.stop()

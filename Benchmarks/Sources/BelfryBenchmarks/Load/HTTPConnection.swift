@@ -120,6 +120,20 @@ final class HTTPCaller: Sendable {
         return reply
     }
 
+    /// Sends a GET to the admin API, or as an application; whatever the answer is.
+    func get(_ path: String, as caller: Caller) async throws -> LoadResponse {
+        switch caller {
+        case .application(let credentials): try await send("GET", path, credentials, "")
+        case .admin(let key): try await send("GET", path, nil, "", fields: "Authorization: Bearer \(key)\r\n")
+        }
+    }
+
+    /// Whose credentials a request carries.
+    enum Caller: Sendable {
+        case application(String)
+        case admin(key: String)
+    }
+
     /// Sends a GET, as a browser that has a cookie.
     func get(_ path: String, cookie: String) async throws -> LoadResponse {
         try await send("GET", path, nil, "", fields: "Cookie: \(cookie)\r\n")

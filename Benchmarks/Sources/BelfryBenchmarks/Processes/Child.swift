@@ -52,6 +52,8 @@ final class Child: Sendable {
     }
 
     var output: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
+    /// Whether it has not ended, or nobody has waited for its end.
+    var isRunning: Bool { kill(pid, 0) == 0 }
     var meter: ProcessMeter { ProcessMeter(pid: pid) }
 
     /// Waits until the output satisfies `condition`.

@@ -19,12 +19,20 @@ struct ProcessMeter: Sendable {
     /// The memory that is resident now.
     var residentMiB: Double { mebibytes("VmRSS:") }
 
+    /// The bytes that were given to the disk since the start.
+    var writtenBytes: Double { number("write_bytes:", in: "io") }
+
+    /// The memory that is resident now, of shared pages its share alone.
+    var proportionalKiB: Double { number("Pss:", in: "smaps_rollup") }
+
     var openFiles: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count) ?? 0 }
 
-    private func mebibytes(_ name: String) -> Double {
-        let status = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""
-        let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
-        return (line?.split(separator: " ").dropFirst().first.flatMap { Double($0) } ?? 0) / 1_024
+    private func mebibytes(_ name: String) -> Double { number(name, in: "status") / 1_024 }
+
+    private func number(_ name: String, in file: String) -> Double {
+        let text = (try? String(contentsOfFile: "/proc/\(pid)/\(file)", encoding: .utf8)) ?? ""
+        let line = text.split(separator: "\n").first { $0.hasPrefix(name) }
+        return line?.split { $0 == " " || $0 == "\t" }.dropFirst().first.flatMap { Double($0) } ?? 0
     }
 
     func resetPeak() throws {

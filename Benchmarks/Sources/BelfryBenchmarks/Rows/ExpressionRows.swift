@@ -5,11 +5,15 @@ import Foundation
 struct ExpressionRows {
     let environment: BenchmarkEnvironment
 
-    static let text = "platform:ios country:DE version>=5 topic:news -topic:sports lang:de"
+    private typealias Expected = ValuedDevice.Expected
 
     func measure() async throws -> [Row] {
         let count = environment.options.devices
-        let crowd = (0..<count).reduce(into: Expected()) { $0.add(ValuedDevice($1)) }
+        let crowd = Expected(among: count)
+        if environment.options.scale {
+            let (server, _) = try await environment.serverWithCrowd()
+            return try await sizes(server, crowd) + pushes(server, crowd)
+        }
         let directory = "\(environment.directory)/expressions-\(count)"
         let server = try await Server.start(
             belfry: environment.options.belfry, directory: directory, simulator: environment.simulator)
@@ -21,17 +25,6 @@ struct ExpressionRows {
         } catch {
             try await server.stop()
             throw error
-        }
-    }
-
-    /// The devices that the expression means, and the entries of the lists that it reads: the platform's has every device, and is not read.
-    private struct Expected {
-        var devices = 0
-        var postings = 0
-
-        mutating func add(_ device: ValuedDevice) {
-            postings += device.terms.count { $0 } + (device.isInSports ? 1 : 0)
-            if device.terms.allSatisfy({ $0 }), !device.isInSports { devices += 1 }
         }
     }
 
@@ -71,7 +64,8 @@ struct ExpressionRows {
         let (path, key) = ("/admin/v1/apps/\(server.identity.app_uuid)/audience/count", try server.adminKey)
         func size(_ isEstimated: Bool) async throws -> (size: Size, wall: Double, cpu: Double) {
             let (start, before) = (WallClock.now, server.child.meter.cpuMilliseconds)
-            let reply = try await http.post(path, key: key, #"{"where":"\#(Self.text)","estimate":\#(isEstimated)}"#)
+            let reply = try await http.post(
+                path, key: key, #"{"where":"\#(ValuedDevice.expression)","estimate":\#(isEstimated)}"#)
             let size = try JSONDecoder().decode(Size.self, from: Data(reply.text.utf8))
             return (size, reply.at - start, server.child.meter.cpuMilliseconds - before)
         }
@@ -107,7 +101,7 @@ struct ExpressionRows {
         var (firsts, rates): ([Double], [Double]) = ([], [])
         for _ in 0..<environment.options.rounds {
             let (first, whole) = try await environment.fanOut(to: crowd.devices, at: server) {
-                try await sender.push(where: Self.text)
+                try await sender.push(where: ValuedDevice.expression)
             }
             firsts.append(first)
             rates.append(Double(crowd.postings) / whole * 1_000)
@@ -120,47 +114,5 @@ struct ExpressionRows {
                 what: "its whole scan, in the \(crowd.postings.grouped) postings of five terms",
                 ours: rates.median.perSecond, target: "≥ 2,000,000 /s", isReached: rates.median >= 2_000_000),
         ]
-    }
-}
-
-/// A device whose values are drawn from its number.
-private struct ValuedDevice {
-    let number: Int
-    private let draws: [Int]
-
-    private static let countries = ["DE", "DE", "DE", "AT", "CH", "US", "US", "US", "GB", "FR"]
-    private static let german = ["de", "de", "de-DE", "de-DE", "en"]
-    private static let others = ["en", "en-US", "fr", "es", "it", "pl", "tr", "nl", "pt-BR", "de"]
-    private static let timeZones = ["Europe/Berlin", "Europe/Vienna", "Europe/London", "America/New_York"]
-    private static let plans = ["free", "free", "pro", "team"]
-
-    init(_ number: Int) {
-        self.number = number
-        var state = UInt64(number) &* 11 &+ 3
-        draws = (0..<3).flatMap { _ in
-            let word = Devices.splitMix(&state)
-            return [Int(word & 0xFFFF), Int(word >> 16 & 0xFFFF), Int(word >> 32 & 0xFFFF)]
-        }
-    }
-
-    private var country: String { Self.countries[draws[0] % 10] }
-    private var language: String { country == "DE" ? Self.german[draws[1] % 5] : Self.others[draws[1] % 10] }
-    private var version: (Int, Int) { (4 + draws[2] % 3, draws[3] % 10) }
-    private var isInNews: Bool { draws[4] % 3 == 0 }
-    var isInSports: Bool { draws[5] % 4 == 0 }
-
-    /// Whether the terms hold that it is to fulfil, without the platform's.
-    var terms: [Bool] { [country == "DE", version.0 >= 5, isInNews, language.hasPrefix("de")] }
-
-    /// A line of an import.
-    var line: Data {
-        let topics = ["topic-\(draws[6] % 1_000)"] + (isInNews ? ["news"] : []) + (isInSports ? ["sports"] : [])
-        return Data(
-            """
-            {"registration_token":"\(Devices.hex(number))","os":"ios","os_version":"17.5","language":"\(language)",\
-            "country":"\(country)","app_version":"\(version.0).\(version.1)","time_zone":"\(Self.timeZones[draws[7] % 4])",\
-            "attributes":{"plan":"\(Self.plans[draws[8] % 4])"},"tags":["\(topics.joined(separator: #"",""#))"]}
-
-            """.utf8)
     }
 }

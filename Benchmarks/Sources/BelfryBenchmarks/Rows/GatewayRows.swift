@@ -10,7 +10,7 @@ struct GatewayRows {
     private static let passphrase = "bench"
 
     func measure() async throws -> [Row] {
-        try Self.raiseFileLimit(to: UInt(3 * Self.connections))
+        try FileLimit.raise(to: UInt(3 * Self.connections))
         let directory = "\(environment.directory)/gateway"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let (port, certificate) = (try freePort(), "\(directory)/gateway.pem")
@@ -66,10 +66,11 @@ struct GatewayRows {
         let after = bench.server.child.meter.residentMiB
         guard connections.allSatisfy(\.isOpen) else { throw BenchmarkFault("the gateway closed a connection") }
         for connection in connections + [first] { try await connection.close() }
-        let growth = after - before
+        let each = (after - before) * 1_024 / Double(Self.connections)
         return Row(
-            what: "\(Self.connections.grouped) idle connections of the gateway", ours: "\(growth.fixed(1)) MiB",
-            reference: "before them \(before.fixed(0)) MiB", target: "≤ 30 MiB", isReached: growth <= 30,
+            what: "\(Self.connections.grouped) idle connections of the gateway, memory of one",
+            ours: "\(each.fixed(1)) KiB", reference: "before them \(before.fixed(0)) MiB", target: "≤ 24 KiB",
+            isReached: each <= 24,
             memory: after.fixed(0))
     }
 
@@ -147,16 +148,5 @@ struct GatewayRows {
                 "\(directory)/data",
             ], log: "\(directory)/credential")
         return out
-    }
-
-    /// For this process and the server that it starts.
-    private static func raiseFileLimit(to count: UInt) throws {
-        var limit = rlimit()
-        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        guard limit.rlim_cur < count else { return }
-        limit.rlim_cur = min(count, limit.rlim_max)
-        guard setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur >= count else {
-            throw BenchmarkFault("\(count) open files are needed, the limit is \(limit.rlim_max): see ulimit -n")
-        }
     }
 }

@@ -18,7 +18,7 @@ struct SmallPushLoadRows {
     private func steady(_ probes: LatencyProbes) async throws -> Row {
         try await environment.simulator.forget()
         let rate = alone * 0.8
-        let load = Load(probes.sender.server, probes.crowd, rateMax: rate)
+        let load = Self.load(probes.sender.server, probes.crowd, rateMax: rate)
         let running = Task { try await load.run() }
         try await Task.sleep(for: .seconds(2))
         let waits = try await probes.tell(0..<Self.probeCount, pace: .milliseconds(40)).map(\.wait)
@@ -35,7 +35,7 @@ struct SmallPushLoadRows {
         let (server, crowd) = (probes.sender.server, probes.crowd)
         let broadcastAlone = try await Self.broadcast(probes.sender, crowd)
         try await environment.simulator.forget()
-        let load = Load(server, crowd, rateMax: nil)
+        let load = Self.load(server, crowd, rateMax: nil)
         let running = Task { try await load.run() }
         try await Task.sleep(for: .seconds(1))
         let (before, begun) = (try await server.urgentBatches(), ContinuousClock.now)
@@ -76,31 +76,13 @@ struct SmallPushLoadRows {
         func raise() { isRaised = true }
     }
 
-    /// Pushes over 64 connections until it is stopped.
-    private actor Load {
-        private let load: HTTPLoad
-        private var isOver = false
-        /// Numbers of an earlier run would repeat its idempotency keys.
-        private var next = Int(WallClock.now) % 1_000_000_000 * 1_000
-
-        init(_ server: Server, _ crowd: Crowd, rateMax: Double?) {
-            let requests = SmallPushRequests(
-                path: "/v1/push", port: server.port, credentials: server.identity.sender,
-                targets: crowd.singles.dropFirst(SmallPushLoadRows.probeCount).map { #"{"devices":["\#($0)"]}"# })
-            load = HTTPLoad(port: server.port, connections: 64, write: requests.write, rateMax: rateMax)
-        }
-
-        func stop() { isOver = true }
-
-        /// Pushes accepted a second.
-        func run() async throws -> Double {
-            let (first, begun) = (next, ContinuousClock.now)
-            while !isOver {
-                let numbers = next..<next + 4_000
-                next = numbers.upperBound
-                _ = try await load.run(numbers)
-            }
-            return Double(next - first) / ((ContinuousClock.now - begun) / .seconds(1))
-        }
+    /// Pushes over 64 connections, to the devices that no probe needs.
+    private static func load(_ server: Server, _ crowd: Crowd, rateMax: Double?) -> SteadyLoad {
+        let requests = SmallPushRequests(
+            path: "/v1/push", port: server.port, credentials: server.identity.sender,
+            targets: crowd.singles.dropFirst(probeCount).map { #"{"devices":["\#($0)"]}"# })
+        let load = HTTPLoad(port: server.port, connections: 64, write: requests.write, rateMax: rateMax)
+        // Numbers of an earlier run would repeat its idempotency keys.
+        return SteadyLoad(load, from: Int(WallClock.now) % 1_000_000_000 * 1_000)
     }
 }
