@@ -2,21 +2,21 @@ import Foundation
 
 /// Looks devices up, one request after the other: as a back end of PCF's API, or as the admin API's list.
 struct SearchClient: Sendable {
-    enum Door: String, Sendable, CaseIterable {
+    enum Route: String, Sendable, CaseIterable {
         case pcf = "/v2/registrations"
         case admin = "/admin/v1/…/devices"
     }
 
-    private let door: Door
+    private let route: Route
     private let path: String
     private let caller: HTTPCaller.Caller
     private let http: HTTPCaller
 
-    init(server: Server, door: Door) throws {
-        self.door = door
+    init(server: Server, route: Route) throws {
+        self.route = route
         http = HTTPCaller(port: server.port)
-        switch door {
-        case .pcf: (path, caller) = (door.rawValue, .application(server.identity.sender))
+        switch route {
+        case .pcf: (path, caller) = (route.rawValue, .application(server.identity.sender))
         case .admin:
             path = "/admin/v1/apps/\(server.identity.app_uuid)/devices"
             caller = .admin(key: try server.adminKey)
@@ -36,7 +36,7 @@ struct SearchClient: Sendable {
         let text = reply.text
         return Answer(
             milliseconds: reply.at - start, status: reply.status, isPartial: text.contains(#""partial":true"#),
-            isEmpty: text.contains(door == .pcf ? #""totalRegistrations":0"# : #""devices":[]"#))
+            isEmpty: text.contains(route == .pcf ? #""totalRegistrations":0"# : #""devices":[]"#))
     }
 
     /// So many requests, or as many as are answered within a quarter of a minute.

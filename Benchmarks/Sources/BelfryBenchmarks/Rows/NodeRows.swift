@@ -18,7 +18,7 @@ struct NodeRows {
         do {
             let rows: [Row]
             if let first = shares.first, let second = shares.second, let share = shares.database {
-                rows = try await measure(Stage(database: database, first: first, second: second, share: share))
+                rows = try await measure(Setup(database: database, first: first, second: second, share: share))
             } else {
                 rows = [Self.none]
             }
@@ -37,7 +37,7 @@ struct NodeRows {
         ours: "not measured: this machine lets nobody make a control group with a share of a core", target: "≥ 1.8, 1.5"
     )
 
-    private struct Stage {
+    private struct Setup {
         let database: Postgres
         let first: CPUShare
         let second: CPUShare
@@ -47,15 +47,15 @@ struct NodeRows {
     private var count: Int { environment.options.count ?? (environment.options.quick ? 50_000 : 200_000) }
     private var pushCount: Int { environment.options.quick ? 4_000 : 10_000 }
 
-    private func measure(_ stage: Stage) async throws -> [Row] {
+    private func measure(_ setup: Setup) async throws -> [Row] {
         let directory = "\(environment.directory)/nodes"
         // Those of an earlier run are of another database.
         try? FileManager.default.removeItem(atPath: directory)
         let first = try await Server.start(
             belfry: environment.options.belfry, directory: "\(directory)/1", simulator: environment.simulator,
-            database: stage.database.url)
+            database: setup.database.url)
         do {
-            let rows = try await measure(stage, first, directory)
+            let rows = try await measure(setup, first, directory)
             try await first.stop()
             return rows
         } catch {
@@ -64,22 +64,22 @@ struct NodeRows {
         }
     }
 
-    private func measure(_ stage: Stage, _ first: Server, _ directory: String) async throws -> [Row] {
+    private func measure(_ setup: Setup, _ first: Server, _ directory: String) async throws -> [Row] {
         let (crowd, _) = try await Crowd.register(count: count, at: first, in: "\(directory)/1")
-        try stage.share.take(stage.database.pid)
-        try stage.first.take(first.child.pid)
+        try setup.share.take(setup.database.pid)
+        try setup.first.take(first.child.pid)
         var (broadcasts, pushes): (Pairs, Pairs) = ([], [])
         for round in 0..<environment.options.longRounds {
             let alone = (
-                broadcast: try await broadcast([first], crowd, stage),
-                pushes: try await smallPushes([first], crowd, 2 * round, stage)
+                broadcast: try await broadcast([first], crowd, setup),
+                pushes: try await smallPushes([first], crowd, 2 * round, setup)
             )
             let second = try await Server.start(beside: first, directory: "\(directory)/2")
-            try stage.second.take(second.child.pid)
+            try setup.second.take(second.child.pid)
             do {
                 let both = [first, second]
-                broadcasts.append((alone.broadcast, try await broadcast(both, crowd, stage)))
-                pushes.append((alone.pushes, try await smallPushes(both, crowd, 2 * round + 1, stage)))
+                broadcasts.append((alone.broadcast, try await broadcast(both, crowd, setup)))
+                pushes.append((alone.pushes, try await smallPushes(both, crowd, 2 * round + 1, setup)))
                 try await second.stop()
             } catch {
                 try await second.stop()
@@ -105,10 +105,10 @@ struct NodeRows {
         let load: Double
     }
 
-    private func broadcast(_ nodes: [Server], _ crowd: Crowd, _ stage: Stage) async throws -> Load {
+    private func broadcast(_ nodes: [Server], _ crowd: Crowd, _ setup: Setup) async throws -> Load {
         let sender = try await Sender(nodes[0])
         try await environment.simulator.forget()
-        return try await load(nodes, stage) {
+        return try await load(nodes, setup) {
             let (begun, started) = (try await environment.simulator.toldCount(), ContinuousClock.now)
             _ = try await sender.push(to: .all)
             while try await environment.simulator.toldCount() < begun + crowd.count {
@@ -118,15 +118,15 @@ struct NodeRows {
         }
     }
 
-    private func smallPushes(_ nodes: [Server], _ crowd: Crowd, _ round: Int, _ stage: Stage) async throws -> Load {
-        try await load(nodes, stage) {
+    private func smallPushes(_ nodes: [Server], _ crowd: Crowd, _ round: Int, _ setup: Setup) async throws -> Load {
+        try await load(nodes, setup) {
             try await SmallPushRows(environment: environment).push(at: nodes, crowd, round, count: pushCount).told
         }
     }
 
-    private func load(_ nodes: [Server], _ stage: Stage, _ body: () async throws -> Double) async throws -> Load {
+    private func load(_ nodes: [Server], _ setup: Setup, _ body: () async throws -> Double) async throws -> Load {
         let meters = [
-            { nodes.reduce(0) { $0 + $1.child.meter.cpuMilliseconds } }, { stage.share.cpuMilliseconds },
+            { nodes.reduce(0) { $0 + $1.child.meter.cpuMilliseconds } }, { setup.share.cpuMilliseconds },
             { environment.simulator.child.meter.cpuMilliseconds }, { ProcessMeter(pid: getpid()).cpuMilliseconds },
         ]
         // Answers of the push before may still be on their way.

@@ -7,11 +7,11 @@ struct SearchRow {
         let (server, crowd) = try await environment.serverWithCrowd()
         try await server.waitUntilIdle()
         var rows: [Row] = []
-        for door in SearchClient.Door.allCases {
-            let client = try SearchClient(server: server, door: door)
-            rows += try await texts(client, door, crowd)
-            rows.append(try await short(client, door, crowd))
-            if door == .pcf { rows += try await pages(client, crowd) }
+        for route in SearchClient.Route.allCases {
+            let client = try SearchClient(server: server, route: route)
+            rows += try await texts(client, route, crowd)
+            rows.append(try await short(client, route, crowd))
+            if route == .pcf { rows += try await pages(client, crowd) }
         }
         return rows
     }
@@ -25,7 +25,7 @@ struct SearchRow {
         let text: (Int) -> any StringProtocol
     }
 
-    private func texts(_ client: SearchClient, _ door: SearchClient.Door, _ crowd: Crowd) async throws -> [Row] {
+    private func texts(_ client: SearchClient, _ route: SearchClient.Route, _ crowd: Crowd) async throws -> [Row] {
         func uuid(_ number: Int) -> String { crowd.singles[number % crowd.singles.count] }
         func token(_ number: Int) -> String { Devices.hex(number % crowd.count) }
         let kinds = [
@@ -43,26 +43,26 @@ struct SearchRow {
         var (all, worst): ([SearchClient.Answer], Double) = ([], 0)
         for kind in kinds {
             let answers = try await client.answers(count, isFound: kind.isFound) { "q=\(kind.text($0 &* 7_919))" }
-            rows.append(told("\(door.rawValue) by \(kind.name)", answers))
+            rows.append(told("\(route.rawValue) by \(kind.name)", answers))
             all += answers
             // A slow kind has fewer answers, and would be lost among those of all.
             worst = max(worst, answers.map(\.milliseconds).quantile(0.99))
         }
         rows.append(
             Row(
-                what: "\(door.rawValue) by 3 characters or more, on \(crowd.count.grouped) devices, the worst p99",
+                what: "\(route.rawValue) by 3 characters or more, on \(crowd.count.grouped) devices, the worst p99",
                 ours: "\(worst.fixed(1)) ms\(Self.exceptions(all))", target: "≤ 50 ms, all answered in whole",
                 isReached: worst <= 50 && all.allSatisfy { $0.status == 200 && !$0.isPartial }))
         return rows
     }
 
     /// Texts that no index has.
-    private func short(_ client: SearchClient, _ door: SearchClient.Door, _ crowd: Crowd) async throws -> Row {
+    private func short(_ client: SearchClient, _ route: SearchClient.Route, _ crowd: Crowd) async throws -> Row {
         let texts = ["a", "1f", "z", "zz", "7", "Ph"]
         let answers = try await client.answers(5 * texts.count, isFound: false) { "q=\(texts[$0 % texts.count])" }
         let last = answers.map(\.milliseconds).max() ?? 0
         return Row(
-            what: "\(door.rawValue) by 1 or 2 characters, the slowest of \(answers.count)",
+            what: "\(route.rawValue) by 1 or 2 characters, the slowest of \(answers.count)",
             ours: "\(last.fixed(1)) ms\(Self.exceptions(answers))", target: "≤ 100 ms, all answered",
             isReached: last <= 100 && answers.allSatisfy { $0.status == 200 })
     }
