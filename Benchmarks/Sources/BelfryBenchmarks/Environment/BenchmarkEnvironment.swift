@@ -32,11 +32,16 @@ final class BenchmarkEnvironment {
     func serverWithCrowd() async throws -> (Server, Crowd) {
         if let known { return known }
         let server = try await startServer()
-        let crowd = try await options.scale ? world(at: server) : registered(at: server)
-        // The last of them come into the posting lists a little later.
-        try await Task.sleep(for: .seconds(3))
-        known = (server, crowd)
-        return (server, crowd)
+        do {
+            let crowd = try await options.scale ? world(at: server) : registered(at: server)
+            // The last of them come into the posting lists a little later.
+            try await Task.sleep(for: .seconds(3))
+            known = (server, crowd)
+            return (server, crowd)
+        } catch {
+            try await server.stop()
+            throw error
+        }
     }
 
     private var serverDirectory: String { "\(directory)/\(options.scale ? "world" : "server")-\(options.devices)" }

@@ -43,6 +43,8 @@ enum World {
         let bytes: Int
         /// Whether the figures are of an earlier run.
         var isKept = false
+
+        private enum CodingKeys: CodingKey { case count, seconds, bytes }
     }
 
     /// Imports the devices by one command, which reads them while another process writes them, unless an earlier run did.
