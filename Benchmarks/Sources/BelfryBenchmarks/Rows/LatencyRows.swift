@@ -94,7 +94,7 @@ struct LatencyRows {
                 ["python3", "-c", Self.aging, database], log: "\(environment.directory)/aging")
         }
         let sender = try await Sender(server)
-        let search = SearchLoad(client: try SearchClient(server: server, door: .admin), crowd: crowd)
+        let search = SearchLoad(client: try SearchClient(server: server, route: .admin), crowd: crowd)
         let backup = BackupLoad(server: server, folder: "\(environment.directory)/backup")
         let retention = RetentionWatch(server: server)
         let expression = (ValuedDevice.expression, ValuedDevice.Expected(among: crowd.count).devices)
