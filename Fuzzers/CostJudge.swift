@@ -4,14 +4,15 @@ import Glibc
 /// Holds every target to a cost that is linear in what came: CPU, the most memory at a time, and memory that stays.
 ///
 /// An input that takes more is looked at again, since other processes and first uses cost too: what is too much each time is
-/// a crasher. Bounds are for the fuzzer's own build, which is not optimised and reports its coverage. They lie well above what
-/// the kept corpora take (7 µs, 423 bytes and 16 bytes for each byte, and 146 µs on a connection that hears and answers byte by
-/// byte), and far below the attacks that they are for: 3,900 bytes of nested brackets took 7.3 s, 1.9 ms for each byte.
+/// a crasher. Bounds are for the fuzzer's own build, which is not optimised and reports its coverage, on a machine that may be slow and
+/// busy. They lie well above what the kept corpora take (7 µs, 423 bytes and 16 bytes for each byte, and 146 µs on a connection that
+/// hears and answers byte by byte), and far below the attacks that they are for: 3,900 bytes of nested brackets took 7.3 s, 1.9 ms
+/// for each byte.
 struct CostJudge {
-    /// An input is judged by this at least, however short: 10 ms of CPU, 1 MiB at a time, 64 KiB for good.
+    /// An input is judged by this at least, however short: 50 ms of CPU, 1 MiB at a time, 64 KiB for good.
     private static let lengthMin = 1_024
     /// CPU of all threads together: a target may work on others than that of the fuzzer.
-    static let nanosecondsPerByte = 10_000
+    static let nanosecondsPerByte = 50_000
     /// Bytes that are in use at a time, beside those in use before.
     private static let peakPerByte = 1_024
     /// Bytes that are still in use when the input is done. What is cached once, such as a table of Unicode, is not
