@@ -13,11 +13,15 @@ final class Checkpoints: Sendable {
     private let logger: Logger
     private let frames = FrameCount()
     private let isRunning = Atomic(false)
+    /// The size of the log at which it is copied again, where it did not restart.
+    private let next = Atomic(0)
 
     /// Pages of 4 KiB. Each page is copied once however often the log contains it, so a larger interval is cheaper.
     static let framesMax = 20_000
     /// The size at which the writer waits for readers of the log to finish, so that it can restart.
     static let framesLimit = 4 * framesMax
+    /// Milliseconds that it waits for them. A backup reads for minutes, and everybody who writes would wait for it.
+    private static let (readersWait, othersWait): (CInt, CInt) = (20, 5_000)
     /// How often the log is copied at most before the writer completes the rest, and how many pages may be left to it.
     private static let (roundsMax, restMax) = (6, 500)
 
@@ -45,7 +49,8 @@ final class Checkpoints: Sendable {
     /// Called after each commit.
     func note() {
         let frames = frames.count
-        guard frames >= Self.framesMax else { return }
+        guard frames >= Self.framesMax else { return next.store(0, ordering: .relaxed) }
+        guard frames >= next.load(ordering: .relaxed) else { return }
         guard isRunning.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
         else { return }
         mover.asyncWriteWithoutTransaction { db in
@@ -55,8 +60,14 @@ final class Checkpoints: Sendable {
                 if self.frames.count - moved <= Self.restMax { break }
             }
             self.pool.asyncWriteWithoutTransaction { db in
-                _ = self.move(
+                sqlite3_busy_timeout(db.sqliteConnection, Self.readersWait)
+                let moved = self.move(
                     db, frames >= Self.framesLimit ? CheckpointStatements.restart : CheckpointStatements.passive)
+                sqlite3_busy_timeout(db.sqliteConnection, Self.othersWait)
+                // What a reader holds back is copied once it has ended, not after each commit until then.
+                let all = self.frames.count
+                self.next.store(
+                    all + (moved < all ? Self.framesMax / 2 : Self.restMax), ordering: .relaxed)
                 self.isRunning.store(false, ordering: .releasing)
             }
         }

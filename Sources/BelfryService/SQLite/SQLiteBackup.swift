@@ -1,4 +1,5 @@
 import GRDB
+import Glibc
 
 /// Copies of a database file.
 package enum SQLiteBackup {
@@ -9,15 +10,25 @@ package enum SQLiteBackup {
         package let seals: [SealedSecret]
     }
 
+    /// 2 MiB: what a flush of the server may wait for.
+    private static let pagesPerStep: CInt = 512
+
     /// Copies the database at `path` as it is at one moment, while others may write it. The copy is one file.
     ///
-    /// Source: sqlite.org/backup.html. In one step, from a snapshot: writers go on meanwhile, and the log grows until
-    /// it is done.
+    /// Source: sqlite.org/backup.html. From one snapshot: writers go on meanwhile, and the log grows until it is done. The copy is flushed
+    /// piece by piece, since a flush of gigabytes at the end would hold up those of the server for seconds. An
+    /// error of theirs occurs again, and is reported, when SQLite flushes.
     package static func copy(from path: String, to copy: String) throws {
         try asStoreError {
             let source = try DatabaseQueue(path: path, configuration: reading)
             let target = try DatabaseQueue(path: copy)
-            try source.backup(to: target)
+            let file = open(copy, O_RDWR | O_CLOEXEC)
+            defer { close(file) }
+            try source.read { db in
+                try target.writeWithoutTransaction { target in
+                    try db.backup(to: target, pagesPerStep: pagesPerStep) { _ in _ = fdatasync(file) }
+                }
+            }
             try target.writeWithoutTransaction { try $0.execute(sql: BackupStatements.oneFile) }
             try target.close()
             try source.close()

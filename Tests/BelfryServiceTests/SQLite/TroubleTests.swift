@@ -49,6 +49,30 @@ import Testing
         }
     }
 
+    @Test func `a copy in pieces is of one moment`() async throws {
+        try await withSQLiteStore { store, path in
+            let fixture = try await TestStore(store: store, clock: ManualClock())
+            _ = try await fixture.register("a")
+            let long = String(repeating: "x", count: 200_000)
+            for _ in 0..<20 { _ = try await fixture.push(body: long) }
+            let writes = Task {
+                while !Task.isCancelled { _ = try await fixture.push(body: long) }
+            }
+            let copy = path + ".copy"
+            try SQLiteBackup.copy(from: path, to: copy)
+            writes.cancel()
+            try await writes.value
+            #expect(try SQLiteBackup.inspect(copy, of: "the database").schema.breaking.isEmpty)
+            let (pushes, batches) = try await DatabaseQueue(path: copy).read { db in
+                (
+                    try Int.fetchOne(db, sql: "SELECT count(*) FROM push"),
+                    try Int.fetchOne(db, sql: "SELECT count(*) FROM push_progress")
+                )
+            }
+            #expect(try #require(pushes) >= 20 && pushes == batches)
+        }
+    }
+
     @Test func `an unwritable database says so and stays readable`() async throws {
         try await withSQLiteStore { store, _ in
             let fixture = try await TestStore(store: store, clock: ManualClock())
