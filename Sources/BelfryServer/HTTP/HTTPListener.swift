@@ -57,7 +57,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     private func limitReading(_ channel: any Channel) throws {
         try channel.syncOptions?.setOption(
             ChannelOptions.recvAllocator,
-            value: AdaptiveRecvByteBufferAllocator(minimum: 1_024, initial: 4_096, maximum: 16_384))
+            value: AdaptiveRecvByteBufferAllocator(minimum: 1_024, initial: 1_024, maximum: 16_384))
         try channel.syncOptions?.setOption(ChannelOptions.socketOption(.so_rcvbuf), value: 131_072)
     }
 
