@@ -36,8 +36,8 @@ struct HTTPConnectionState {
     }
 
     private var phase = Phase.idle
-    /// Parts that arrived after the current request.
-    private var waiting: CircularBuffer<HTTPRequestPart> = []
+    /// Parts that arrived after the current request. Mostly none, so that an idle connection keeps no memory for them.
+    private var waiting: ArraySlice<HTTPRequestPart> = []
     /// Why nothing more is read.
     private var ending: Ending?
     private var isWritable = true
@@ -178,6 +178,7 @@ struct HTTPConnectionState {
 
     private mutating func next() -> Action? {
         while canHear, let part = waiting.popFirst() {
+            if waiting.isEmpty { waiting = [] }
             if let action = hear(part) { return action }
         }
         return closeIfDue()

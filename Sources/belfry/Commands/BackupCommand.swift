@@ -19,7 +19,7 @@ struct BackupCommand: AsyncParsableCommand {
     func run() async throws {
         let configuration = try await common.configuration()
         // The server goes first where cores are few. Source: setpriority(2), which acts on the calling thread on Linux.
-        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)
+        _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 5)
         let manifest = try Backup(at: to).make(of: configuration.storage, at: SystemClock().now)
         try manifest.show(json: output.json)
     }
