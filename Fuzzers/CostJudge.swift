@@ -9,10 +9,10 @@ import Glibc
 /// hears and answers byte by byte), and far below the attacks that they are for: 3,900 bytes of nested brackets took 7.3 s, 1.9 ms
 /// for each byte.
 struct CostJudge {
-    /// An input is judged by this at least, however short: 50 ms of CPU, 1 MiB at a time, 64 KiB for good.
+    /// An input is judged by this at least, however short: 30 ms of CPU, 1 MiB at a time, 64 KiB for good.
     private static let lengthMin = 1_024
     /// CPU of all threads together: a target may work on others than that of the fuzzer.
-    static let nanosecondsPerByte = 50_000
+    static let nanosecondsPerByte = 30_000
     /// Bytes that are in use at a time, beside those in use before.
     private static let peakPerByte = 1_024
     /// Bytes that are still in use when the input is done. What is cached once, such as a table of Unicode, is not

@@ -37,7 +37,7 @@ struct Fuzzer {
     /// handlers and a turn of the event loop, and may be answered by a piece that does so too. A name is brought into its forms a
     /// dozen times, also character by character. A request may write to a database.
     private static let nanosecondsPerByte = [
-        "GatewayHTTP2": 900_000, "HTTPConnections": 900_000, "Names": 300_000, "Requests": 300_000,
+        "GatewayHTTP2": 300_000, "HTTPConnections": 300_000, "Names": 100_000, "Requests": 100_000,
     ]
 
     nonisolated(unsafe) fileprivate static var judge = CostJudge { _ in }
