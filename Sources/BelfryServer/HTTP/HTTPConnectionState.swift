@@ -36,7 +36,7 @@ struct HTTPConnectionState {
     }
 
     private var phase = Phase.idle
-    /// Parts that arrived after the current request. Mostly none, so that an idle connection keeps no memory for them.
+    /// Parts that arrived after the current request. An empty list keeps no memory: most connections are idle.
     private var waiting: ArraySlice<HTTPRequestPart> = []
     /// Why nothing more is read.
     private var ending: Ending?

@@ -20,8 +20,9 @@ final class Checkpoints: Sendable {
     static let framesMax = 20_000
     /// The size at which the writer waits for readers of the log to finish, so that it can restart.
     static let framesLimit = 4 * framesMax
-    /// Milliseconds that it waits for them. A backup reads for minutes, and everybody who writes would wait for it.
-    private static let (readersWait, othersWait): (CInt, CInt) = (20, 5_000)
+    /// Seconds that it waits for them, and for another process's locks at other times. A backup reads for minutes, and everybody who
+    /// writes would wait for it.
+    static let (readersWait, othersWait) = (0.02, 5.0)
     /// How often the log is copied at most before the writer completes the rest, and how many pages may be left to it.
     private static let (roundsMax, restMax) = (6, 500)
 
@@ -30,7 +31,7 @@ final class Checkpoints: Sendable {
         self.logger = logger
         var configuration = Configuration()
         configuration.label = "belfry.store.checkpoints"
-        configuration.busyMode = .timeout(5)
+        configuration.busyMode = .timeout(Self.othersWait)
         mover = try DatabaseQueue(path: pool.path, configuration: configuration)
         try mover.writeWithoutTransaction { try $0.execute(sql: CheckpointStatements.noAutomatism) }
         pool.unsafeReentrantWrite { frames.listen(on: $0.sqliteConnection) }
@@ -60,14 +61,13 @@ final class Checkpoints: Sendable {
                 if self.frames.count - moved <= Self.restMax { break }
             }
             self.pool.asyncWriteWithoutTransaction { db in
-                sqlite3_busy_timeout(db.sqliteConnection, Self.readersWait)
+                db.waitForOthers(Self.readersWait)
                 let moved = self.move(
                     db, frames >= Self.framesLimit ? CheckpointStatements.restart : CheckpointStatements.passive)
-                sqlite3_busy_timeout(db.sqliteConnection, Self.othersWait)
+                db.waitForOthers(Self.othersWait)
                 // What a reader holds back is copied once it has ended, not after each commit until then.
                 let all = self.frames.count
-                self.next.store(
-                    all + (moved < all ? Self.framesMax / 2 : Self.restMax), ordering: .relaxed)
+                self.next.store(all + (moved < all ? Self.framesMax / 2 : Self.restMax), ordering: .relaxed)
                 self.isRunning.store(false, ordering: .releasing)
             }
         }
@@ -85,6 +85,8 @@ final class Checkpoints: Sendable {
 }
 
 extension Database {
+    fileprivate func waitForOthers(_ seconds: Double) { sqlite3_busy_timeout(sqliteConnection, CInt(seconds * 1_000)) }
+
     /// Waits until the copied pages are on the disk, so that the writer need not: SQLite itself waits only when all is copied. An error
     /// here occurs again, and is reported, when SQLite waits.
     fileprivate func flushFile() {

@@ -213,7 +213,7 @@ extension Configuration {
         var configuration = Configuration()
         configuration.label = "belfry.store"
         configuration.foreignKeysEnabled = true
-        configuration.busyMode = .timeout(5)
+        configuration.busyMode = .timeout(Checkpoints.othersWait)
         configuration.maximumReaderCount = 4
         configuration.persistentReadOnlyConnections = true
         configuration.prepareDatabase { db in
