@@ -9,6 +9,8 @@ import Synchronization
 final class SQLiteSearchConnection: Sendable {
     private let connections: [DatabaseQueue]
     private let free: Free
+    /// The limit on each search.
+    let longest: Duration
     private let turns = FairQueue(
         FairTurns<Key<Application>?>(
             places: SQLiteSearchConnection.placesMax, waitingMax: SQLiteSearchConnection.waitingMax))
@@ -17,7 +19,8 @@ final class SQLiteSearchConnection: Sendable {
     /// Further callers are turned away beyond this queue. The API admits fewer.
     private static let waitingMax = 64
 
-    init(path: String) throws {
+    init(path: String, longest: Duration) throws {
+        self.longest = longest
         connections = try (0..<Self.placesMax).map { number in
             var configuration = Configuration()
             configuration.label = "belfry.store.searchConnection.\(number)"
@@ -41,7 +44,7 @@ final class SQLiteSearchConnection: Sendable {
         try await turns.run(for: application) {
             let directory = try free.take()
             defer { free.giveBack(directory) }
-            return try await directory.read(within: SearchBudget(), body)
+            return try await directory.read(within: SearchBudget(longest), body)
         }
     }
 
@@ -109,6 +112,8 @@ extension Database {
 /// Applications take turns, and none gets all connections. Each search has a `SearchBudget`.
 final class PostgresSearchConnection: Sendable {
     private let pool: ConnectionPool
+    /// The limit on each search.
+    let longest: Duration
     private let turns = FairQueue(
         FairTurns<Key<Application>?>(
             places: PostgresSearchConnection.placesMax, waitingMax: PostgresSearchConnection.waitingMax))
@@ -117,7 +122,8 @@ final class PostgresSearchConnection: Sendable {
     /// Further callers are turned away beyond this queue. The API admits fewer.
     private static let waitingMax = 64
 
-    init(_ options: ConnectionOptions) {
+    init(_ options: ConnectionOptions, longest: Duration) {
+        self.longest = longest
         pool = ConnectionPool(options, size: Self.placesMax, waitingMax: Self.placesMax)
     }
 
@@ -131,7 +137,7 @@ final class PostgresSearchConnection: Sendable {
         _ body: @Sendable @escaping (Connection, SearchBudget) throws -> Value
     ) async throws -> Value {
         try await turns.run(for: application) {
-            let budget = SearchBudget()
+            let budget = SearchBudget(longest)
             do {
                 return try await withTaskCancellationHandler {
                     try await pool.run { try $0.bounded(by: budget, body) }

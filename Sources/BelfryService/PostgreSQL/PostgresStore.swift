@@ -59,6 +59,7 @@ package final class PostgresStore: Store {
         package var quotas: Quotas
         package var observer: any StoreObserver
         package var pooling: DatabasePooling
+        package var searchLimit = SearchBudget.longest
 
         package init(
             connection: String, connectionsMax: Int = 8, pooling: DatabasePooling = .auto,
@@ -100,7 +101,8 @@ package final class PostgresStore: Store {
                     metadata: ["pooling": "\(options.pooling.rawValue)"])
             }
             return try PostgresStore(
-                pool: pool, searches: PostgresSearchConnection(connecting), secrets: secrets,
+                pool: pool, searches: PostgresSearchConnection(connecting, longest: options.searchLimit),
+                secrets: secrets,
                 listeners: listeners, now: now,
                 connecting: connecting,
                 options: options, logger: logger)

@@ -35,7 +35,8 @@ package final class SQLiteStore: Store {
     ///   `StoreError.unavailable`.
     package static func open(
         at path: String, clock: any WallClock, logger: Logger, migrate: Bool, for use: StoreUse = .serving,
-        quotas: Quotas = .standard, observer: any StoreObserver = NoStoreObserver()
+        quotas: Quotas = .standard, observer: any StoreObserver = NoStoreObserver(),
+        searchLimit: Duration = SearchBudget.longest
     ) throws -> SQLiteStore {
         do {
             let pool = try DatabasePool(path: path, configuration: .store)
@@ -45,7 +46,7 @@ package final class SQLiteStore: Store {
             return SQLiteStore(
                 pool: pool, flusher: try LogFlusher(path: path),
                 checkpoints: try Checkpoints(pool: pool, logger: logger),
-                searches: try SQLiteSearchConnection(path: path),
+                searches: try SQLiteSearchConnection(path: path, longest: searchLimit),
                 secrets: try pool.read(Secrets.init), listeners: try pool.read(WebhookListeners.init), clock: clock,
                 quotas: quotas, observer: observer, logger: logger,
                 isWatched: use == .serving)
@@ -189,7 +190,7 @@ package final class SQLiteStore: Store {
         for application: Key<Application>?, isShort: Bool,
         _ body: @Sendable @escaping (Database, SearchBudget) throws -> Value
     ) async throws -> Value {
-        guard !isShort else { return try await pool.read(within: SearchBudget(), body) }
+        guard !isShort else { return try await pool.read(within: SearchBudget(searches.longest), body) }
         return try await searches.search(for: application, body)
     }
 

@@ -12,7 +12,8 @@ func withSQLiteStore(
     try await withDirectory { directory in
         let path = directory + "/belfry.sqlite"
         let store = try SQLiteStore.open(
-            at: path, clock: clock, logger: .strict, migrate: true, for: use, quotas: quotas)
+            at: path, clock: clock, logger: .strict, migrate: true, for: use, quotas: quotas,
+            searchLimit: .patient)
         try await body(store, path)
         try await store.close()
     }

@@ -44,16 +44,16 @@ enum Engine: String, CaseIterable, Sendable {
             try await withDirectory { directory in
                 let store = try SQLiteStore.open(
                     at: directory + "/belfry.sqlite", clock: clock, logger: .strict, migrate: true, quotas: quotas,
-                    observer: observer)
+                    observer: observer, searchLimit: .patient)
                 try await body(store)
                 try await store.close()
             }
         case .postgres:
             try await TestDatabases.withDatabase { connection in
-                let store = try await PostgresStore.open(
-                    .init(
-                        connection: connection, connectionsMax: 4, clock: clock, quotas: quotas, observer: observer),
-                    logger: .strict, migrate: false)
+                var options = PostgresStore.Options(
+                    connection: connection, connectionsMax: 4, clock: clock, quotas: quotas, observer: observer)
+                options.searchLimit = .patient
+                let store = try await PostgresStore.open(options, logger: .strict, migrate: false)
                 let outcome: Result<Void, any Error>
                 do { outcome = .success(try await body(store)) } catch { outcome = .failure(error) }
                 await store.close()

@@ -91,8 +91,9 @@ func withPostgresStore(
     clock: ManualClock = ManualClock(), _ body: (PostgresStore, String) async throws -> Void
 ) async throws {
     try await TestDatabases.withDatabase { connection in
-        let store = try await PostgresStore.open(
-            .init(connection: connection, connectionsMax: 4, clock: clock), logger: .strict, migrate: false)
+        var options = PostgresStore.Options(connection: connection, connectionsMax: 4, clock: clock)
+        options.searchLimit = .patient
+        let store = try await PostgresStore.open(options, logger: .strict, migrate: false)
         let outcome: Result<Void, any Error>
         do { outcome = .success(try await body(store, connection)) } catch { outcome = .failure(error) }
         await store.close()

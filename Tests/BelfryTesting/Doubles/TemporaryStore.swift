@@ -10,7 +10,8 @@ extension SQLiteStore {
             try bytes.write(to: URL(fileURLWithPath: directory.path + "/" + name))
         }
         return try open(
-            at: directory.database, clock: clock, logger: silent, migrate: false, quotas: quotas, observer: directory)
+            at: directory.database, clock: clock, logger: silent, migrate: false, quotas: quotas, observer: directory,
+            searchLimit: .patient)
     }
 
     /// Another store on the same file, as another process has it.
@@ -33,6 +34,11 @@ extension SQLiteStore {
     }
 
     private static var silent: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
+}
+
+extension Duration {
+    /// The limit on a search where the machine may be busy with other tests.
+    package static let patient = Duration.seconds(1_200)
 }
 
 /// A directory that is removed with its last owner. It is the observer of its store, which so is an owner.
