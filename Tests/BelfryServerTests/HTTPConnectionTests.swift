@@ -1,5 +1,6 @@
 import BelfryService
 import Foundation
+import NIOPosix
 import Synchronization
 import Testing
 
@@ -12,6 +13,25 @@ import Testing
 ])
 func `an answer's date is written as HTTP has it`(second: Int, text: String) {
     #expect(HTTPDates.text(second) == text)
+}
+
+/// One task waits for all connections of a listener, and its cancellation ends them.
+@Test func `connections end with the task that awaits them`() async throws {
+    let loop = MultiThreadedEventLoopGroup.singleton.any()
+    let connections = OpenConnections()
+    let ends = (0..<4).map { _ in loop.makePromise(of: Void.self) }
+    let enter = { (number: Int) in connections.enter(ends[number].futureResult) { ends[number].succeed() } }
+    #expect(enter(0), "nobody waits yet")
+    #expect(!enter(1))
+    ends[0].succeed()
+    ends[1].succeed()
+    await connections.waitForAll()
+    #expect(enter(2), "the next one has to be waited for again")
+    let waiting = Task { await connections.waitForAll() }
+    waiting.cancel()
+    await waiting.value
+    _ = enter(3)
+    try await ends[3].futureResult.get()
 }
 
 /// How a connection is spoken on: what comes behind a request, what comes late, and how it ends.
