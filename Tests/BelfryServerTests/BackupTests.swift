@@ -27,6 +27,9 @@ extension ServerTests.BackupTests {
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: copy).count == 3)
             try await expectRefused(try await installation.run("backup", "--to", copy), "exists already")
+            let next = installation.scratch.file("next")
+            try FileManager.default.createDirectory(atPath: next + ".part", withIntermediateDirectories: false)
+            try await expectRefused(try await installation.run("backup", "--to", next), "remove the folder")
             let note = try String(contentsOfFile: installation.data + "/last-backup", encoding: .utf8)
             #expect(note.split(separator: "\n").last.map(String.init) == copy && note.hasPrefix(made.createdAt))
             // After the backup, so it is not in it.
