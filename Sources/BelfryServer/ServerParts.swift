@@ -55,9 +55,11 @@ struct ServerParts: Sendable {
         GatewayMetric.declare()
         Metric.declare()
         let verdicts = configuration.gateway.map { _ in GatewayVerdicts(next: events) }
+        var options = configuration.delivery
+        options.broadcastExecutor = BroadcastThreads.executor
         let delivery = Delivery(
             store: resources.store, providers: providers, clock: clock, policy: configuration.retry,
-            options: configuration.delivery, pushObserver: verdicts ?? events,
+            options: options, pushObserver: verdicts ?? events,
             linkKeys: SharedSecretLinkKeys(store: resources.store, vault: resources.keyRing, clock: clock),
             random: { Double.random(in: 0..<1) },
             logger: logger)

@@ -74,6 +74,7 @@ package struct ServerResources: Sendable {
         let group = Self.outbound
         dependencies = ProviderDependencies(
             vault: keyRing, clock: SystemClock(), options: configuration.providers, eventLoopGroup: group,
+            broadcastLoops: BroadcastThreads.loops,
             routes: .open(configuration.providers, clock: SystemClock(), on: group, logger: logger),
             logger: logger, tenant: { [store] in try? await store.application($0)?.tenantKey })
     }
@@ -252,5 +253,35 @@ extension StorageConfiguration {
         if files.isWritableFile(atPath: path.string) { return nil }
         return path.string == directory
             ? "\(directory) cannot be written" : "\(directory) cannot be made, since \(path) cannot be written"
+    }
+}
+
+/// The threads of broadcasts. The system prefers all others to them, so that what is urgent waits for none of them.
+/// See docs/decisions/0052-broadcasts-give-way.md.
+enum BroadcastThreads {
+    static let loops: MultiThreadedEventLoopGroup = {
+        let loops = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
+        for loop in loops.makeIterator() { loop.execute(giveWay) }
+        return loops
+    }()
+
+    static let executor = Executor()
+
+    /// Lowers the priority of the calling thread: another one gets nine times as much of a core.
+    /// Source: setpriority(2), which acts on a thread on Linux.
+    private static func giveWay() { _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10) }
+
+    final class Executor: TaskExecutor {
+        private let threads = NIOThreadPool(numberOfThreads: System.coreCount)
+
+        fileprivate init() { threads.start() }
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            threads.submit { _ in
+                giveWay()
+                job.runSynchronously(on: self.asUnownedTaskExecutor())
+            }
+        }
     }
 }

@@ -58,6 +58,8 @@ public struct HTTP2PoolConfiguration: Sendable {
     public var connection = HTTP2Configuration()
     /// The most connections open or opening at once.
     public var connectionsMax = 4
+    /// The event loops of all connections but the first, which urgent requests have for themselves; nil for those of the pool.
+    package var broadcastLoops: (any EventLoopGroup)?
     /// The least time between two openings; quick cycles look like an attack to APNs.
     public var openSpacing = Duration.milliseconds(500)
     /// Idle connections beyond the first are closed after this.

@@ -182,7 +182,9 @@ public final class HTTP2Pool: Sendable {
     private func effect(for action: PoolState.Action, in held: inout Held) -> () -> Void {
         switch action {
         case .open(let id):
-            return { self.open(id) }
+            let isForUrgent = held.state.members.first { $0.id == id }?.isForUrgent ?? true
+            let group = isForUrgent ? group : configuration.broadcastLoops ?? group
+            return { self.open(id, on: group.next()) }
         case .drain(let id):
             let connection = held.connections[id]
             return { connection?.drain(.closed, within: self.configuration.drainDeadline) }
@@ -202,7 +204,7 @@ public final class HTTP2Pool: Sendable {
         }
     }
 
-    private func open(_ id: PoolState.ID) {
+    private func open(_ id: PoolState.ID, on loop: any EventLoop) {
         let permits = configuration.permits
         guard permits?.take() != false else {
             let error = HTTP2ConnectError(code: .full, reason: "as many connections are open as may be")
@@ -211,7 +213,7 @@ public final class HTTP2Pool: Sendable {
         var connection = configuration.connection
         configuration.prepare?(&connection)
         HTTP2Connection.open(
-            endpoint, tls: tls, configuration: connection, on: group.next(),
+            endpoint, tls: tls, configuration: connection, on: loop,
             onEvent: { [weak self] event in self?.heard(event, from: id) }
         ).whenComplete { self.connected(id, $0) }
     }

@@ -11,6 +11,8 @@ struct PoolState {
         var phase = Phase.connecting
         var streams: Int
         var isProven = false
+        /// Whether it is opened for urgent requests, and on the event loops for them.
+        let isForUrgent: Bool
         /// Requests given to it whose batch has not come back.
         var assigned = 0
         var usedAt: Duration
@@ -207,7 +209,9 @@ struct PoolState {
         nextID += 1
         openedAt = now
         let id = ID(number: nextID)
-        members.append(Member(id: id, streams: StreamWindow.unstated, usedAt: now))
+        let isForUrgent = !members.contains { $0.isForUrgent && $0.phase != .draining }
+        let member = Member(id: id, streams: StreamWindow.unstated, isForUrgent: isForUrgent, usedAt: now)
+        members.insert(member, at: isForUrgent ? 0 : members.count)
         return [.open(id)]
     }
 

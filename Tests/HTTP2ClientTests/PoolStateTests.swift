@@ -104,6 +104,22 @@ import Testing
         #expect(state.tick(at: .seconds(2)) == [.open(id(3))], "the others are full")
     }
 
+    @Test func `a lost connection for urgent work is replaced as such`() {
+        var state = warm()
+        _ = state.ask(waiter(1, count: 150), at: .seconds(1))
+        _ = state.opened(id(2), at: .seconds(1))
+        state.proven(id(2))
+        #expect(state.members.map(\.isForUrgent) == [true, false])
+        _ = state.closed(id(1), .closed, at: .seconds(2), chance: 0)
+        #expect(state.ask(waiter(2, urgent: true), at: .seconds(2)).0 == .use(id(2)), "there is no other")
+        #expect(state.ask(waiter(3, count: 2_000), at: .seconds(2)).1 == [.open(id(3))])
+        #expect(state.members.map(\.id) == [id(3), id(2)])
+        #expect(state.members.map(\.isForUrgent) == [true, false])
+        _ = state.opened(id(3), at: .seconds(3))
+        #expect(state.ask(waiter(4), at: .seconds(3)).0 == .use(id(2)))
+        #expect(state.ask(waiter(5, urgent: true), at: .seconds(3)).0 == .use(id(3)))
+    }
+
     @Test func `room is one window in flight and one waiting`() {
         var state = PoolState(configuration: configuration)
         #expect(state.room(at: .zero) == 1_000)

@@ -10,6 +10,7 @@ struct DeliveryWorkerPool: Sendable {
     let loop: RetryingLoop
     let wakeSignal = WakeSignal()
 
+    private let broadcastExecutor: (any TaskExecutor)?
     private let inFlight: InFlightLimiter
 
     init(
@@ -23,6 +24,7 @@ struct DeliveryWorkerPool: Sendable {
         self.lanes = lanes
         self.lease = options.lease
         self.loop = loop
+        broadcastExecutor = options.broadcastExecutor
         inFlight = InFlightLimiter(
             InFlightBudget(
                 burstsMax: batchesInFlightMax, burstsOfPlatformMax: options.batchesInFlightOfPlatformMax,
@@ -39,19 +41,17 @@ struct DeliveryWorkerPool: Sendable {
                     guard let claim = nextClaim(pace) else { continue }
                     for burst in try await store.claimBursts(claim) {
                         inFlight.take(burst)
-                        group.addTask(priority: Self.priority(of: burst)) { await deliver(burst) }
+                        // What is urgent, and the requests beside it, wait for no broadcast's turn of some milliseconds.
+                        let isUrgent = burst.first?.lane == .urgent
+                        group.addTask(
+                            executorPreference: isUrgent ? nil : broadcastExecutor, priority: isUrgent ? .high : .low
+                        ) { await deliver(burst) }
                         hasFound = true
                     }
                 }
                 return hasFound
             }
         }
-    }
-
-    /// Each priority has threads of its own: what is urgent, and the requests beside it, wait for no broadcast's turn of some
-    /// milliseconds, and the system shares the cores among them.
-    private static func priority(of burst: [Batch]) -> TaskPriority {
-        burst.first?.lane == .urgent ? .high : .low
     }
 
     private func deliver(_ burst: [Batch]) async {
@@ -89,6 +89,8 @@ package struct DeliveryOptions: Sendable {
     /// How long to wait for a hint before polling.
     package var poll: Duration
     package var deadTokenBreaker: DeadTokenBreaker
+    /// Runs what sends batches that are not urgent; nil for the executor of the delivery.
+    package var broadcastExecutor: (any TaskExecutor)?
 
     package init(
         batchesInFlightMax: Int = 64, urgentBatchesInFlightMax: Int = 16, batchesInFlightOfPlatformMax: Int = 8,

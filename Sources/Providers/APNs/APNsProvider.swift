@@ -24,6 +24,7 @@ struct APNsProvider: MessageTestedProvider {
         use = if case .apple(let use) = platform.kind { use } else { .app }
         var configuration = APNsClient.Configuration()
         configuration.pool.connectionsMax = options.connectionsMax
+        configuration.pool.broadcastLoops = dependencies.broadcastLoops
         dependencies.routes.lead(&configuration.pool.connection, for: .apns)
         client = try APNsClient(
             credentials: try credentials.open(now: dependencies.clock.now),

@@ -26,6 +26,7 @@ struct FCMProvider: MessageTestedProvider {
         let account = try credentials.open()
         var configuration = FCMClient.Configuration()
         configuration.pool.connectionsMax = options.connectionsMax
+        configuration.pool.broadcastLoops = dependencies.broadcastLoops
         configuration.tokenSources.folders = options.tokenFolders
         configuration.tokenSources.metadataServer = options.metadataServer
         configuration.tokenSources.deadline = min(.seconds(20), options.deadline)

@@ -116,6 +116,8 @@ package struct ProviderDependencies: Sendable {
     package let clock: any WallClock
     package let options: ProviderOptions
     package let eventLoopGroup: any EventLoopGroup
+    /// nil for the others.
+    package let broadcastLoops: (any EventLoopGroup)?
     package let routes: OutboundRoutes
     package let logger: Logger
     package let fcmQuotas = FCMQuotas()
@@ -124,7 +126,7 @@ package struct ProviderDependencies: Sendable {
 
     package init(
         vault: any Vault, clock: any WallClock, options: ProviderOptions, eventLoopGroup: any EventLoopGroup,
-        routes: OutboundRoutes, logger: Logger,
+        broadcastLoops: (any EventLoopGroup)? = nil, routes: OutboundRoutes, logger: Logger,
         tenant: @escaping @Sendable (Key<Application>) async -> Key<Tenant>? = { _ in nil }
     ) {
         self.tenant = tenant
@@ -132,6 +134,7 @@ package struct ProviderDependencies: Sendable {
         self.clock = clock
         self.options = options
         self.eventLoopGroup = eventLoopGroup
+        self.broadcastLoops = broadcastLoops
         self.routes = routes
         self.logger = logger
     }

@@ -28,6 +28,22 @@ import Testing
         #expect(toldBefore.count < broadcasts.count)
     }
 
+    @Test func `a broadcast runs on the executor for it`() async throws {
+        let fixture = TestDelivery(seed: 1)
+        try await fixture.open(devices: 10)
+        let broadcast = try await fixture.push(1)
+        let urgent = try await fixture.push(2, lane: .urgent)
+        let executor = SeededExecutor(seed: 1)
+        var options = DeliveryOptions()
+        options.broadcastExecutor = executor
+        fixture.start(options: options)
+        fixture.run(for: .seconds(5))
+        #expect(try await fixture.store.receipt(urgent.receiptID)?.state == .settled)
+        #expect(try await fixture.store.receipt(broadcast.receiptID)?.state != .settled)
+        while executor.runOne() { fixture.run(for: .milliseconds(1)) }
+        #expect(try await fixture.store.receipt(broadcast.receiptID)?.state == .settled)
+    }
+
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func `a platform that stalls does not hold up another`(seed: UInt64) async throws {
         let fixture = TestDelivery(seed: seed, applications: 2) { platform in
