@@ -115,7 +115,8 @@ package struct Server: Sendable {
         services += parts.certificates.all
         services.append(
             EventLoopProbe(
-                groups: [MultiThreadedEventLoopGroup.singleton, ServerResources.outbound, BroadcastThreads.loops]))
+                groups: [MultiThreadedEventLoopGroup.singleton, ServerResources.outbound]
+                    + [resources.broadcasts?.loops].compactMap(\.self)))
         // Event streams do not end by themselves, so they are ended before the listeners close.
         services += [EventStreams(hub: parts.events, feeds: parts.services.webhooks), parts.shutdown]
         if let stop { services.append(StopSignal(stop: stop)) }

@@ -56,7 +56,7 @@ struct ServerParts: Sendable {
         Metric.declare()
         let verdicts = configuration.gateway.map { _ in GatewayVerdicts(next: events) }
         var options = configuration.delivery
-        options.broadcastExecutor = BroadcastThreads.executor
+        options.broadcastExecutor = resources.broadcasts
         let delivery = Delivery(
             store: resources.store, providers: providers, clock: clock, policy: configuration.retry,
             options: options, pushObserver: verdicts ?? events,

@@ -4,6 +4,7 @@ import Foundation
 package import Logging
 import NIOCore
 import NIOPosix
+import Synchronization
 import SystemPackage
 
 /// The resources that a configuration names on this machine, opened: the data directory, the key ring and the database;
@@ -17,6 +18,8 @@ package struct ServerResources: Sendable {
     /// Whether other nodes may use the same database.
     package let isShared: Bool
     let passwords: any PasswordHashing
+    /// nil where broadcasts have no threads of their own.
+    let broadcasts: BroadcastThreads?
     private let storage: StorageConfiguration
     private let closeStore: @Sendable () async throws -> Void
     /// Takes over what an earlier server held; nil where nodes share the database.
@@ -72,9 +75,10 @@ package struct ServerResources: Sendable {
         let scrypt = ScryptPasswords()
         passwords = configuration.dashboard.leakedPasswords.map { UnleakedPasswords(scrypt, besides: $0) } ?? scrypt
         let group = Self.outbound
+        broadcasts = .with(configuration.broadcastNiceness)
         dependencies = ProviderDependencies(
             vault: keyRing, clock: SystemClock(), options: configuration.providers, eventLoopGroup: group,
-            broadcastLoops: BroadcastThreads.loops,
+            broadcastLoops: broadcasts?.loops,
             routes: .open(configuration.providers, clock: SystemClock(), on: group, logger: logger),
             logger: logger, tenant: { [store] in try? await store.application($0)?.tenantKey })
     }
@@ -258,30 +262,39 @@ extension StorageConfiguration {
 
 /// The threads of broadcasts. The system prefers all others to them, so that what is urgent waits for none of them.
 /// See docs/decisions/0052-broadcasts-give-way.md.
-enum BroadcastThreads {
-    static let loops: MultiThreadedEventLoopGroup = {
-        let loops = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
-        for loop in loops.makeIterator() { loop.execute(giveWay) }
-        return loops
-    }()
+final class BroadcastThreads: TaskExecutor {
+    /// The event loops of connections that broadcasts go on.
+    let loops = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
+    private let threads = NIOThreadPool(numberOfThreads: System.coreCount)
+    private let niceness: Int
 
-    static let executor = Executor()
+    /// The threads that were made, by their niceness; they never end.
+    private static let made = Mutex<[Int: BroadcastThreads]>([:])
 
-    /// Lowers the priority of the calling thread: another one gets nine times as much of a core.
-    /// Source: setpriority(2), which acts on a thread on Linux.
-    private static func giveWay() { _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10) }
-
-    final class Executor: TaskExecutor {
-        private let threads = NIOThreadPool(numberOfThreads: System.coreCount)
-
-        fileprivate init() { threads.start() }
-
-        func enqueue(_ job: consuming ExecutorJob) {
-            let job = UnownedJob(job)
-            threads.submit { _ in
-                giveWay()
-                job.runSynchronously(on: self.asUnownedTaskExecutor())
-            }
+    /// - Parameter niceness: as nice(2) has it; nil for 0, where they would be like all others.
+    static func with(_ niceness: Int) -> BroadcastThreads? {
+        guard niceness > 0 else { return nil }
+        return made.withLock { made in
+            let threads = made[niceness] ?? BroadcastThreads(niceness)
+            made[niceness] = threads
+            return threads
         }
     }
+
+    private init(_ niceness: Int) {
+        self.niceness = niceness
+        threads.start()
+        for loop in loops.makeIterator() { loop.execute { self.giveWay() } }
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        threads.submit { _ in
+            self.giveWay()
+            job.runSynchronously(on: self.asUnownedTaskExecutor())
+        }
+    }
+
+    /// Lowers the priority of the calling thread. Source: setpriority(2), which acts on a thread on Linux.
+    private func giveWay() { _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, CInt(niceness)) }
 }

@@ -1,5 +1,6 @@
 import BelfryService
 import Foundation
+import NIOCore
 import NIOPosix
 import Synchronization
 import Testing

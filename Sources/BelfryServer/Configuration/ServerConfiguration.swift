@@ -32,6 +32,8 @@ package struct ServerConfiguration: Sendable {
     /// nil where no collector receives traces.
     package var traces: TraceConfiguration?
     package var delivery: DeliveryOptions
+    /// `delivery.nice`, 0...19, default 10: how much the threads of broadcasts give way to others; 0 for not at all.
+    package var broadcastNiceness: Int
     package var archive: RetentionSweeper.Options
     /// The most events of an application that are kept for its webhooks and its feed.
     package var webhookEventsMax: Int
@@ -96,6 +98,7 @@ package struct ServerConfiguration: Sendable {
         pcf.mirrored = mirror?.applications ?? .none
         traces = TraceConfiguration(settings)
         delivery = DeliveryOptions(settings)
+        broadcastNiceness = settings.int("delivery.nice", default: 10, in: 0...19)
         archive = RetentionSweeper.Options(settings)
         webhookEventsMax = settings.int("webhooks.events.max", default: 1_000_000, in: 1_000...100_000_000)
         pcf.eventsLateMax = archive.retention.eventsLateMax

@@ -42,9 +42,8 @@ final class Program: Sendable {
         let belfry = try executable()
         process.executableURL = words.isEmpty ? belfry : URL(filePath: "/usr/bin/env")
         process.arguments = words.isEmpty ? arguments : words + [belfry.path] + arguments
-        process.environment = ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"].merging(environment) { _, new in
-            new
-        }
+        let usual = ["PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no", "BELFRY_DELIVERY_NICE": "1"]
+        process.environment = usual.merging(environment) { _, new in new }
         process.standardInput = FileHandle.nullDevice
         return process
     }

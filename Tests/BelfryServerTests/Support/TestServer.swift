@@ -70,6 +70,8 @@ struct TestServer: Sendable {
             flags: ["data.directory": scratch.file("data"), "http.port": "0", "management.port": "0"], environment: [:])
         configuration.retry = RetryPolicy(firstDelay: .milliseconds(100), longestDelay: .milliseconds(500))
         configuration.delivery.poll = .milliseconds(200)
+        // Other tests keep the cores busy.
+        configuration.broadcastNiceness = 1
         configuration.providers.apns.serverErrorWait = .milliseconds(200)
         configuration.shutdownTimeout = .seconds(10)
         return configuration

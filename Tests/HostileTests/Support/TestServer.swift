@@ -50,7 +50,7 @@ struct TestServer: Sendable {
 
     private static let usual = [
         "BELFRY_HTTP_PORT": "0", "BELFRY_MANAGEMENT_PORT": "0", "BELFRY_LOG_FORMAT": "json",
-        "BELFRY_PCF_SEND_IMMEDIATELY_WITHIN_SECONDS": "0",
+        "BELFRY_PCF_SEND_IMMEDIATELY_WITHIN_SECONDS": "0", "BELFRY_DELIVERY_NICE": "1",
     ]
 
     func connect() throws -> RawConnection { try RawConnection(port: port) }
