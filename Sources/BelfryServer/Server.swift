@@ -113,10 +113,7 @@ package struct Server: Sendable {
         services += [try dashboardListener(parts, listeners)].compactMap(\.self)
         services.append(parts.services.webPushEndpoints.readers)
         services += parts.certificates.all
-        services.append(
-            EventLoopProbe(
-                groups: [MultiThreadedEventLoopGroup.singleton, ServerResources.outbound]
-                    + [resources.broadcasts?.loops].compactMap(\.self)))
+        services.append(EventLoopProbe(groups: [MultiThreadedEventLoopGroup.singleton, ServerResources.outbound]))
         // Event streams do not end by themselves, so they are ended before the listeners close.
         services += [EventStreams(hub: parts.events, feeds: parts.services.webhooks), parts.shutdown]
         if let stop { services.append(StopSignal(stop: stop)) }

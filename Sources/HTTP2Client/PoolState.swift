@@ -54,8 +54,9 @@ struct PoolState {
         guard !isShut else { return (.refuse(HTTP2Fault(.closing)), []) }
         if let best = leastLoaded(for: waiter) {
             let wouldWait = members[best].assigned + waiter.count > members[best].streams
-            let growth = wouldWait ? openAnother(at: now) : []
-            return (assign(waiter, to: best, at: now), growth)
+            // What is opened may take a place before the best.
+            let answer = assign(waiter, to: best, at: now)
+            return (answer, wouldWait ? openAnother(at: now) : [])
         }
         guard configuration.outlastsBackOff ? backOff.nextAt < waiter.lapsesAt : backOff.allows(at: now) else {
             return (.refuse(unreachable), [])
