@@ -626,7 +626,9 @@ extension CommandTests.FirstDayCommandTests {
                 "POST", "/v1/registration",
                 #"{"registration_token":"\#(String(repeating: "ab", count: 32))","os":"android"}"#)
             #expect(other.status == 200, "\(other)")
-            #expect(server.logged.contains("devices register with another system than that of their platform"))
+            try await eventually("the log tells of it") {
+                server.logged.contains("devices register with another system than that of their platform")
+            }
             let page = try await Caller(base: server.addresses().management, user: "", secret: "").send(
                 "GET", "/metrics")
             #expect(page.body.contains("\nbelfry_registrations_mismatched_os_total 1\n"))

@@ -180,7 +180,9 @@ extension ServerTests.OperationTests {
                 let receipt = try await installation.run("receipt", push.lowercased).out
                 return receipt.contains("delivering") && receipt.contains(#/unreachable +connect: cannot connect to/#)
             }
-            #expect(server.logged.contains("a provider cannot be reached, its devices wait"))
+            try await eventually("the log tells of it") {
+                server.logged.contains("a provider cannot be reached, its devices wait")
+            }
             let batch = Caller(base: addresses.management, user: "", secret: "")
             let metrics = try await batch.send("GET", "/metrics").body
             #expect(metrics.contains("belfry_provider_connection_faults_total{"))

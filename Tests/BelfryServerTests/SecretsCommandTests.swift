@@ -283,8 +283,9 @@ extension CommandTests.SecretsCommandTests {
             try await eventually("the metrics tell") {
                 try await metrics.send("GET", "/metrics").body.contains("belfry_credentials_days 9.0\n")
             }
-            #expect(server.logged.contains("the credentials of a platform expire soon"))
-            #expect(server.logged.contains(platform))
+            try await eventually("the log tells of it") {
+                server.logged.contains("the credentials of a platform expire soon") && server.logged.contains(platform)
+            }
             try await server.end(SIGTERM)
         }
     }
