@@ -17,8 +17,10 @@ package struct DescriptorPlan: Sendable, Hashable {
     /// The value of `http.connections.max`.
     private let wanted: Int
 
-    /// Event loops, which take three for each processor, listeners, the key ring, look-ups of names, connections that are being refused.
-    private static let baseReserve = 64 + 3 * ProcessInfo.processInfo.activeProcessorCount
+    /// Three for each event loop, of which each processor has three: for listeners, for providers and for broadcasts.
+    private static let loopReserve = 9 * ProcessInfo.processInfo.activeProcessorCount
+    /// Event loops, listeners, the key ring, look-ups of names, connections that are being refused.
+    private static let baseReserve = 64 + loopReserve
     /// Connections of the management port.
     static let managementMax = 32
     /// The file of SQLite with its log and index, for each reader.
@@ -64,7 +66,7 @@ package struct DescriptorPlan: Sendable, Hashable {
 
     /// Why no command can run with this limit; nil when one can.
     package static func fault(ofCommandWith limit: Int) -> String? {
-        let least = 32 + 3 * ProcessInfo.processInfo.activeProcessorCount
+        let least = 32 + loopReserve
         return limit < least ? shortage(limit, "a command", least) : nil
     }
 
