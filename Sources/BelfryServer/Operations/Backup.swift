@@ -31,12 +31,13 @@ package struct Backup: Sendable {
         }
         try FileOwner.demandDatabase(at: storage.databaseFile)
         let draft = Backup(at: folder + ".part")
-        guard try !draft.folder.isThere() else {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: draft.folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        } catch CocoaError.fileWriteFileExists {
             throw BackupFault(
                 "\(draft.folder) exists: a backup is being made there, or was killed: remove the folder then")
         }
-        try FileManager.default.createDirectory(
-            atPath: draft.folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         do {
             let manifest = try draft.fill(from: storage, at: now)
             try draft.folder.move(to: folder)

@@ -116,7 +116,7 @@ package struct ProviderDependencies: Sendable {
     package let clock: any WallClock
     package let options: ProviderOptions
     package let eventLoopGroup: any EventLoopGroup
-    /// nil for the others.
+    /// The event loops of connections that broadcasts go on; nil for those of all others.
     package let broadcastLoops: (any EventLoopGroup)?
     package let routes: OutboundRoutes
     package let logger: Logger
