@@ -102,7 +102,7 @@ extension Admin {
         package let devices: Int
         /// The number of inactive devices; null where there are too many to count.
         @OrNull package var inactive_devices: Int?
-        /// The number of imported devices that have not registered since.
+        /// The number of imported devices that have not registered since, counted up to `Device.unseenCountMax`.
         package let unseen_devices: Int
         /// `active` or `parked`.
         package let state: String

@@ -254,8 +254,11 @@ struct Code: Component {
 }
 
 extension Int {
+    /// A count that ends at a limit, in words.
+    package func counted(to limit: Int) -> String { self < limit ? grouped : "\(grouped) or more" }
+
     /// With commas between thousands.
-    var grouped: String {
+    package var grouped: String {
         var digits = Substring(String(magnitude))
         var groups: [Substring] = []
         while digits.count > 3 {

@@ -46,7 +46,7 @@ extension Admin {
             let after = try query.cursor().map { Key<Device>($0[0]) }
             let page = try await factory.shares.holding(.searches, for: ShareHolder(call.key, application)) {
                 try await factory.store.devicePage(
-                    search, after: after, limit: limit, within: Self.searchedFor, isCounted: false)
+                    search, after: after, limit: limit, within: DeviceSearch.searchedFor, isCounted: false)
             }
             let byKey = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key, $0) })
             var json = JSONWriter()
@@ -60,9 +60,6 @@ extension Admin {
             }
             return Response(json: json.buffer)
         }
-
-        /// How long devices are searched that no index has; the next page goes on from there.
-        private static let searchedFor = Duration.milliseconds(100)
 
         /// Registers a device as its app would; a token that is known is the device it was.
         private func create(_ call: Call, _ application: Application) async throws -> Response {

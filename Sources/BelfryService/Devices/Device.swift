@@ -3,8 +3,8 @@ import GRDB
 
 /// One installation of an app: a token of its platform's provider, and what the app reported about itself.
 package struct Device: Sendable, Hashable {
-    /// Stops counting inactive devices of a platform here.
-    package static let inactiveCountMax = 10_000
+    /// Stops counting inactive devices of a platform here, and those that were imported and not seen since.
+    package static let (inactiveCountMax, unseenCountMax) = (10_000, 1_000_000)
 
     package let key: Key<Device>
     /// The public UUID: an imported one until its app uses `ownUUID`.

@@ -28,7 +28,7 @@ struct DevicePages {
             found = try await visit.searching(application) {
                 try await store.devicePage(
                     search, after: after, limit: Self.perPage,
-                    within: visit.query.isChecked("longer") ? Self.searchedForLonger : Self.searchedFor)
+                    within: visit.query.isChecked("longer") ? DeviceSearch.searchedForLonger : Self.searchedFor)
             }
         } catch let fault as InvalidInput {
             form.show(fault.problem, at: fault.field)
@@ -62,7 +62,7 @@ struct DevicePages {
                 var (after, rows) = (Key<Device>?.none, 0)
                 for _ in 0..<(2 * Self.csvRowsMax / Self.csvRowsAtOnce) where rows < Self.csvRowsMax {
                     let found = try await store.devicePage(
-                        search, after: after, limit: Self.csvRowsAtOnce, within: Self.searchedForLonger)
+                        search, after: after, limit: Self.csvRowsAtOnce, within: DeviceSearch.searchedForLonger)
                     let lines = found.devices.map { Self.csvLine($0, names[$0.platformKey] ?? "") }
                     try await writer.write(ByteBuffer(string: lines.joined()))
                     rows += lines.count
@@ -100,8 +100,6 @@ struct DevicePages {
 
     /// How long a page searches devices that no index has; the next page goes on from there.
     private static let searchedFor = Duration.milliseconds(25)
-    /// The longer search that a person may ask for; shorter than any search may take.
-    private static let searchedForLonger = Duration.seconds(4)
 
     private static let filterNames = [
         "q", "topic", "platform", "user", "active", "seen_from", "seen_before", "os_version", "unseen",

@@ -144,8 +144,10 @@ enum DeviceStatements {
           FROM (SELECT id FROM device WHERE platform_id = $1 AND reach = 0 LIMIT $2) AS inactive
         """
 
+    /// Scans `device_unseen`, as far as the limit.
     static let unseenCount: SQLText = """
-        SELECT count(*) /* devices.unseen_count */ FROM device WHERE platform_id = $1 AND import_stage = 0
+        SELECT count(*) /* devices.unseen_count */
+          FROM (SELECT id FROM device WHERE platform_id = $1 AND import_stage = 0 LIMIT $2) AS unseen
         """
 
     /// Reads a column that `device_reach` has not, and in order, so that PostgreSQL looks each up in the primary key.

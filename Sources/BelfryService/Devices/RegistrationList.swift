@@ -19,7 +19,8 @@ extension PCF {
                 topic: try query["topic"].map { text throws(InvalidInput) in
                     try Topic.normalized(text, field: "topic")
                 })
-            let found = try await store.devices(search, skip: page.skip, limit: page.size)
+            let time = try query.bool("longer") == true ? DeviceSearch.searchedForLonger : DeviceSearch.searchedFor
+            let found = try await store.devices(search, skip: page.skip, limit: page.size, within: time)
             let kinds = platforms.kinds
             var json = JSONWriter()
             json.page("registrations", total: "totalRegistrations", found, page) { json, device in

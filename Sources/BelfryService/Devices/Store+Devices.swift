@@ -121,13 +121,12 @@ extension Store {
         return try await devices(keys)
     }
 
-    /// The number of devices that were imported and not seen since.
-    package func unseenDeviceCount(on platforms: [Key<Platform>]) async throws -> Int {
-        guard let first = platforms.first else { return 0 }
-        return try await search(for: try await self.platform(first)?.applicationKey) { db, _ in
-            try platforms.reduce(0) { sum, platform in
-                sum + (try db.prepared(DeviceStatements.unseenCount).first(platform) { Int($0.integer(0)) } ?? 0)
-            }
+    /// The number of devices that were imported and not seen since, counted up to a limit.
+    package func unseenDeviceCount(
+        on platform: Key<Platform>, limit: Int = Device.unseenCountMax
+    ) async throws -> Int {
+        try await search(for: try await self.platform(platform)?.applicationKey) { db, _ in
+            try db.prepared(DeviceStatements.unseenCount).first(platform, limit) { Int($0.integer(0)) } ?? 0
         }
     }
 

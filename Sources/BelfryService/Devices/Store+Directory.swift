@@ -1,10 +1,14 @@
 import FoundationEssentials
 
 extension Store {
-    /// A page of the matching devices, and the number of all that match.
-    package func devices(_ search: DeviceSearch, skip: Int, limit: Int) async throws -> ListPage<Device> {
+    /// A page of the matching devices, and the number of all that match. A search for a text finds the newest first.
+    ///
+    /// - Parameter time: how long a text is searched for; what was found by then is a part. nil finds all, or fails.
+    package func devices(
+        _ search: DeviceSearch, skip: Int, limit: Int, within time: Duration? = nil
+    ) async throws -> ListPage<Device> {
         try await look(search, isShort: search.topic == nil) { directory in
-            try directory.slice(skip: skip, limit: limit)
+            try directory.slice(skip: skip, limit: limit, until: time.map { .now + $0 })
         }
     }
 
@@ -92,16 +96,19 @@ private struct DeviceDirectory<Connection: SQLConnection> {
     let budget: SearchBudget
     let damaged: DamagedRows
 
-    func slice(skip: Int, limit: Int) throws -> ListPage<Device> {
+    func slice(skip: Int, limit: Int, until end: ContinuousClock.Instant? = nil) throws -> ListPage<Device> {
         if let text = try textSearch() {
             var found: [Key<Device>] = []
-            var total = 0
+            var (total, isPartial) = (0, false)
             try text.each(before: nil) { device in
                 if total >= skip, found.count < limit { found.append(device) }
                 total += 1
                 return true
+            } pause: { _ in
+                isPartial = end.map { .now >= $0 } ?? false
+                return isPartial
             }
-            return ListPage(try devices(found), total: total)
+            return ListPage(try devices(found), total: total, isPartial: isPartial)
         }
         let total = try count()
         guard limit > 0, skip < total else { return ListPage([], total: total) }

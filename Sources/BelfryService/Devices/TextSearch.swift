@@ -22,14 +22,15 @@ struct TextSearch<Connection: SQLConnection> {
 
     /// Calls `body` with each device found that is older than one, until it returns false.
     ///
-    /// - Parameter pause: called after each few rows with the last that was looked at; true ends the search.
+    /// - Parameter pause: where there are no candidates, called between each few rows and the next with the last that was looked at; true
+    ///   ends the search.
     func each(
         before: Key<Device>?, _ body: (Key<Device>) throws -> Bool, pause: (Key<Device>) -> Bool = { _ in false }
     ) throws {
         let before = before?.rawValue ?? .max
         guard !platforms.isEmpty else { return }
         if let candidates = try candidates() ?? whole() {
-            _ = try lookUp(candidates.filter { $0 < before }.sorted(by: >), body, pause)
+            _ = try lookUp(candidates.filter { $0 < before }.sorted(by: >), body)
         } else {
             try passOver(before: before, body, pause)
         }
@@ -37,10 +38,8 @@ struct TextSearch<Connection: SQLConnection> {
 
     // MARK: Verifying devices
 
-    /// Returns whether `body` and `pause` want more.
-    private func lookUp(
-        _ candidates: [Int64], _ body: (Key<Device>) throws -> Bool, _ pause: (Key<Device>) -> Bool
-    ) throws -> Bool {
+    /// Returns whether `body` wants more.
+    private func lookUp(_ candidates: [Int64], _ body: (Key<Device>) throws -> Bool) throws -> Bool {
         let statement = try db.prepared(TextSearchStatements.byKeys)
         for start in stride(from: 0, to: candidates.count, by: Self.rowsAtOnce) {
             try budget.check()
@@ -48,7 +47,6 @@ struct TextSearch<Connection: SQLConnection> {
             for device in try statement.all(SQLKeys(some), as: found).reversed() {
                 if let device, try !body(device) { return false }
             }
-            if let last = some.last, pause(Key(last)) { return false }
         }
         return true
     }
@@ -62,7 +60,9 @@ struct TextSearch<Connection: SQLConnection> {
             let some = try platforms.flatMap {
                 try statement.all($0.key, before, Self.rowsAtOnce) { $0.integer(0) }
             }.sorted(by: >).prefix(Self.rowsAtOnce)
-            guard let last = some.last, try lookUp(Array(some), body, pause) else { return }
+            guard let last = some.last, try lookUp(Array(some), body), some.count == Self.rowsAtOnce,
+                !pause(Key(last))
+            else { return }
             before = last
         }
     }
@@ -187,8 +187,8 @@ package enum TextGrams {
     package static let count = 1 << 16
 
     private static let width = 4
-    /// The most grams of a sequence; more would not narrow the search further.
-    private static let sequenceMax = 4
+    /// The most grams of a sequence. By chance one finds six devices of each segment, and two find one in two hundred segments.
+    private static let sequenceMax = 2
 
     /// Calls `body` with each gram that a text is indexed under. A gram may come twice.
     package static func each(in text: ArraySlice<UInt8>, _ body: (UInt16) -> Void) {

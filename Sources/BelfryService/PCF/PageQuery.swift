@@ -25,7 +25,7 @@ extension PCF {
 }
 
 extension JSONWriter {
-    /// The elements of a page, and the four numbers that go with them.
+    /// The elements of a page, the four numbers that go with them, and a mark where they are of a part alone.
     mutating func page<Element>(
         _ key: StaticString, total: StaticString, _ listing: ListPage<Element>, _ query: PCF.PageQuery,
         _ write: (inout JSONWriter, Element) -> Void
@@ -36,6 +36,7 @@ extension JSONWriter {
             json.integer("totalPages", Int64(query.pages(of: listing.total)))
             json.integer("page", Int64(query.page))
             json.integer("size", Int64(query.size))
+            if listing.isPartial { json.bool("partial", true) }
         }
     }
 }

@@ -116,7 +116,7 @@ extension Admin {
             PlatformReply(
                 platform, of: application, devices: try await factory.store.deviceCount(on: platform.key),
                 inactive: try await factory.store.inactiveDeviceCount(on: platform.key),
-                unseen: platform.hasImports ? try await factory.store.unseenDeviceCount(on: [platform.key]) : 0,
+                unseen: platform.hasImports ? try await factory.store.unseenDeviceCount(on: platform.key) : 0,
                 expiry: platform.facts?.expiresAt, published: platform.facts?.published ?? [:])
         }
 

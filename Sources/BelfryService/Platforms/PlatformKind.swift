@@ -161,10 +161,8 @@ extension PlatformKind {
         [.ios, .androidFCM, .web, .webhook, .iosFCM, .webFCM, .fcmTopic]
         + allCases.filter { $0.isReachedByAPNs && $0 != .ios }
 
-    /// The other types that one may add.
-    static let offeredLater: [PlatformKind] = [
-        .huawei, .amazon, .windows8, .android, .androidBaidu, .windowsPhone, .bb10,
-    ]
+    /// The other types that one may add, the oldest last.
+    static let offeredLater = allCases.reversed().filter { !offeredFirst.contains($0) }
 
     /// The name that people use.
     package var title: String { traits.title }

@@ -82,7 +82,7 @@ struct PlatformPages {
             Section {
                 gallery("Providers", PlatformKind.offeredFirst, application)
                 Tag("details", ["class": "group"]) {
-                    Tag("summary", "Huawei, Amazon, Windows, BlackBerry and older gateways")
+                    Tag("summary", PlatformKind.offeredLater.map(\.title).joined(separator: ", "))
                     gallery("Other providers", PlatformKind.offeredLater, application)
                 }
             }
@@ -203,7 +203,7 @@ struct PlatformPages {
         let store = visit.services.store
         let devices = try await store.deviceCount(on: platform.key)
         let inactive = try await store.inactiveDeviceCount(on: platform.key)
-        let unseen = platform.hasImports ? try await store.unseenDeviceCount(on: [platform.key]) : 0
+        let unseen = platform.hasImports ? try await store.unseenDeviceCount(on: platform.key) : 0
         let mayChange = visit.may(.change, Permission.Subject(application))
         var page = Self.page(
             platform, application, devices: devices, inactive: inactive, unseen: unseen,
@@ -242,7 +242,9 @@ struct PlatformPages {
                     }
                     Fact("UUID", .code(platform.uuid.lowercased))
                     Fact("Devices", .link(Self.words(devices, inactive: inactive), devicesAddress))
-                    if unseen > 0 { Fact("Imported, not seen yet", .number(unseen)) }
+                    if unseen > 0 {
+                        Fact("Imported, not seen yet", .text(unseen.counted(to: Device.unseenCountMax)))
+                    }
                     if let expiry { Fact("Credentials end", .time(expiry)) }
                     Self.facts(published)
                 }

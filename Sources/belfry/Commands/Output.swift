@@ -134,20 +134,6 @@ extension Unicode.Scalar {
     }
 }
 
-extension Int {
-    /// The number with commas between thousands.
-    var grouped: String {
-        var digits = String(magnitude)
-        var groups: [Substring] = []
-        while digits.count > 3 {
-            groups.append(Substring(digits.suffix(3)))
-            digits.removeLast(3)
-        }
-        groups.append(Substring(digits))
-        return (self < 0 ? "-" : "") + groups.reversed().joined(separator: ",")
-    }
-}
-
 extension JSONOption {
     /// Prints things, a row each.
     func show(_ rows: [JSONValue], columns: [String]) throws {

@@ -108,7 +108,9 @@ struct PlatformCommand: AsyncParsableCommand {
                 ("platform_uuid", row.platform_uuid), ("type", row.type), ("mode", row.mode), ("name", row.name),
                 ("description", row.description), ("devices", row.devicesInWords), ("state", row.stateAndCause),
             ]
-            if row.unseen_devices > 0 { fields.append(("unseen_devices", row.unseen_devices.grouped)) }
+            if row.unseen_devices > 0 {
+                fields.append(("unseen_devices", row.unseen_devices.counted(to: Device.unseenCountMax)))
+            }
             if let expiry = row.credentials_expire_at { fields.append(("credentials_expire_at", expiry)) }
             Output.fields(fields + row.published + (row.web.map { $0.fields } ?? []))
         }

@@ -308,7 +308,7 @@ import Testing
         }
         let before = try await dashboard.store.deviceCount(on: contents.platform.key)
         #expect(try await run(true).contains("What the import would do"))
-        #expect(try await dashboard.store.unseenDeviceCount(on: [contents.platform.key]) == 0)
+        #expect(try await dashboard.store.unseenDeviceCount(on: contents.platform.key) == 0)
         #expect(try await dashboard.store.deviceCount(on: contents.platform.key) == before)
         let done = try await run(false)
         #expect(done.contains("What the import did") && done.contains("Refused rows"))

@@ -1,6 +1,7 @@
 import BelfryTesting
 import FoundationEssentials
 import HTTPTypes
+import NIOCore
 import Testing
 
 @testable import BelfryService
@@ -51,8 +52,20 @@ import Testing
         #expect(tokens(reply).count == count)
     }
 
+    @Test func `an answer of a part says so`() async throws {
+        let server = try await furnished()
+        let whole = try await list(server, "?q=iphone&longer=true")
+        #expect(whole["totalRegistrations"] == .integer(5) && whole["partial"] == nil)
+        var json = JSONWriter()
+        let part = ListPage<Int>([], total: 7, isPartial: true)
+        let query = try PCF.PageQuery(QueryItems(""), sizeMin: 0)
+        json.page("registrations", total: "totalRegistrations", part, query) { $0.integer("n", Int64($1)) }
+        #expect(String(buffer: json.buffer).hasSuffix(#""partial":true}"#))
+    }
+
     @Test(arguments: [
-        ("?size=-1", "size"), ("?size=ten", "size"), ("?page=0", "page"), ("?platform=nokia", "platform"),
+        ("?size=-1", "size"), ("?q=a&longer=yes", "longer"), ("?size=ten", "size"), ("?page=0", "page"),
+        ("?platform=nokia", "platform"),
     ])
     func `an invalid query is a 400 that names it`(query: String, field: String) async throws {
         let reply = try await list(try await TestServer(), query)

@@ -227,14 +227,15 @@ import Testing
             try await fixture.register("own")
             let rows = try (0..<5).map { try Self.device("d\($0)", UUID(words: UInt64($0), 7)) }
             _ = try await store.importDevices(rows, on: platform)
-            #expect(try await store.unseenDeviceCount(on: [platform.key]) == 5)
+            #expect(try await store.unseenDeviceCount(on: platform.key) == 5)
+            #expect(try await store.unseenDeviceCount(on: platform.key, limit: 3) == 3, "no more are counted")
             let first = try await store.unseenDevices(on: [platform.key], after: nil, limit: 3)
             #expect(first.count == 3 && first.map(\.key) == first.map(\.key).sorted())
             _ = try await store.register(rows[4].registration, as: nil, on: platform)
             let rest = try await store.unseenDevices(on: [platform.key], after: first.last?.key, limit: 3)
             let listed = Set((first + rest).map(\.uuid)).subtracting([UUID(words: 4, 7)])
             #expect(listed == Set((0..<4).map { UUID(words: UInt64($0), 7) }))
-            #expect(try await store.unseenDeviceCount(on: [platform.key]) == 4)
+            #expect(try await store.unseenDeviceCount(on: platform.key) == 4)
         }
     }
 
@@ -254,7 +255,7 @@ import Testing
                 count += step.rows
             }
             #expect(count == 69)
-            #expect(try await store.unseenDeviceCount(on: [platform.key]) == 1)
+            #expect(try await store.unseenDeviceCount(on: platform.key) == 1)
             #expect(try await fixture.devices(.active).count == 2)
             let retired = try #require(try await store.device(UUID(words: 0, 7), on: platform.key))
             #expect(!retired.isActive && retired.importMark?.stage == .retired)
@@ -378,7 +379,7 @@ import Testing
             let found = try #require(try await store.device(Self.old, on: platform.key))
             #expect(found.key == device.key && found.uuid == device.uuid && found.importMark?.stage == .renamed)
             #expect(try await store.device(Self.other, on: platform.key) == nil)
-            #expect(try await store.unseenDeviceCount(on: [platform.key]) == 0)
+            #expect(try await store.unseenDeviceCount(on: platform.key) == 0)
         }
     }
 }
