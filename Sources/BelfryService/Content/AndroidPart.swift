@@ -1,10 +1,15 @@
 /// The fields of `message.custom.android` and similar parts that have a meaning; all others are data for the app.
 ///
 /// An invalid value of such a field would arrive as data, and have no effect. So would a field of the provider's own API that has
-/// another name here. Source: Firebase, REST reference, AndroidConfig and AndroidNotification; Huawei, Push Kit, AndroidConfig;
-/// Amazon, ADM, "Sending a message".
+/// another name here. Source: Firebase, REST reference, AndroidConfig and AndroidNotification.
 package enum AndroidPart {
-    static let names = ["android", "android-fcm", "androidFcm", "android-baidu", "huawei", "amazon"]
+    /// The part for all of Android's services, and those for one alone.
+    static let names = ["android"] + PlatformKind.allCases.flatMap(\.androidForm.parts)
+
+    private static let forms = Dictionary(
+        uniqueKeysWithValues: PlatformKind.allCases.flatMap { kind in
+            kind.androidForm.parts.map { ($0, kind.androidForm) }
+        })
 
     private static let priorities = ["high", "normal"]
 
@@ -13,16 +18,16 @@ package enum AndroidPart {
 
     /// Throws with the first field that has an invalid value, or that is the provider's and not read here.
     static func check(_ members: JSONObject, of part: String) throws(InvalidInput) {
-        let foreign = foreign(to: part)
+        let form = forms[part] ?? PlatformKind.androidFCM.androidForm
         // Senders that fill in every field send empty texts.
         for (key, value) in members where !value.isNull && value != .string("") {
             let field = "message.custom.\(part).\(key)"
             switch key {
             case "message", "collapse_key": try checkText(value, field)
-            case "priority" where part.isOfGoogle: try checkPriority(value, field)
-            case "category" where part == "huawei": try checkCategory(value, field)
+            case "priority" where form.hasGoogleKeys: try checkPriority(value, field)
+            case "category" where !form.categories.isEmpty: try check(value, among: form.categories, field)
             default:
-                guard let own = foreign[key], own.isMeant(by: value) else { continue }
+                guard let own = form.foreignFields[key], own.isMeant(by: value) else { continue }
                 throw InvalidInput(
                     field: field,
                     "is not sent as a field of the provider's: \(own.advice); for the app it goes into message.data")
@@ -44,80 +49,50 @@ package enum AndroidPart {
         throw .value(field, value, not: "high or normal", known: priorities)
     }
 
-    /// Huawei adds categories, so only names that are almost one of these are refused. Source: Huawei, Push Kit, `category`.
-    private static let categories = [
-        "ACCOUNT", "CUSTOMER_SERVICE", "DEVICE_REMINDER", "EXPRESS", "FINANCE", "HEALTH", "IM", "MAIL", "MARKETING",
-        "PLAY_VOICE", "SUBSCRIPTION", "TRAVEL", "VOIP", "WORK",
-    ]
-
-    private static func checkCategory(_ value: JSONValue, _ field: String) throws(InvalidInput) {
+    /// Services add categories, so only names that are almost one of these are refused.
+    private static func check(_ value: JSONValue, among categories: [String], _ field: String) throws(InvalidInput) {
         guard let text = value.stringValue else { throw .value(field, value, not: "a text such as MARKETING") }
         guard !categories.contains(text), let meant = categories.nearest(to: text) else { return }
         let isNear = NearestName.plain(text).edits(to: NearestName.plain(meant)) <= 2
         guard isNear else { return }
-        throw .value(field, value, not: "one of Huawei's categories, such as MARKETING", known: categories)
-    }
-
-    // MARK: Fields of the provider's
-
-    private struct ForeignField {
-        enum Values { case any, words, object }
-
-        let advice: String
-        let values: Values
-
-        init(_ advice: String, _ values: Values = .any) {
-            self.advice = advice
-            self.values = values
-        }
-
-        /// Numbers under some names are read by apps' own plug-ins.
-        func isMeant(by value: JSONValue) -> Bool {
-            switch (values, value) {
-            case (.any, _), (.object, .object): true
-            case (.words, .string(let text)): Int64(text) == nil
-            default: false
-            }
-        }
-    }
-
-    private static let lifetime = ForeignField(
-        "expires_at of the push says how long it is kept, expiryTime in PCF's API")
-    private static let whole = ForeignField("title, body, image and the others stand in message itself", .object)
-    private static let none = ForeignField("it has no counterpart in a message")
-    private static let key = ForeignField("collapse_key is its name")
-
-    private static let google: [String: ForeignField] = [
-        "ttl": lifetime, "time_to_live": lifetime, "timeToLive": lifetime, "notification": whole,
-        "visibility": ForeignField("the channel says what a locked screen shows", .words),
-        "notification_priority": ForeignField("the channel says how much it interrupts"),
-        "restricted_package_name": none, "direct_boot_ok": none, "fcm_options": none,
-    ]
-
-    private static let huawei: [String: ForeignField] = [
-        "ttl": lifetime, "notification": whole, "urgency": ForeignField("what is shown is sent at once"),
-        "importance": ForeignField("the channel says how much it interrupts", .words),
-        "visibility": ForeignField("the channel says what a locked screen shows", .words),
-        "bi_tag": none, "fast_app_target": none,
-    ]
-
-    private static let amazon: [String: ForeignField] = [
-        "consolidationKey": key, "consolidation_key": key, "expiresAfter": lifetime, "expires_after": lifetime,
-        "ttl": lifetime, "md5": none,
-    ]
-
-    private static func foreign(to part: String) -> [String: ForeignField] {
-        switch part {
-        case "huawei": huawei
-        case "amazon": amazon
-        default: google
-        }
+        throw .value(field, value, not: "one of the service's categories, such as MARKETING", known: categories)
     }
 }
 
-extension String {
-    /// Whether a part goes to FCM or its predecessor.
-    fileprivate var isOfGoogle: Bool { hasPrefix("android") && self != "android-baidu" }
+/// A field of a service's own API that a message has under another name, or not at all.
+struct ForeignField: Sendable {
+    enum Values { case any, words, object }
+
+    let advice: String
+    let values: Values
+
+    init(_ advice: String, _ values: Values = .any) {
+        self.advice = advice
+        self.values = values
+    }
+
+    /// Numbers under some names are read by apps' own plug-ins.
+    func isMeant(by value: JSONValue) -> Bool {
+        switch (values, value) {
+        case (.any, _), (.object, .object): true
+        case (.words, .string(let text)): Int64(text) == nil
+        default: false
+        }
+    }
+
+    static let lifetime = ForeignField("expires_at of the push says how long it is kept, expiryTime in PCF's API")
+    static let whole = ForeignField("title, body, image and the others stand in message itself", .object)
+    static let collapseKey = ForeignField("collapse_key is its name")
+    static let none = ForeignField("it has no counterpart in a message")
+    static let visibility = ForeignField("the channel says what a locked screen shows", .words)
+
+    /// Google's, and of services that took its names over.
+    static let google: [String: ForeignField] = [
+        "ttl": lifetime, "time_to_live": lifetime, "timeToLive": lifetime, "notification": whole,
+        "visibility": visibility,
+        "notification_priority": ForeignField("the channel says how much it interrupts"),
+        "restricted_package_name": none, "direct_boot_ok": none, "fcm_options": none,
+    ]
 }
 
 /// Checks the parts of `message.custom`, and the keys of parts whose keys a platform defines.
@@ -126,10 +101,7 @@ extension String {
 /// keys are refused, and messages that were accepted before are sent unchanged. Source: Apple, "Generating a remote notification";
 /// PCF Push API, "Custom fields".
 package enum CustomParts {
-    package static let names = [
-        "ios", "android", "android-fcm", "androidFcm", "android-baidu", "huawei", "amazon", "web", "windows8",
-        "windowsPhone", "bb10",
-    ]
+    package static let names = ["ios"] + AndroidPart.names + ["web", "windows8", "windowsPhone", "bb10"]
 
     /// The most unknown names that are compared with the known ones.
     package static let misspeltMax = 8

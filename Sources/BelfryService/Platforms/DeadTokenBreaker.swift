@@ -3,7 +3,7 @@ import Synchronization
 /// Watches the share of devices that would be deactivated, so that a wrong setting cannot prune a whole platform.
 ///
 /// A key of the wrong app makes every token look dead. Above the limit, the platform is parked until an operator
-/// resumes it.
+/// resumes it. The adapters of providers say which tokens are dead, and `Settlement` what follows.
 package struct DeadTokenBreaker: Sendable, Hashable {
     /// The share of dead tokens, 0...1, above which the platform is parked.
     package let shareMax: Double

@@ -83,6 +83,10 @@ package struct AndroidForm: Sendable {
     var collapseKeyLimit: (service: String, bytes: Int)?
     /// Whether Google writes keys of its own.
     var hasGoogleKeys = false
+    /// The categories that the service is known to have, where a part may name one.
+    var categories: [String] = []
+    /// Fields of the service's own API that a part may not have.
+    var foreignFields = ForeignField.google
 }
 
 /// A value of the credentials that are entered for a platform.

@@ -3,9 +3,9 @@ extension CustomParts {
     /// The fields that a server or a service worker reads by name. Other names that are data as likely, such as `title`, are not judged.
     private static func ownFields(of part: String) -> [String] {
         switch part {
-        case "android", "android-fcm", "androidFcm", "android-baidu", "huawei", "amazon":
-            ["message", "collapse_key", "priority", "channel", "category"]
         case "web": ["message", "navigate", "requireInteraction", "app_badge", "actions"]
+        case _ where AndroidPart.names.contains(part):
+            ["message", "collapse_key", "priority", "channel", "category"]
         default: []
         }
     }

@@ -1,9 +1,14 @@
 extension PlatformTraits {
     static let adm = PlatformTraits(
         name: "amazon", title: "Amazon Fire (ADM)", otherNames: ["adm"], tokens: .issued,
-        // Source: Amazon, `consolidationKey`.
+        // Source: Amazon, ADM, "Sending a message".
         payload: .android(
-            AndroidForm(parts: ["amazon"], bytesMax: 6_144, collapseKeyLimit: (service: "ADM", bytes: 64))),
+            AndroidForm(
+                parts: ["amazon"], bytesMax: 6_144, collapseKeyLimit: (service: "ADM", bytes: 64),
+                foreignFields: [
+                    "consolidationKey": .collapseKey, "consolidation_key": .collapseKey, "expiresAfter": .lifetime,
+                    "expires_after": .lifetime, "ttl": .lifetime, "md5": .none,
+                ])),
         interactiveSince: OSVersion(4, 1), systemOfPCF: "android",
         credentialsHelp: "developer.amazon.com → your app → Security profile: the client id and the client secret.",
         credentials: [
