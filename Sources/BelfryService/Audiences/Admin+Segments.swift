@@ -106,9 +106,9 @@ extension Admin {
             package let `where`: String
             package let replaced_at: String
 
-            init(_ version: SegmentVersion) {
+            init(_ version: Segment.Earlier) {
                 self.version = version.version
-                `where` = version.expression.text
+                `where` = version.contents.text
                 replaced_at = version.replacedAt.text
             }
         }

@@ -1,35 +1,30 @@
 import FoundationEssentials
 
 /// An audience expression that was saved under a name, for targets and other segments: `{"segment": "loyal"}`.
-package struct Segment: Sendable, Hashable {
-    package let key: Key<Segment>
-    package let applicationKey: Key<Application>
-    package let name: String
-    package let expression: AudienceExpression
-    /// 1, and one more with each change of the expression.
-    package let version: Int64
-    package let createdAt: Instant
-    package let updatedAt: Instant
+package typealias Segment = Versioned<AudienceExpression>
 
-    package static let nameBytesMax = 100
-    /// The most segments of one application.
-    package static let countMax = 1_000
-    /// The versions that are kept, besides the present one.
-    static let versionsMax = 20
+extension Segment {
+    package var expression: AudienceExpression { contents }
+
     /// How deep segments stand in one another.
-    static let depthMax = 4
+    static var depthMax: Int { 4 }
 
     package static func checked(name: String, field: String = "name") throws(InvalidInput) -> String {
         try name.asName(field: field, bytesMax: nameBytesMax)
     }
 }
 
-/// An earlier expression of a segment.
-package struct SegmentVersion: Sendable, Hashable {
-    package let version: Int64
-    package let expression: AudienceExpression
-    /// When the next version replaced it.
-    package let replacedAt: Instant
+extension AudienceExpression: VersionedContents {
+    package static let statements = VersionedStatements("segment", of: "expression", others: ["point"])
+    package static var savedMax: Int { 1_000 }
+
+    package var versionText: String { json.storedText }
+
+    package init(versionText: String) throws {
+        self = try StoreError.reading("a segment") {
+            try AudienceExpression(json: JSONValue(json: versionText.utf8), field: "where")
+        }
+    }
 }
 
 /// The size of a segment on a day.
@@ -142,26 +137,13 @@ extension Store {
     }
 
     package func segment(named name: String, of application: Key<Application>) async throws -> Segment? {
-        try await readCommitted { db in
-            try db.prepared(SegmentStatements.byName).first(application, name, as: Segment.init)
-        }
+        try await versioned(name, of: application)
     }
 
     package func segmentExpression(
         _ name: String, of application: Key<Application>
     ) async throws -> AudienceExpression? {
         try await segment(named: name, of: application)?.expression
-    }
-
-    /// Earlier versions, the latest first.
-    package func versions(of segment: Key<Segment>) async throws -> [SegmentVersion] {
-        try await readCommitted { db in
-            try db.prepared(SegmentStatements.versions).all(segment, Segment.versionsMax) { row in
-                SegmentVersion(
-                    version: row.integer(0), expression: try AudienceExpression(stored: row.text(1)),
-                    replacedAt: Instant(milliseconds: row.integer(2)))
-            }
-        }
     }
 
     /// The last points, the newest first.
@@ -199,57 +181,6 @@ extension Store {
 
     private static var pointDays: Int { 730 }
 
-    package func create(
-        _ name: String, _ expression: AudienceExpression, of application: Key<Application>
-    ) async throws -> Segment {
-        try await write { session in
-            try session.check(application)
-            guard try session.prepared(SegmentStatements.count).count(application) < Segment.countMax else {
-                throw StoreError.conflict("the application has \(Segment.countMax) segments, which is the limit")
-            }
-            guard try !session.prepared(SegmentStatements.byName).hasRow(application, name) else {
-                throw StoreError.conflict("a segment of that name exists")
-            }
-            let now = session.now
-            let key = try session.insert(SegmentStatements.insert, application, name, expression.json.storedText, now)
-            return Segment(
-                key: Key(key), applicationKey: application, name: name, expression: expression, version: 1,
-                createdAt: now, updatedAt: now)
-        }
-    }
-
-    /// Replaces the expression; nil where there is no such segment. The earlier one is kept as a version.
-    package func change(
-        _ name: String, of application: Key<Application>, to expression: AudienceExpression
-    ) async throws -> Segment? {
-        try await write { session in
-            guard let old = try session.prepared(SegmentStatements.held).first(application, name, as: Segment.init)
-            else { return nil }
-            guard old.expression != expression else { return old }
-            let now = session.now
-            try session.prepared(SegmentStatements.keepVersion).send(
-                old.key, old.version, old.expression.json.storedText, now)
-            try session.prepared(SegmentStatements.forgetVersions).send(
-                old.key, old.version - Int64(Segment.versionsMax))
-            try session.prepared(SegmentStatements.update).send(expression.json.storedText, now, old.key)
-            return Segment(
-                key: old.key, applicationKey: application, name: name, expression: expression, version: old.version + 1,
-                createdAt: old.createdAt, updatedAt: now)
-        }
-    }
-
-    /// Returns false when there is none.
-    package func deleteSegment(_ name: String, of application: Key<Application>) async throws -> Bool {
-        try await writeIfFound { session in
-            guard let old = try session.prepared(SegmentStatements.held).first(application, name, as: Segment.init)
-            else { return false }
-            for sql in [SegmentStatements.deleteVersions, SegmentStatements.deletePoints, SegmentStatements.delete] {
-                try session.prepared(sql).send(old.key)
-            }
-            return true
-        }
-    }
-
     /// The first waiting schedules that fulfil a condition.
     package func schedules(
         of application: Key<Application>, limit: Int, where isMeant: (Schedule) -> Bool
@@ -265,15 +196,6 @@ extension Store {
     }
 }
 
-extension AudienceExpression {
-    /// The stored JSON.
-    init(stored text: String) throws {
-        self = try StoreError.reading("a segment") {
-            try AudienceExpression(json: JSONValue(json: text.utf8), field: "where")
-        }
-    }
-}
-
 extension SegmentPoint {
     fileprivate init(_ row: some SQLRow) {
         self.init(
@@ -282,17 +204,8 @@ extension SegmentPoint {
     }
 }
 
-extension Segment {
-    init(_ row: some SQLRow) throws {
-        self.init(
-            key: Key(row.integer(0)), applicationKey: Key(row.integer(1)), name: row.text(2),
-            expression: try AudienceExpression(stored: row.text(3)), version: row.integer(4),
-            createdAt: Instant(milliseconds: row.integer(5)), updatedAt: Instant(milliseconds: row.integer(6)))
-    }
-}
-
 enum SegmentStatements {
-    private static let columns = "id, application_id, name, expression, version, created_at_ms, updated_at_ms"
+    private static let columns = AudienceExpression.statements.columns
 
     /// Scans `segment_name`.
     static let behind: SQLText = """
@@ -300,51 +213,6 @@ enum SegmentStatements {
          WHERE application_id = $1 AND name > $2
          ORDER BY name
          LIMIT $3
-        """
-
-    /// Scans `segment_name`.
-    static let byName: SQLText = """
-        SELECT \(columns) /* segments.by_name */ FROM segment WHERE application_id = $1 AND name = $2
-        """
-
-    static let held: SQLText = """
-        SELECT \(columns) /* segments.held */ FROM segment WHERE application_id = $1 AND name = $2
-        \(SQLText.forUpdate)
-        """
-
-    static let count: SQLText = "SELECT count(*) /* segments.count */ FROM segment WHERE application_id = $1"
-
-    static let insert: SQLText = """
-        INSERT INTO segment /* segments.insert */ (
-            application_id, name, expression, version, created_at_ms, updated_at_ms)
-        VALUES ($1, $2, $3, 1, $4, $4)
-        RETURNING id
-        """
-
-    static let update: SQLText = """
-        UPDATE segment /* segments.update */ SET expression = $1, updated_at_ms = $2, version = version + 1 WHERE id = $3
-        """
-
-    static let delete: SQLText = "DELETE FROM segment /* segments.delete */ WHERE id = $1"
-
-    static let versions: SQLText = """
-        SELECT version, expression, replaced_at_ms /* segments.versions */ FROM segment_version
-         WHERE segment_id = $1
-         ORDER BY version DESC
-         LIMIT $2
-        """
-
-    static let keepVersion: SQLText = """
-        INSERT INTO segment_version /* segments.keep_version */ (segment_id, version, expression, replaced_at_ms)
-        VALUES ($1, $2, $3, $4)
-        """
-
-    static let forgetVersions: SQLText = """
-        DELETE FROM segment_version /* segments.forget_versions */ WHERE segment_id = $1 AND version <= $2
-        """
-
-    static let deleteVersions: SQLText = """
-        DELETE FROM segment_version /* segments.delete_versions */ WHERE segment_id = $1
         """
 
     static let points: SQLText = """
@@ -370,8 +238,6 @@ enum SegmentStatements {
     static let forgetPoints: SQLText = """
         DELETE FROM segment_point /* segments.forget_points */ WHERE segment_id = $1 AND day_ms < $2
         """
-
-    static let deletePoints: SQLText = "DELETE FROM segment_point /* segments.delete_points */ WHERE segment_id = $1"
 }
 
 /// Saved segments, their earlier versions and their daily sizes.

@@ -217,7 +217,7 @@ struct SegmentPages {
 
     static func page(
         _ segment: Segment, _ application: Application, _ users: [SegmentUser], _ points: [SegmentPoint],
-        _ versions: [SegmentVersion], _ sizes: Sizes?
+        _ versions: [Segment.Earlier], _ sizes: Sizes?
     ) -> PageView {
         var page = PageView(segment.name, in: application, "Segments")
         if let sizes {
@@ -275,13 +275,13 @@ struct SegmentPages {
         }
     }
 
-    private static func earlier(_ versions: [SegmentVersion]) -> Section {
+    private static func earlier(_ versions: [Segment.Earlier]) -> Section {
         Section("Earlier versions") {
             Table(
                 "Earlier versions", ["#Version", "Expression", "Until"],
                 versions.map { version in
                     [
-                        [.number(Int(version.version))], [.text(version.expression.text.cut(at: 1_000))],
+                        [.number(Int(version.version))], [.text(version.contents.text.cut(at: 1_000))],
                         [.time(version.replacedAt)],
                     ]
                 }, empty: "No earlier versions.")

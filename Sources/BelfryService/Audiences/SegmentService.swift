@@ -36,7 +36,7 @@ package struct SegmentService: Sendable {
             throw StoreError.conflict("the segment is used by \(users.prefix(3).joined(separator: ", "))")
         }
         try await store.audited(AuditedChange(by: author, "segment.delete", application, ["segment": name])) {
-            guard try await store.deleteSegment(name, of: application.key) else {
+            guard try await store.delete(Segment.self, named: name, of: application.key) else {
                 throw StoreError.unknown("such segment")
             }
         }

@@ -193,12 +193,12 @@ extension Admin {
             let replaced_at: String
         }
 
-        init(_ template: Template, _ versions: [TemplateVersion]? = nil, usedBy: [String]? = nil) {
+        init(_ template: Template, _ versions: [Template.Earlier]? = nil, usedBy: [String]? = nil) {
             (name, version, message) = (template.name, template.version, template.content.json)
             values = ((try? template.content.valuesOfPlaceholders()) ?? []).withoutRepeats
             (created_at, updated_at) = (template.createdAt.text, template.updatedAt.text)
             self.versions = versions?.map {
-                Version(version: $0.version, message: $0.content.json, replaced_at: $0.replacedAt.text)
+                Version(version: $0.version, message: $0.contents.json, replaced_at: $0.replacedAt.text)
             }
             used_by = usedBy
         }

@@ -1,21 +1,10 @@
 import FoundationEssentials
 
 /// A message that was saved under a name, for pushes and schedules: `"template": "welcome"`.
-package struct Template: Sendable, Hashable {
-    package let key: Key<Template>
-    package let applicationKey: Key<Application>
-    package let name: String
-    package let content: Push.Content
-    /// 1, and one more with each change of the message.
-    package let version: Int64
-    package let createdAt: Instant
-    package let updatedAt: Instant
+package typealias Template = Versioned<Push.Content>
 
-    package static let nameBytesMax = 100
-    /// The most templates of one application.
-    package static let countMax = 200
-    /// The versions that are kept, besides the present one.
-    static let versionsMax = 20
+extension Template {
+    package var content: Push.Content { contents }
 
     package static func checked(name: String, field: String = "name") throws(InvalidInput) -> String {
         let name = try name.asName(field: field, bytesMax: nameBytesMax)
@@ -26,20 +15,23 @@ package struct Template: Sendable, Hashable {
     }
 }
 
+extension Push.Content: VersionedContents {
+    package static let statements = VersionedStatements("template", of: "message")
+    package static var savedMax: Int { 200 }
+
+    package var versionText: String { storedText }
+
+    package init(versionText: String) throws {
+        self = try StoreError.reading("a template") { try Push.Content(stored: Array(versionText.utf8)) }
+    }
+}
+
 /// A template in a list, without its message.
 package struct TemplateEntry: Sendable, Hashable {
     package let name: String
     package let version: Int64
     package let createdAt: Instant
     package let updatedAt: Instant
-}
-
-/// An earlier message of a template.
-package struct TemplateVersion: Sendable, Hashable {
-    package let version: Int64
-    package let content: Push.Content
-    /// When the next version replaced it.
-    package let replacedAt: Instant
 }
 
 /// The name of a template, alone or with one of its versions: `welcome`, `welcome@3`.
@@ -133,9 +125,7 @@ extension Store {
     }
 
     package func template(named name: String, of application: Key<Application>) async throws -> Template? {
-        try await readCommitted { db in
-            try db.prepared(TemplateStatements.byName).first(application, name, as: Template.init)
-        }
+        try await versioned(name, of: application)
     }
 
     package func templateContent(
@@ -144,142 +134,17 @@ extension Store {
         if let campaign = reference.campaign { return try await winningContent(of: campaign, application) }
         guard let template = try await template(named: reference.name, of: application) else { return nil }
         guard let version = reference.version, version != template.version else { return template.content }
-        return try await versions(of: template.key).first { $0.version == version }?.content
-    }
-
-    /// Earlier versions, the latest first.
-    package func versions(of template: Key<Template>) async throws -> [TemplateVersion] {
-        try await readCommitted { db in
-            try db.prepared(TemplateStatements.versions).all(template, Template.versionsMax) { row in
-                TemplateVersion(
-                    version: row.integer(0), content: try .init(template: row.text(1)),
-                    replacedAt: Instant(milliseconds: row.integer(2)))
-            }
-        }
-    }
-
-    package func create(
-        _ name: String, _ content: Push.Content, of application: Key<Application>
-    ) async throws -> Template {
-        try await write { session in
-            try session.check(application)
-            guard try session.prepared(TemplateStatements.count).count(application) < Template.countMax else {
-                throw StoreError.conflict("the application has \(Template.countMax) templates, which is the limit")
-            }
-            guard try !session.prepared(TemplateStatements.byName).hasRow(application, name) else {
-                throw StoreError.conflict("a template of that name exists")
-            }
-            let now = session.now
-            let key = try session.insert(TemplateStatements.insert, application, name, content.storedText, now)
-            return Template(
-                key: Key(key), applicationKey: application, name: name, content: content, version: 1, createdAt: now,
-                updatedAt: now)
-        }
-    }
-
-    /// Replaces the message; nil where there is no such template. The earlier one is kept as a version.
-    package func change(
-        _ name: String, of application: Key<Application>, to content: Push.Content
-    ) async throws -> Template? {
-        try await write { session in
-            guard let old = try session.prepared(TemplateStatements.held).first(application, name, as: Template.init)
-            else { return nil }
-            guard old.content != content else { return old }
-            let now = session.now
-            try session.prepared(TemplateStatements.keepVersion).send(
-                old.key, old.version, old.content.storedText, now)
-            try session.prepared(TemplateStatements.forgetVersions).send(
-                old.key, old.version - Int64(Template.versionsMax))
-            try session.prepared(TemplateStatements.update).send(content.storedText, now, old.key)
-            return Template(
-                key: old.key, applicationKey: application, name: name, content: content, version: old.version + 1,
-                createdAt: old.createdAt, updatedAt: now)
-        }
-    }
-
-    /// Returns false when there is none.
-    package func deleteTemplate(_ name: String, of application: Key<Application>) async throws -> Bool {
-        try await writeIfFound { session in
-            guard let old = try session.prepared(TemplateStatements.held).first(application, name, as: Template.init)
-            else { return false }
-            for sql in [TemplateStatements.deleteVersions, TemplateStatements.delete] {
-                try session.prepared(sql).send(old.key)
-            }
-            return true
-        }
-    }
-}
-
-extension Push.Content {
-    /// The stored form of a template's message.
-    fileprivate init(template text: String) throws {
-        self = try StoreError.reading("a template") { try Push.Content(stored: Array(text.utf8)) }
-    }
-}
-
-extension Template {
-    init(_ row: some SQLRow) throws {
-        self.init(
-            key: Key(row.integer(0)), applicationKey: Key(row.integer(1)), name: row.text(2),
-            content: try Push.Content(template: row.text(3)), version: row.integer(4),
-            createdAt: Instant(milliseconds: row.integer(5)), updatedAt: Instant(milliseconds: row.integer(6)))
+        return try await versions(of: template.key).first { $0.version == version }?.contents
     }
 }
 
 enum TemplateStatements {
-    private static let columns = "id, application_id, name, message, version, created_at_ms, updated_at_ms"
-
     /// Scans `template_name`.
     static let list: SQLText = """
         SELECT name, version, created_at_ms, updated_at_ms /* templates.list */ FROM template
          WHERE application_id = $1
          ORDER BY name
          LIMIT $2
-        """
-
-    /// Scans `template_name`.
-    static let byName: SQLText = """
-        SELECT \(columns) /* templates.by_name */ FROM template WHERE application_id = $1 AND name = $2
-        """
-
-    static let held: SQLText = """
-        SELECT \(columns) /* templates.held */ FROM template WHERE application_id = $1 AND name = $2
-        \(SQLText.forUpdate)
-        """
-
-    static let count: SQLText = "SELECT count(*) /* templates.count */ FROM template WHERE application_id = $1"
-
-    static let insert: SQLText = """
-        INSERT INTO template /* templates.insert */ (
-            application_id, name, message, version, created_at_ms, updated_at_ms)
-        VALUES ($1, $2, $3, 1, $4, $4)
-        RETURNING id
-        """
-
-    static let update: SQLText = """
-        UPDATE template /* templates.update */ SET message = $1, updated_at_ms = $2, version = version + 1 WHERE id = $3
-        """
-
-    static let delete: SQLText = "DELETE FROM template /* templates.delete */ WHERE id = $1"
-
-    static let versions: SQLText = """
-        SELECT version, message, replaced_at_ms /* templates.versions */ FROM template_version
-         WHERE template_id = $1
-         ORDER BY version DESC
-         LIMIT $2
-        """
-
-    static let keepVersion: SQLText = """
-        INSERT INTO template_version /* templates.keep_version */ (template_id, version, message, replaced_at_ms)
-        VALUES ($1, $2, $3, $4)
-        """
-
-    static let forgetVersions: SQLText = """
-        DELETE FROM template_version /* templates.forget_versions */ WHERE template_id = $1 AND version <= $2
-        """
-
-    static let deleteVersions: SQLText = """
-        DELETE FROM template_version /* templates.delete_versions */ WHERE template_id = $1
         """
 }
 

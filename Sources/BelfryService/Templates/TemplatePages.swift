@@ -120,7 +120,7 @@ struct TemplatePages {
                                         "\(version.version)",
                                         Self.compose("\(template.name)@\(version.version)", application))
                                 ],
-                                [.time(version.replacedAt)], [.text(version.content.summary)],
+                                [.time(version.replacedAt)], [.text(version.contents.summary)],
                             ]
                         }, empty: "")
                 })

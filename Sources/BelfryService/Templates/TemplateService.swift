@@ -35,7 +35,7 @@ package struct TemplateService: Sendable {
             throw StoreError.conflict("the template is used by \(users.prefix(3).joined(separator: ", "))")
         }
         try await store.audited(AuditedChange(by: author, "template.delete", application, ["template": name])) {
-            guard try await store.deleteTemplate(name, of: application.key) else {
+            guard try await store.delete(Template.self, named: name, of: application.key) else {
                 throw StoreError.unknown("such template")
             }
         }

@@ -148,7 +148,7 @@ struct TestAdminServer {
             channel = try await server.channels.create(
                 .latest, on: platform, of: application, by: TestAdminServer.author
             ).channel
-            _ = try await store.create("loyal", .term(.everyone), of: application.key)
+            _ = try await store.create("loyal", AudienceExpression.term(.everyone), of: application.key)
             _ = try await store.create("welcome", Push.Content(body: "Hi"), of: application.key)
             _ = try await store.create(
                 "spring", .sample(), of: application.key, by: CampaignPerson(name: "emma", person: nil))

@@ -189,8 +189,8 @@ import Testing
             let other = try await store.create(.named("other")).key
             #expect(try await store.template(named: "t", of: other) == nil)
             #expect(try await store.change("t", of: other, to: last) == nil)
-            #expect(try await store.deleteTemplate("t", of: other) == false)
-            #expect(try await store.deleteTemplate("t", of: app))
+            #expect(try await store.delete(Template.self, named: "t", of: other) == false)
+            #expect(try await store.delete(Template.self, named: "t", of: app))
             #expect(try await store.templates(of: app).isEmpty)
         }
     }
