@@ -103,19 +103,19 @@ extension RequestLimiter.Options {
     init(_ settings: Settings) {
         self.init(
             limits: [
-                .devices: settings.rateLimit("devices", perSecond: 0, burst: 10_000),
-                .sender: settings.rateLimit("senders", perSecond: 1_000, burst: 10_000),
-                .admin: settings.rateLimit("admin", perSecond: 100, burst: 1_000),
-                .browsers: settings.rateLimit("browsers", perSecond: 5, burst: 100),
+                .devices: settings.rateLimit("limit.devices", perSecond: 0, burst: 10_000),
+                .sender: settings.rateLimit("limit.senders", perSecond: 1_000, burst: 10_000),
+                .admin: settings.rateLimit("limit.admin", perSecond: 100, burst: 1_000),
+                .browsers: settings.rateLimit("limit.browsers", perSecond: 5, burst: 100),
             ].compactMapValues(\.self),
             proxies: TrustedProxies(settings.blocks("http.trusted.proxies")))
     }
 }
 
 extension Settings {
-    fileprivate func rateLimit(_ kind: String, perSecond: Int, burst: Int) -> RateLimit? {
-        let perSecond = int("limit.\(kind).per.second", default: perSecond, in: 0...1_000_000)
-        let burst = int("limit.\(kind).burst", default: burst, in: 1...1_000_000)
+    fileprivate func rateLimit(_ key: String, perSecond: Int, burst: Int) -> RateLimit? {
+        let perSecond = int("\(key).per.second", default: perSecond, in: 0...1_000_000)
+        let burst = int("\(key).burst", default: burst, in: 1...1_000_000)
         return perSecond > 0 ? RateLimit(perSecond: perSecond, burst: burst) : nil
     }
 

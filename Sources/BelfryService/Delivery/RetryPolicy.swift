@@ -1,4 +1,4 @@
-/// Decides when to try again, and when to stop.
+/// Decides how long to wait before the next attempt, and when to stop. `Settlement` decides which outcomes are tried again.
 package struct RetryPolicy: Sendable, Hashable {
     /// The first wait; each further one doubles.
     package let firstDelay: Duration
