@@ -9,7 +9,7 @@ package struct DeviceSearch: Sendable, Hashable {
     /// Further conditions. Numbered pages and their totals ignore them.
     package let filter: DeviceFilter
 
-    /// How long an API searches devices that no index has, so that its answer is there within 100 ms.
+    /// How long an API looks at devices, so that its answer is there within 100 ms.
     static let searchedFor = Duration.milliseconds(80)
     /// The longer search that a person may ask for; shorter than any search may take.
     static let searchedForLonger = Duration.seconds(4)

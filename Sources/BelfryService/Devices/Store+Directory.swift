@@ -8,7 +8,7 @@ extension Store {
         _ search: DeviceSearch, skip: Int, limit: Int, within time: Duration? = nil
     ) async throws -> ListPage<Device> {
         try await look(search, isShort: search.topic == nil) { directory in
-            try directory.slice(skip: skip, limit: limit, until: time.map { .now + $0 })
+            try directory.slice(skip: skip, limit: limit, within: time)
         }
     }
 
@@ -32,7 +32,7 @@ extension Store {
     ) async throws -> DevicePage {
         try await look(search, isShort: search.topic == nil && search.filter.isEmpty) { directory in
             try directory.page(
-                after: after, limit: limit, until: ContinuousClock.now + time, isCounted: isCounted && after == nil)
+                after: after, limit: limit, within: time, isCounted: isCounted && after == nil)
         }
     }
 
@@ -96,16 +96,16 @@ private struct DeviceDirectory<Connection: SQLConnection> {
     let budget: SearchBudget
     let damaged: DamagedRows
 
-    func slice(skip: Int, limit: Int, until end: ContinuousClock.Instant? = nil) throws -> ListPage<Device> {
+    func slice(skip: Int, limit: Int, within time: Duration? = nil) throws -> ListPage<Device> {
         if let text = try textSearch() {
             var found: [Key<Device>] = []
-            var (total, isPartial) = (0, false)
+            var (total, isPartial, wait) = (0, false, SearchPause(time))
             try text.each(before: nil) { device in
                 if total >= skip, found.count < limit { found.append(device) }
                 total += 1
                 return true
             } pause: { _ in
-                isPartial = end.map { .now >= $0 } ?? false
+                isPartial = wait.isOver()
                 return isPartial
             }
             return ListPage(try devices(found), total: total, isPartial: isPartial)
@@ -134,7 +134,7 @@ private struct DeviceDirectory<Connection: SQLConnection> {
     }
 
     func page(
-        after: Key<Device>?, limit: Int, until end: ContinuousClock.Instant, isCounted: Bool
+        after: Key<Device>?, limit: Int, within time: Duration, isCounted: Bool
     ) throws -> DevicePage {
         guard search.text != nil || !search.filter.isEmpty else {
             let devices = try behind(after, limit: limit)
@@ -144,13 +144,13 @@ private struct DeviceDirectory<Connection: SQLConnection> {
         }
         var (keys, matches): ([Key<Device>], Int) = ([], 0)
         // The device up to which all were looked at when time ran out.
-        var cutAt: Key<Device>?
+        var (cutAt, wait) = (Key<Device>?.none, SearchPause(time))
         try eachFiltered(after: after) { device in
             if keys.count < limit { keys.append(device) }
             matches += 1
             return isCounted || keys.count < limit
         } pause: { device in
-            if ContinuousClock.now >= end { cutAt = device }
+            if wait.isOver() { cutAt = device }
             return cutAt != nil
         }
         return DevicePage(

@@ -22,15 +22,14 @@ struct TextSearch<Connection: SQLConnection> {
 
     /// Calls `body` with each device found that is older than one, until it returns false.
     ///
-    /// - Parameter pause: where there are no candidates, called between each few rows and the next with the last that was looked at; true
-    ///   ends the search.
+    /// - Parameter pause: called between each few rows and the next with the last that was looked at; true ends the search.
     func each(
         before: Key<Device>?, _ body: (Key<Device>) throws -> Bool, pause: (Key<Device>) -> Bool = { _ in false }
     ) throws {
         let before = before?.rawValue ?? .max
         guard !platforms.isEmpty else { return }
         if let candidates = try candidates() ?? whole() {
-            _ = try lookUp(candidates.filter { $0 < before }.sorted(by: >), body)
+            _ = try lookUp(candidates.filter { $0 < before }.sorted(by: >), body, pause)
         } else {
             try passOver(before: before, body, pause)
         }
@@ -38,8 +37,10 @@ struct TextSearch<Connection: SQLConnection> {
 
     // MARK: Verifying devices
 
-    /// Returns whether `body` wants more.
-    private func lookUp(_ candidates: [Int64], _ body: (Key<Device>) throws -> Bool) throws -> Bool {
+    /// Returns whether `body` and `pause` want more.
+    private func lookUp(
+        _ candidates: [Int64], _ body: (Key<Device>) throws -> Bool, _ pause: (Key<Device>) -> Bool
+    ) throws -> Bool {
         let statement = try db.prepared(TextSearchStatements.byKeys)
         for start in stride(from: 0, to: candidates.count, by: Self.rowsAtOnce) {
             try budget.check()
@@ -47,6 +48,7 @@ struct TextSearch<Connection: SQLConnection> {
             for device in try statement.all(SQLKeys(some), as: found).reversed() {
                 if let device, try !body(device) { return false }
             }
+            if some.endIndex < candidates.count, pause(Key(some[some.endIndex - 1])) { return false }
         }
         return true
     }
@@ -60,7 +62,7 @@ struct TextSearch<Connection: SQLConnection> {
             let some = try platforms.flatMap {
                 try statement.all($0.key, before, Self.rowsAtOnce) { $0.integer(0) }
             }.sorted(by: >).prefix(Self.rowsAtOnce)
-            guard let last = some.last, try lookUp(Array(some), body), some.count == Self.rowsAtOnce,
+            guard let last = some.last, try lookUp(Array(some), body, pause), some.count == Self.rowsAtOnce,
                 !pause(Key(last))
             else { return }
             before = last

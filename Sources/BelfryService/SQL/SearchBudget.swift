@@ -27,3 +27,20 @@ package final class SearchBudget: Sendable {
         }
     }
 }
+
+/// The time that a caller waits for rows to be looked at, from the first few on: asking an index what to look at does not count.
+struct SearchPause {
+    /// nil for all the time that the budget has.
+    private let time: Duration?
+    private var end: ContinuousClock.Instant?
+
+    init(_ time: Duration?) { self.time = time }
+
+    mutating func isOver() -> Bool {
+        guard let time else { return false }
+        let now = ContinuousClock.now
+        let end = end ?? now + time
+        self.end = end
+        return now >= end
+    }
+}
